@@ -1,0 +1,53 @@
+"""What a result was made with. Only names from a fixed list are read: no secret can slip in."""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+from importlib import metadata
+
+THREAD_VARIABLES = (
+    "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "NUMEXPR_NUM_THREADS",
+    "VECLIB_MAXIMUM_THREADS",
+    "TOKENIZERS_PARALLELISM",
+    "PYTHONHASHSEED",
+)
+PACKAGES = ("numpy", "pathspec", "PyYAML", "rich")
+
+
+def environment() -> dict[str, object]:
+    """Describe interpreter, machine, packages and thread settings."""
+    return {
+        "python": platform.python_version(),
+        "implementation": sys.implementation.name,
+        "os": f"{platform.system()} {platform.release()}",
+        "machine": platform.machine(),
+        "cpu": _cpu(),
+        "cores": os.cpu_count() or 0,
+        "packages": {name: _version(name) for name in PACKAGES},
+        "threads": {name: os.environ[name] for name in THREAD_VARIABLES if name in os.environ},
+    }
+
+
+def _version(package: str) -> str:
+    """Look up an installed package's version."""
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return "missing"
+
+
+def _cpu() -> str:
+    """Name the processor; Linux keeps it in a file, elsewhere the platform module knows."""
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as stream:
+            for line in stream:
+                if line.startswith("model name"):
+                    return line.partition(":")[2].strip()
+    except OSError:
+        pass
+    return platform.processor() or "unknown"

@@ -1,0 +1,251 @@
+"""Runs on disk: a folder from which every number can be computed again without engine or corpus.
+
+`run.json` names its members with their hashes and is replaced last, in one step, so that a reader
+sees the old run or the new one. `engines/NAME-HASH.jsonl` has a header line, then one line for each
+intent × form.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from assay import types
+from assay._version import __version__
+from assay.errors import AssayError, InputError
+from assay.files import write_atomic
+
+FORMAT = 1
+MANIFEST = "run.json"
+
+
+def write_run(run: types.Run, folder: Path) -> None:
+    """Write a run into a folder; what an earlier run left there goes once the new one is in place."""
+    members = {"gold.json": _dump(_suite_json(run.suite)), "lines.json": _dump(run.lines)}
+    members |= {f"engines/{_slug(e.name)}.jsonl": _engine_lines(run, e) for e in run.engines}
+    named = {_hashed(name, text): text for name, text in members.items()}
+    for name, text in named.items():
+        write_atomic(folder / name, text)
+    manifest = {
+        "assay_run": FORMAT,
+        "k": run.k,
+        "suite": run.suite.name,
+        "engines": [e.name for e in run.engines],
+        "hashes": dict(run.hashes),
+        "header": dict(run.header),
+        "members": {name: _sha(text) for name, text in named.items()},
+    }
+    write_atomic(folder / MANIFEST, json.dumps(manifest, indent=1, ensure_ascii=False) + "\n")
+    _sweep(folder, keep=set(named))
+
+
+def read_run(folder: Path) -> types.Run:
+    """Read a run back, checking every member against its hash."""
+    manifest = _manifest(folder)
+    members = {_plain(name): _member(folder, name, digest) for name, digest in manifest["members"].items()}
+    try:
+        engines = [_read_engine(text) for name, text in sorted(members.items()) if name.startswith("engines/")]
+        order = {name: place for place, name in enumerate(manifest["engines"])}
+        lines = json.loads(members["lines.json"])
+        return types.Run(
+            suite=_suite(json.loads(members["gold.json"])),
+            k=manifest["k"],
+            engines=tuple(sorted(engines, key=lambda e: order[e.name])),
+            lines={g: {p: tuple(sizes) for p, sizes in files.items()} for g, files in lines.items()},
+            hashes=manifest["hashes"],
+            header=manifest["header"],
+        )
+    except (KeyError, TypeError, ValueError) as error:
+        raise _broken(folder, f"a record is malformed ({type(error).__name__}: {error})") from error
+
+
+def _manifest(folder: Path) -> dict[str, Any]:
+    """Read run.json and check that it is one of ours."""
+    path = folder / MANIFEST
+    try:
+        manifest = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        raise InputError("there is no run here", file=folder, hint="make one with `assay run --out FOLDER`") from error
+    except (OSError, ValueError) as error:
+        raise _broken(folder, f"run.json cannot be read: {error}") from error
+    if not isinstance(manifest, dict) or "assay_run" not in manifest:
+        raise _broken(folder, "run.json is not an Assay run")
+    if manifest["assay_run"] != FORMAT:
+        raise InputError(
+            f"the run has format {manifest['assay_run']}, this Assay reads {FORMAT}",
+            file=path,
+            hint="score it with the Assay version in its header, or run it again",
+        )
+    return manifest
+
+
+def _member(folder: Path, name: str, digest: str) -> str:
+    """Read one member of a run; its name must stay inside the folder and its content must fit the hash."""
+    if ".." in Path(name).parts or Path(name).is_absolute():
+        raise _broken(folder, f"run.json names {name!r}, which lies outside the folder")
+    try:
+        text = (folder / name).read_bytes().decode("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise _broken(folder, f"{name} cannot be read") from error
+    if _sha(text) != digest:
+        raise _broken(folder, f"{name} was changed after the run")
+    return text
+
+
+def _broken(folder: Path, message: str) -> AssayError:
+    """Make the error for a run folder that cannot be trusted."""
+    return InputError(message, file=folder, hint="run it again; records are never edited by hand")
+
+
+def _engine_lines(run: types.Run, engine: types.EngineRun) -> str:
+    """Write one engine's records: header first, then a line for each ranking."""
+    header = {
+        "assay_records": FORMAT,
+        "assay": __version__,
+        "engine": engine.name,
+        "config": dict(engine.config),
+        "config_hash": config_hash(engine.config),
+        "k": run.k,
+        "gold_hash": run.header.get("gold_hash"),
+        "corpora": run.header.get("corpora"),
+        "environment": run.header.get("environment"),
+        "index_seconds": dict(engine.index_seconds),
+        "notes": list(engine.notes),
+    }
+    return "".join(f"{_dump(line)}\n" for line in [header, *map(_ranking_json, engine.rankings)])
+
+
+def config_hash(config: Mapping[str, object]) -> str:
+    """Hash the settings that shape a ranking."""
+    return hashlib.sha256(json.dumps(config, sort_keys=True, default=str).encode()).hexdigest()[:16]
+
+
+def _ranking_json(ranking: types.Ranking) -> dict[str, object]:
+    """Turn a ranking into one JSON object; snippets stay out, they are source code."""
+    hits = [_hit_json(h, t) for h, t in zip(ranking.hits, ranking.tokens, strict=True)]
+    line: dict[str, object] = {
+        "gold": ranking.gold,
+        "query": ranking.query,
+        "form": ranking.form,
+        "status": str(ranking.status),
+        "seconds": round(ranking.seconds, 6),
+        "hits": hits,
+    }
+    optional = {"error": ranking.error, "notes": list(ranking.notes)}
+    return line | {key: value for key, value in optional.items() if value}
+
+
+def _hit_json(hit: types.Hit, tokens: int) -> dict[str, object]:
+    """Turn a hit into JSON, leaving out what it does not have."""
+    values = {"path": hit.path, "start": hit.start, "end": hit.end, "score": hit.score, "tokens": tokens}
+    return {key: value for key, value in values.items() if value is not None}
+
+
+def _read_engine(text: str) -> types.EngineRun:
+    """Read one engine's records."""
+    header, *rows = (json.loads(line) for line in text.splitlines())
+    return types.EngineRun(
+        name=header["engine"],
+        rankings=tuple(map(_ranking, rows)),
+        config=header["config"],
+        index_seconds=header["index_seconds"],
+        notes=tuple(header["notes"]),
+    )
+
+
+def _ranking(row: Mapping[str, Any]) -> types.Ranking:
+    """Read one ranking."""
+    hits = row["hits"]
+    return types.Ranking(
+        gold=row["gold"],
+        query=row["query"],
+        form=row["form"],
+        hits=tuple(types.Hit(h["path"], h.get("start"), h.get("end"), h.get("score")) for h in hits),
+        tokens=tuple(h["tokens"] for h in hits),
+        status=types.Status(row["status"]),
+        seconds=row["seconds"],
+        error=row.get("error"),
+        notes=tuple(row.get("notes", ())),
+    )
+
+
+def _suite_json(suite: types.Suite) -> list[dict[str, Any]]:
+    """Turn a resolved suite into JSON."""
+    return [asdict(gold) for gold in suite.golds]
+
+
+def _suite(golds: Iterable[Mapping[str, Any]]) -> types.Suite:
+    """Read a resolved suite."""
+    return types.Suite(tuple(map(_gold, golds)))
+
+
+def _gold(row: Mapping[str, Any]) -> types.Gold:
+    """Read one gold set."""
+    spec = row["corpus"]
+    corpus = types.CorpusSpec(**{**spec, "include": tuple(spec["include"]), "exclude": tuple(spec["exclude"])})
+    queries = tuple(map(_query, row["queries"]))
+    return types.Gold(row["name"], corpus, queries, row["provenance"], row["source"])
+
+
+def _query(row: Mapping[str, Any]) -> types.Query:
+    """Read one query."""
+    parts = dict(row)
+    rationale = parts["rationale"]
+    parts["targets"] = tuple(map(_target, parts["targets"]))
+    parts["adversaries"] = tuple(types.Adversary(**{**a, "target": _target(a["target"])}) for a in parts["adversaries"])
+    parts["rationale"] = None if rationale is None else types.Rationale(**rationale)
+    parts["measures"] = tuple(parts["measures"])
+    return types.Query(**parts)
+
+
+def _target(row: Mapping[str, Any]) -> types.Target:
+    """Read one target."""
+    unit = row["unit"]
+    return types.Target(
+        span=types.Span(**row["span"]),
+        grade=row["grade"],
+        symbol=row["symbol"],
+        unit=None if unit is None else types.Span(**unit),
+    )
+
+
+def _dump(value: object) -> str:
+    """Write compact JSON; a NaN is a bug here, not a value."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+
+
+def _sha(text: str) -> str:
+    """Hash a text."""
+    return hashlib.sha256(text.encode("utf-8")).hexdigest()
+
+
+def _slug(name: str) -> str:
+    """Make a file name of an engine's name; names that would collide differ by their hash."""
+    plain = re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-.") or "engine"
+    return plain if plain == name else f"{plain}-{_sha(name)[:6]}"
+
+
+def _hashed(name: str, text: str) -> str:
+    """Put a content hash into a member's file name, so that a new run never overwrites an old member."""
+    stem, _, suffix = name.rpartition(".")
+    return f"{stem}-{_sha(text)[:10]}.{suffix}"
+
+
+def _plain(name: str) -> str:
+    """Take the hash out of a member's file name again."""
+    stem, _, suffix = name.rpartition(".")
+    return f"{stem.rpartition('-')[0]}.{suffix}"
+
+
+def _sweep(folder: Path, keep: set[str]) -> None:
+    """Remove the members of earlier runs."""
+    pattern = re.compile(r"(gold|lines|engines/.+)-[0-9a-f]{10}\.(json|jsonl)")
+    for path in sorted([*folder.glob("*.json"), *folder.glob("engines/*.jsonl")]):
+        name = path.relative_to(folder).as_posix()
+        if name not in keep and pattern.fullmatch(name):
+            path.unlink(missing_ok=True)

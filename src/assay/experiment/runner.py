@@ -1,0 +1,241 @@
+"""Ask every engine every question, and keep what it said."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Literal
+
+from assay._version import __version__
+from assay.corpus import open_corpus, read_text
+from assay.engines import as_engine, ask, normalise
+from assay.engines.base import Engine, Session
+from assay.errors import AssayError, GoldError, InputError
+from assay.experiment.environment import environment
+from assay.gold import gold_hash, query_hash, resolve
+from assay.syntax.tokens import approx4, line_bytes
+from assay.types import FORMS, Corpus, EngineRun, Gold, Hit, Query, Ranking, Run, Span, Status, Suite
+
+Missing = Literal["error", "report"]
+Searcher = Engine | Callable[[str, int], Sequence[Hit | str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a run is, for whoever shows it."""
+
+    engine: str
+    gold: str
+    done: int
+    total: int
+    step: Literal["corpus", "index", "search"]
+
+
+Tell = Callable[[Progress], None]
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """A gold set with its corpus at hand and its anchors resolved."""
+
+    gold: Gold
+    corpus: Corpus
+    problems: tuple[str, ...]
+    questions: tuple[tuple[Query, str], ...]  # query and form
+
+
+def run(
+    engines: Mapping[str, Searcher],
+    gold: Suite | Gold,
+    *,
+    k: int = 10,
+    forms: Sequence[str] | None = None,
+    timeout: float = 60.0,
+    cache: Path | None = None,
+    missing: Missing | None = None,
+    progress: Tell | None = None,
+) -> Run:
+    """Run engines over gold sets and return their rankings.
+
+    Gold is checked against its corpus before any engine starts. `missing` says what a target that is
+    not there does: "error", or "report" and go on without it; by default only the standard library,
+    which is whatever interpreter runs, is reported.
+    """
+    suite = Suite((gold,)) if isinstance(gold, Gold) else gold
+    if k < 1:
+        raise InputError(f"k is {k}", hint="ask for at least one result")
+    tell = progress or (lambda _: None)
+    places = [_prepare(g, forms, cache, missing, tell) for g in suite.golds]
+    answered = tuple(_run_engine(name, as_engine(e), places, k, timeout, tell) for name, e in engines.items())
+    resolved = Suite(tuple(p.gold for p in places))
+    return Run(
+        suite=resolved,
+        k=k,
+        engines=answered,
+        lines={p.gold.name: _line_table(p, answered) for p in places},
+        hashes={f"{g.name}/{q.id}": query_hash(q, g.corpus) for g in resolved.golds for q in g.queries},
+        header=_header(places),
+    )
+
+
+def _prepare(
+    gold: Gold,
+    forms: Sequence[str] | None,
+    cache: Path | None,
+    missing: Missing | None,
+    tell: Tell,
+) -> _Place:
+    """Open a gold set's corpus and resolve its anchors."""
+    tell(Progress("", gold.name, 0, 1, "corpus"))
+    base = Path(gold.source).parent if gold.source else None
+    corpus = open_corpus(gold.corpus, base=base, cache=cache)
+    policy = missing or ("report" if gold.corpus.kind == "stdlib" else "error")
+    resolution = resolve(gold, corpus, missing=policy)
+    questions = tuple((q, form) for q in resolution.gold.queries for form in _forms(q, forms))
+    if not questions:
+        raise GoldError(
+            "no query is left to ask", file=gold.source, hint="check the forms asked for and the problems above"
+        )
+    return _Place(resolution.gold, corpus, tuple(p.message for p in resolution.problems), questions)
+
+
+def _forms(query: Query, wanted: Sequence[str] | None) -> list[str]:
+    """List the forms of a query to ask, in the order they are shown."""
+    ordered = [f for f in FORMS if f in query.forms] + sorted(f for f in query.forms if f not in FORMS)
+    return ordered if wanted is None else [f for f in ordered if f in wanted]
+
+
+def _run_engine(name: str, engine: Engine, places: Iterable[_Place], k: int, timeout: float, tell: Tell) -> EngineRun:
+    """Ask one engine everything."""
+    rankings: list[Ranking] = []
+    seconds: dict[str, float] = {}
+    notes: list[str] = []
+    for place in places:
+        tell(Progress(name, place.gold.name, 0, len(place.questions), "index"))
+        start = time.perf_counter()
+        try:
+            session = engine.open(place.corpus)
+        except InputError:
+            raise
+        except Exception as error:
+            # Whatever an engine raises is its failure, not ours: it costs the engine, never the run.
+            notes.append(f"could not be opened on {place.gold.name}: {_sentence(error)}")
+            rankings += [_failed(place, q, form, error) for q, form in place.questions]
+            continue
+        seconds[place.gold.name] = time.perf_counter() - start
+        with _closing(session, notes):
+            rankings += _ask_all(name, session, engine, place, k, timeout, tell)
+    return EngineRun(name, tuple(rankings), dict(engine.config), seconds, tuple(notes))
+
+
+def _ask_all(
+    name: str, session: Session, engine: Engine, place: _Place, k: int, timeout: float, tell: Tell
+) -> Iterator[Ranking]:
+    """Ask one session every question of one gold set."""
+    depth = k * max(1, int(getattr(engine, "oversample", 1)))
+    sizes = _Sizes(place.corpus)
+    for done, (query, form) in enumerate(place.questions, start=1):
+        answer = ask(session, query.forms[form], depth, timeout)
+        normal = normalise(answer.hits, place.corpus, depth)
+        yield Ranking(
+            gold=place.gold.name,
+            query=query.id,
+            form=form,
+            hits=tuple(replace(hit, snippet=None) for hit in normal.hits),
+            tokens=tuple(sizes.tokens(hit) for hit in normal.hits),
+            status=answer.status,
+            seconds=answer.seconds,
+            error=answer.error,
+            notes=normal.notes,
+        )
+        tell(Progress(name, place.gold.name, done, len(place.questions), "search"))
+
+
+@contextmanager
+def _closing(session: Session, notes: list[str]) -> Iterator[None]:
+    """Close a session whatever happens; a close that fails is noted, it changes no ranking."""
+    try:
+        yield
+    finally:
+        try:
+            session.close()
+        except Exception as error:
+            notes.append(f"failed while closing: {_sentence(error)}")
+
+
+class _Sizes:
+    """Bytes of each line of the corpus files, read once."""
+
+    def __init__(self, corpus: Corpus) -> None:
+        self._corpus = corpus
+        self._known = {f.path for f in corpus.files}
+        self._lines: dict[str, tuple[int, ...]] = {}
+
+    def lines(self, path: str) -> tuple[int, ...]:
+        """Give the bytes of each line of a file; nothing for a file that is not in the corpus."""
+        if path not in self._known:
+            return ()
+        if path not in self._lines:
+            self._lines[path] = line_bytes(read_text(self._corpus, path))
+        return self._lines[path]
+
+    def tokens(self, hit: Hit) -> int:
+        """Count the tokens of a hit's lines."""
+        lines = self.lines(hit.path)
+        return approx4(sum(lines if hit.start is None else lines[hit.start - 1 : hit.end]))
+
+
+def _line_table(place: _Place, engines: Iterable[EngineRun]) -> dict[str, tuple[int, ...]]:
+    """Keep the line sizes of every file that a hit, a target or an adversary names."""
+    paths = {h.path for e in engines for r in e.rankings if r.gold == place.gold.name for h in r.hits}
+    paths |= {span.path for q in place.gold.queries for span in _spans(q)}
+    sizes = _Sizes(place.corpus)
+    return {path: lines for path in sorted(paths) if (lines := sizes.lines(path))}
+
+
+def _spans(query: Query) -> list[Span]:
+    """List every place a query names."""
+    return [t.span for t in query.targets] + [a.target.span for a in query.adversaries]
+
+
+def _failed(place: _Place, query: Query, form: str, error: Exception) -> Ranking:
+    """Record a question that could not even be asked."""
+    return Ranking(place.gold.name, query.id, form, status=Status.ERROR, error=_sentence(error))
+
+
+def _sentence(error: Exception) -> str:
+    """Say an error in one line."""
+    text = error.message if isinstance(error, AssayError) else f"{type(error).__name__}: {error}"
+    return " ".join(text.split())[:300]
+
+
+def _header(places: Sequence[_Place]) -> dict[str, object]:
+    """Describe inputs and environment."""
+    joined = "\n".join(gold_hash(p.gold) for p in places)
+    return {
+        "assay": __version__,
+        "date": datetime.now(UTC).isoformat(timespec="seconds"),
+        "gold_hash": hashlib.sha256(joined.encode()).hexdigest()[:16],
+        "corpora": {p.gold.name: _corpus_header(p) for p in places},
+        "environment": environment(),
+    }
+
+
+def _corpus_header(place: _Place) -> dict[str, object]:
+    """Describe one corpus: what was measured on, what was left out, what did not fit."""
+    corpus = place.corpus
+    return {
+        "repository": corpus.spec.repository,
+        "revision": corpus.revision,
+        "digest": corpus.digest,
+        "files": len(corpus.files),
+        "skipped": dict(sorted(Counter(s.reason for s in corpus.skipped).items())),
+        "notes": list(corpus.notes),
+        "problems": list(place.problems),
+    }

@@ -1,0 +1,105 @@
+"""What a report says, before it is known where it will be shown: terminal, Markdown and HTML render these blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+Tone = Literal["plain", "good", "bad", "warning", "quiet"]
+Align = Literal["left", "right"]
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """A section's title."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Paragraph:
+    """One or more sentences."""
+
+    text: str
+    tone: Tone = "plain"
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One cell of a table."""
+
+    text: str
+    tone: Tone = "plain"
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column's title and alignment."""
+
+    title: str
+    align: Align = "left"
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Rows of cells under columns, with a note that belongs to them."""
+
+    columns: tuple[Column, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """One bar of a distribution."""
+
+    label: str
+    value: float
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Bars:
+    """A distribution."""
+
+    bars: tuple[Bar, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A point with its interval."""
+
+    label: str
+    value: float
+    low: float
+    high: float
+    tone: Tone = "plain"
+
+
+@dataclass(frozen=True, slots=True)
+class Forest:
+    """Estimates over one axis, with a line of no difference where there is one."""
+
+    estimates: tuple[Estimate, ...]
+    low: float
+    high: float
+    line: float | None = None
+
+
+Block = Heading | Paragraph | Table | Bars | Forest
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A report."""
+
+    title: str
+    blocks: tuple[Block, ...]
+
+
+def table(columns: Sequence[str], rows: Sequence[Sequence[str | Cell]], note: str = "") -> Table:
+    """Make a table; a column title that begins with `>` is aligned right."""
+    heads = tuple(Column(c.removeprefix(">"), "right" if c.startswith(">") else "left") for c in columns)
+    cells = tuple(tuple(c if isinstance(c, Cell) else Cell(c) for c in row) for row in rows)
+    return Table(heads, cells, note)

@@ -1,0 +1,65 @@
+"""The report as Markdown, for RESULTS.md and pull requests."""
+
+from __future__ import annotations
+
+from functools import singledispatch
+
+from assay.report.document import Bars, Block, Cell, Document, Forest, Heading, Paragraph, Table
+
+
+def to_markdown(document: Document) -> str:
+    """Write a report as Markdown."""
+    parts = [f"# {_escape(document.title)}", *(_render(block) for block in document.blocks)]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+@singledispatch
+def _render(block: Block) -> str:
+    """Write one block."""
+    raise TypeError(f"no Markdown for {type(block).__name__}")
+
+
+@_render.register
+def _(block: Heading) -> str:
+    return f"## {_escape(block.text)}"
+
+
+@_render.register
+def _(block: Paragraph) -> str:
+    return f"> **Note:** {_escape(block.text)}" if block.tone == "warning" else _escape(block.text)
+
+
+@_render.register
+def _(block: Table) -> str:
+    heads = [_escape(c.title) for c in block.columns]
+    rules = ["---:" if c.align == "right" else "---" for c in block.columns]
+    rows = [[_cell(cell) for cell in row] for row in block.rows]
+    lines = [f"| {' | '.join(row)} |" for row in [heads, rules, *rows]]
+    return "\n".join(lines) + (f"\n\n{_escape(block.note)}" if block.note else "")
+
+
+@_render.register
+def _(block: Bars) -> str:
+    most = max((bar.value for bar in block.bars), default=0) or 1
+    wide = max((len(bar.label) for bar in block.bars), default=0)
+    lines = [f"{b.label:>{wide}} {'█' * round(30 * b.value / most) or '·'} {b.text}" for b in block.bars]
+    return "```text\n" + "\n".join(lines) + "\n```"
+
+
+@_render.register
+def _(_: Forest) -> str:
+    return ""  # its numbers stand in the table beside it; Markdown has no axis to draw them on
+
+
+def _cell(cell: Cell) -> str:
+    """Write a cell, the good and the bad in bold."""
+    text = _escape(cell.text)
+    return f"**{text}**" if text and cell.tone in ("good", "bad") else text
+
+
+def _escape(text: str) -> str:
+    """Keep text from being read as markup or HTML."""
+    flat = " ".join(text.split())
+    for char in "\\`*_[]|":
+        flat = flat.replace(char, f"\\{char}")
+    return flat.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")

@@ -1,0 +1,101 @@
+"""The report on a terminal, by rich: colour only where it is wanted, lines that fit the width."""
+
+from __future__ import annotations
+
+import os
+import sys
+from functools import singledispatch
+from typing import IO, TYPE_CHECKING
+
+from assay.report.document import Bars, Block, Document, Forest, Heading, Paragraph, Table, Tone
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+_STYLES: dict[Tone, str] = {"plain": "", "good": "green", "bad": "red", "warning": "yellow", "quiet": "dim"}
+
+#: Without a terminal there is no width to fit; wide enough that no table of ours is folded.
+_PIPE_WIDTH = 160
+
+
+def print_document(document: Document, stream: IO[str] | None = None, *, title: bool = True) -> None:
+    """Print a report to a stream, by default stdout."""
+    console = _console(stream or sys.stdout)
+    if title:
+        console.print(document.title, style="bold", markup=False, highlight=False)
+    for block in document.blocks:
+        _show(block, console)
+
+
+def _console(stream: IO[str]) -> Console:
+    """Make a console; rich itself honours NO_COLOR and TERM."""
+    from rich.console import Console
+
+    width = None if stream.isatty() or "COLUMNS" in os.environ else _PIPE_WIDTH
+    return Console(file=stream, width=width, highlight=False, emoji=False, soft_wrap=False)
+
+
+@singledispatch
+def _show(block: Block, console: Console) -> None:  # noqa: ARG001  # the signature that the renderers share
+    """Print one block."""
+    raise TypeError(f"nothing prints a {type(block).__name__}")
+
+
+@_show.register
+def _(block: Heading, console: Console) -> None:
+    """Print a section's title."""
+    console.print(f"\n{block.text}", style="bold", markup=False)
+
+
+@_show.register
+def _(block: Paragraph, console: Console) -> None:
+    """Print sentences, folded at words."""
+    mark = "! " if block.tone == "warning" else ""
+    console.print(mark + block.text, style=_STYLES[block.tone], markup=False)
+
+
+@_show.register
+def _(block: Table, console: Console) -> None:
+    """Print a table without heavy rules."""
+    from rich import box
+    from rich.table import Table as RichTable
+    from rich.text import Text
+
+    grid = RichTable(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="dim")
+    for place, column in enumerate(block.columns):
+        grid.add_column(Text(column.title), justify=column.align, overflow="fold", no_wrap=place == 0)
+    for row in block.rows:
+        grid.add_row(*(Text(cell.text, style=_STYLES[cell.tone]) for cell in row))
+    console.print(grid)
+    if block.note:
+        console.print(block.note, style="dim", markup=False)
+
+
+@_show.register
+def _(block: Bars, console: Console) -> None:
+    """Print a distribution as bars of blocks."""
+    most = max((bar.value for bar in block.bars), default=0) or 1
+    wide = max((len(bar.label) for bar in block.bars), default=0)
+    for bar in block.bars:
+        length = round(30 * bar.value / most)
+        console.print(f"{bar.label:>{wide}} {'█' * length or '·'} {bar.text}", markup=False)
+
+
+@_show.register
+def _(block: Forest, console: Console) -> None:
+    """Print intervals as lines on one axis."""
+    wide = max((len(e.label) for e in block.estimates), default=0)
+    width = 40
+    span = (block.high - block.low) or 1.0
+
+    def place(value: float) -> int:
+        return min(width - 1, max(0, round((width - 1) * (value - block.low) / span)))
+
+    for item in block.estimates:
+        axis = [" "] * width
+        if block.line is not None:
+            axis[place(block.line)] = "┊"
+        for at in range(place(item.low), place(item.high) + 1):
+            axis[at] = "─"
+        axis[place(item.value)] = "●"
+        console.print(f"{item.label:>{wide}} {''.join(axis)}", style=_STYLES[item.tone], markup=False)

@@ -1,0 +1,285 @@
+"""The records that travel between the rooms. Frozen, slotted, no behaviour beyond what they are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    FloatArray = NDArray[np.float64]
+
+#: The phrasings of one intent, in the order they are shown. The first one a query has is its headline.
+FORMS = ("human", "ai_optimized", "keyword", "wrong_terminology", "cross_module")
+
+PRIMARY = 2
+SECONDARY = 1
+
+Kind = Literal["code", "docs", "config", "other"]
+CorpusKind = Literal["path", "stdlib", "git", "pypi", "npm"]
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Span:
+    """Lines `start`-`end` (1-based, inclusive) of a file; both None is the whole file."""
+
+    path: str
+    start: int | None = None
+    end: int | None = None
+
+    def __str__(self) -> str:
+        return self.path if self.start is None else f"{self.path}:{self.start}-{self.end}"
+
+    def common_lines(self, other: Span) -> int:
+        """Count the lines both hold; a whole file holds every line of the other, two whole files one."""
+        if self.path != other.path:
+            return 0
+        if self.start is None or self.end is None:
+            return 1 if other.start is None or other.end is None else other.end - other.start + 1
+        if other.start is None or other.end is None:
+            return self.end - self.start + 1
+        return max(0, min(self.end, other.end) - max(self.start, other.start) + 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A place that answers a query. A symbol anchor has its lines filled in by `gold.anchors`."""
+
+    span: Span
+    grade: int = PRIMARY
+    symbol: str | None = None
+    unit: Span | None = None  # the innermost definition the span lies in, once resolved
+
+    @property
+    def anchor(self) -> str:
+        """The target as it is written in a gold file."""
+        return f"{self.span.path}::{self.symbol}" if self.symbol else str(self.span)
+
+
+@dataclass(frozen=True, slots=True)
+class Adversary:
+    """A plausible wrong answer: how it relates to the right one, how strong the trap is, what confuses."""
+
+    target: Target
+    relationship: str
+    strength: str
+    confusion: str
+
+
+@dataclass(frozen=True, slots=True)
+class Rationale:
+    """Who owns the behaviour, why, and where the neighbour's part begins."""
+
+    owner: str = ""
+    reason: str = ""
+    boundary: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """One intent in several phrasings."""
+
+    id: str
+    forms: Mapping[str, str]
+    targets: tuple[Target, ...]
+    adversaries: tuple[Adversary, ...] = ()
+    rationale: Rationale | None = None
+    measures: tuple[str, ...] = ()
+    tags: Mapping[str, str] = field(default_factory=dict)
+    line: int | None = None  # where it stands in its gold file; not part of its identity
+
+    @property
+    def headline(self) -> str:
+        """The form that the headline number uses: `human`, or the first one there is."""
+        known = [form for form in FORMS if form in self.forms]
+        return known[0] if known else next(iter(self.forms))
+
+
+@dataclass(frozen=True, slots=True)
+class CorpusSpec:
+    """Where a corpus comes from, as a gold set names it."""
+
+    kind: CorpusKind
+    value: str = ""  # folder, git url, package name with version; empty for stdlib
+    rev: str | None = None
+    root: str | None = None  # sub-folder that becomes the corpus root
+    include: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+
+    @property
+    def repository(self) -> str:
+        """The identity without the revision: what queries are nested in."""
+        value = self.value
+        if self.kind == "pypi":
+            value = value.partition("==")[0]
+        elif self.kind == "npm":
+            value = value[:1] + value[1:].partition("@")[0]  # a scope begins with @
+        elif self.kind == "git":
+            value = value.rstrip("/").removesuffix(".git")
+        name = f"{self.kind}:{value}" if value else self.kind
+        return f"{name}/{self.root}" if self.root else name
+
+
+@dataclass(frozen=True, slots=True)
+class Gold:
+    """What counts as right on one corpus."""
+
+    name: str
+    corpus: CorpusSpec
+    queries: tuple[Query, ...]
+    provenance: Mapping[str, str] = field(default_factory=dict)
+    source: str | None = None  # the file it was read from
+
+
+@dataclass(frozen=True, slots=True)
+class Suite:
+    """One or more gold sets that are run together. Names are unique."""
+
+    golds: tuple[Gold, ...]
+
+    @property
+    def name(self) -> str:
+        """The names of its parts."""
+        return "+".join(gold.name for gold in self.golds)
+
+
+@dataclass(frozen=True, slots=True)
+class SourceFile:
+    """A file of a corpus that counts."""
+
+    path: str
+    size: int
+    kind: Kind
+    language: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """A file or folder that was left out, and why; `reason` is a word to count by, `detail` is for people."""
+
+    path: str
+    reason: str
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Corpus:
+    """A corpus on this machine: its files in path order, what was left out, and a hash of it all."""
+
+    root: Path
+    spec: CorpusSpec
+    files: tuple[SourceFile, ...]
+    digest: str  # over paths and contents; the same tree gives the same digest anywhere
+    skipped: tuple[Skipped, ...] = ()
+    notes: tuple[str, ...] = ()  # sentences a person should see, such as a missing test/ package
+    revision: str | None = None  # what was really checked out or unpacked: commit, version
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """One result of an engine; its place in the list is its rank."""
+
+    path: str
+    start: int | None = None
+    end: int | None = None
+    score: float | None = None
+    snippet: str | None = None
+
+    @property
+    def span(self) -> Span:
+        """Where it points."""
+        return Span(self.path, self.start, self.end)
+
+
+class Status(StrEnum):
+    """How a query ended. Everything but OK takes the worst value of every measure."""
+
+    OK = "ok"
+    ERROR = "error"
+    TIMEOUT = "timeout"
+    CRASH = "crash"
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """What one engine answered to one form of one query: a line of the records on disk."""
+
+    gold: str
+    query: str
+    form: str
+    hits: tuple[Hit, ...] = ()
+    tokens: tuple[int, ...] = ()  # of each hit, by `syntax.tokens.approx4`
+    status: Status = Status.OK
+    seconds: float = 0.0
+    error: str | None = None
+    notes: tuple[str, ...] = ()  # contract breaches that were survived: absolute paths, unknown files
+
+
+@dataclass(frozen=True, slots=True)
+class EngineRun:
+    """All that one engine answered, in suite order, with what is known of how it was run."""
+
+    name: str
+    rankings: tuple[Ranking, ...]
+    config: Mapping[str, object] = field(default_factory=dict)  # settings that shape the ranking; no secrets
+    index_seconds: Mapping[str, float] = field(default_factory=dict)  # by gold name
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """Engines × queries, with all that is needed to score them again without engine or corpus."""
+
+    suite: Suite  # anchors resolved
+    k: int
+    engines: tuple[EngineRun, ...]
+    lines: Mapping[str, Mapping[str, tuple[int, ...]]] = field(default_factory=dict)
+    # gold name -> path -> UTF-8 bytes of each line, newline included; for the files that hits or targets name
+    hashes: Mapping[str, str] = field(default_factory=dict)  # of every query: "gold/query" -> hash
+    header: Mapping[str, object] = field(default_factory=dict)  # environment, versions, corpus digests, notes
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """One column of a score table: one form of one intent."""
+
+    gold: str
+    query: str
+    form: str
+    repository: str
+    hash: str = ""
+    headline: bool = True
+    tags: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def intent(self) -> str:
+        """What phrasings share."""
+        return f"{self.gold}/{self.query}"
+
+
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """Values by engine × measure × unit. NaN where a measure does not apply, never for a failure.
+
+    A measure over the phrasings of an intent stands at the intent's headline unit.
+    """
+
+    engines: tuple[str, ...]
+    measures: tuple[str, ...]  # repr of each measure
+    units: tuple[Unit, ...]
+    values: FloatArray  # shape (engines, measures, units)
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Symbol:
+    """A definition: `name` with its scopes joined by `.`, a repeated one with `~2`."""
+
+    start: int
+    end: int
+    name: str
+    kind: str  # class, function, method, constant
