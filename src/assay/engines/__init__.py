@@ -1,0 +1,57 @@
+"""Who is under test: one module a kind of engine, imported when it is named."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import import_module
+from typing import cast
+
+from assay.engines.base import Context, Engine, EngineCrash, FullEngine, Session, TimedSession
+from assay.engines.foreign import as_engine
+from assay.engines.kinds import KINDS, Kind
+from assay.engines.settings import unknown
+from assay.errors import ConfigError
+from assay.types import Suite
+
+__all__ = [
+    "KINDS",
+    "Context",
+    "Engine",
+    "EngineCrash",
+    "FullEngine",
+    "Kind",
+    "Session",
+    "TimedSession",
+    "as_engine",
+    "make_engine",
+]
+
+
+def make_engine(spec: str | Mapping[str, object], *, suite: Suite | None = None, seed: int = 0) -> FullEngine:
+    """Make an engine from `kind`, `kind:value` or a table with `kind` and settings."""
+    name, settings = _read_text(spec) if isinstance(spec, str) else _read_table(spec)
+    if name not in KINDS:
+        raise unknown("unknown kind of engine", name, sorted(KINDS), "kinds")
+    engine = import_module(KINDS[name].module).make(settings, Context(suite, seed))
+    return as_engine(cast(Engine, engine))
+
+
+def _read_text(spec: str) -> tuple[str, dict[str, object]]:
+    """Read `kind` or `kind:value`, where value is the setting that the kind is mostly asked for with."""
+    name, colon, value = spec.partition(":")
+    if not colon or name not in KINDS:
+        return name, {}
+    main = KINDS[name].main
+    if main is None:
+        raise ConfigError(f"engine {spec!r}: {name} takes no value", hint=f"write {name}")
+    if not value:
+        raise ConfigError(f"engine {spec!r}: nothing after the colon", hint=f"write {name}:{main.upper()}")
+    return name, {main: value}
+
+
+def _read_table(spec: Mapping[str, object]) -> tuple[str, dict[str, object]]:
+    """Read a table of assay.toml."""
+    kind = spec.get("kind")
+    if not isinstance(kind, str):
+        raise ConfigError("an engine without a kind", hint=f'add kind = "..."; kinds: {", ".join(sorted(KINDS))}')
+    return kind, {key: value for key, value in spec.items() if key != "kind"}

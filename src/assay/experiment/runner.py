@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,9 +12,11 @@ from typing import Literal
 
 from assay._version import __version__
 from assay.corpus import open_corpus, read_text
-from assay.engines import as_engine, ask, normalise
-from assay.engines.base import Engine, Session
-from assay.errors import AssayError, GoldError, InputError
+from assay.engines import as_engine
+from assay.engines.base import Engine, FullEngine, Session
+from assay.engines.calling import ask, close_session, one_line, open_session
+from assay.engines.normalise import Normaliser
+from assay.errors import EngineError, EnvironmentFailure, GoldError, InputError
 from assay.experiment.environment import environment
 from assay.gold import gold_hash, query_hash, resolve
 from assay.syntax.tokens import approx4, line_bytes
@@ -111,38 +111,40 @@ def _forms(query: Query, wanted: Sequence[str] | None) -> list[str]:
     return ordered if wanted is None else [f for f in ordered if f in wanted]
 
 
-def _run_engine(name: str, engine: Engine, places: Iterable[_Place], k: int, timeout: float, tell: Tell) -> EngineRun:
+def _run_engine(
+    name: str, engine: FullEngine, places: Iterable[_Place], k: int, timeout: float, tell: Tell
+) -> EngineRun:
     """Ask one engine everything."""
     rankings: list[Ranking] = []
     seconds: dict[str, float] = {}
     notes: list[str] = []
     for place in places:
         tell(Progress(name, place.gold.name, 0, len(place.questions), "index"))
-        start = time.perf_counter()
         try:
-            session = engine.open(place.corpus)
-        except InputError:
-            raise
-        except Exception as error:
-            # Whatever an engine raises is its failure, not ours: it costs the engine, never the run.
-            notes.append(f"could not be opened on {place.gold.name}: {_sentence(error)}")
+            opened = open_session(engine, place.corpus)
+        except (EngineError, EnvironmentFailure) as error:
+            # An engine that does not open costs the engine, never the run.
+            notes.append(f"could not be opened on {place.gold.name}: {one_line(error)}")
             rankings += [_failed(place, q, form, error) for q, form in place.questions]
             continue
-        seconds[place.gold.name] = time.perf_counter() - start
-        with _closing(session, notes):
-            rankings += _ask_all(name, session, engine, place, k, timeout, tell)
-    return EngineRun(name, tuple(rankings), dict(engine.config), seconds, tuple(notes))
+        seconds[place.gold.name] = opened.seconds
+        try:
+            rankings += _ask_all(name, opened.session, engine, place, k, timeout, tell)
+        finally:
+            trouble = close_session(opened.session)
+            notes += [trouble] if trouble else []
+    return EngineRun(name, tuple(rankings), dict(engine.config), seconds, (*engine.notes, *notes))
 
 
 def _ask_all(
-    name: str, session: Session, engine: Engine, place: _Place, k: int, timeout: float, tell: Tell
+    name: str, session: Session, engine: FullEngine, place: _Place, k: int, timeout: float, tell: Tell
 ) -> Iterator[Ranking]:
     """Ask one session every question of one gold set."""
-    depth = k * max(1, int(getattr(engine, "oversample", 1)))
     sizes = _Sizes(place.corpus)
+    normalise = Normaliser(place.corpus, lambda path: len(sizes.lines(path)))
     for done, (query, form) in enumerate(place.questions, start=1):
-        answer = ask(session, query.forms[form], depth, timeout)
-        normal = normalise(answer.hits, place.corpus, depth)
+        answer = ask(session, query.forms[form], k * engine.oversample, timeout)
+        normal = normalise(answer.hits, k, oversample=engine.oversample)
         yield Ranking(
             gold=place.gold.name,
             query=query.id,
@@ -155,18 +157,6 @@ def _ask_all(
             notes=normal.notes,
         )
         tell(Progress(name, place.gold.name, done, len(place.questions), "search"))
-
-
-@contextmanager
-def _closing(session: Session, notes: list[str]) -> Iterator[None]:
-    """Close a session whatever happens; a close that fails is noted, it changes no ranking."""
-    try:
-        yield
-    finally:
-        try:
-            session.close()
-        except Exception as error:
-            notes.append(f"failed while closing: {_sentence(error)}")
 
 
 class _Sizes:
@@ -204,15 +194,9 @@ def _spans(query: Query) -> list[Span]:
     return [t.span for t in query.targets] + [a.target.span for a in query.adversaries]
 
 
-def _failed(place: _Place, query: Query, form: str, error: Exception) -> Ranking:
+def _failed(place: _Place, query: Query, form: str, error: EngineError | EnvironmentFailure) -> Ranking:
     """Record a question that could not even be asked."""
-    return Ranking(place.gold.name, query.id, form, status=Status.ERROR, error=_sentence(error))
-
-
-def _sentence(error: Exception) -> str:
-    """Say an error in one line."""
-    text = error.message if isinstance(error, AssayError) else f"{type(error).__name__}: {error}"
-    return " ".join(text.split())[:300]
+    return Ranking(place.gold.name, query.id, form, status=Status.ERROR, error=one_line(error))
 
 
 def _header(places: Sequence[_Place]) -> dict[str, object]:

@@ -11,11 +11,15 @@ from pathlib import Path
 from typing import Any
 
 from assay.errors import ConfigError
+from assay.gold.loading import SHIPPED
+from assay.types import Run
 
 FILE = "assay.toml"
 
 #: Engines that every table carries: the floor, what a careful grep finds, and the reachable ceiling.
 REFERENCES = ("random", "keywords", "oracle")
+
+_CLAIM = ("k", "measures", "primary", "baseline", "margin", "alpha", "seed")
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,10 +29,10 @@ class Spec:
     gold: tuple[str, ...] = ()
     corpus: str | None = None  # for gold formats that name none
     tags: tuple[str, ...] = ()  # such as difficulty=hard:101-127
-    k: int = 10
+    k: int = 10  # results asked for; no measure may look further
     forms: tuple[str, ...] = ()  # none: all that the gold set has
-    measures: tuple[str, ...] = ("nDCG@10", "RR@10", "Hit@5", "R@10", "nDCG(level=lines)@10", "RecallAtTokens(2000)")
-    primary: str = "nDCG@10"
+    measures: tuple[str, ...] = ()  # none: the usual ones at k
+    primary: str = ""  # none: nDCG at k
     baseline: str = "keywords"
     margin: float = 0.02  # the smallest difference anybody would act on
     alpha: float = 0.05
@@ -42,6 +46,29 @@ class Spec:
         """The engines under test and the references, in the order they are shown."""
         own = dict(self.engines) or {"builtin": "builtin"}
         return own | {name: name for name in REFERENCES if self.references and name not in own}
+
+    def primary_measure(self) -> str:
+        """The measure that verdicts are about."""
+        return self.primary or f"nDCG@{self.k}"
+
+    def all_measures(self) -> tuple[str, ...]:
+        """Every measure that is reported, the primary one first."""
+        first = self.primary_measure()
+        k = self.k
+        usual = (f"RR@{k}", f"Hit@{min(5, k)}", f"R@{k}", f"nDCG(level=lines)@{k}", "RecallAtTokens(2000)")
+        return (first, *(m for m in self.measures or usual if m != first))
+
+
+def to_header(spec: Spec) -> dict[str, object]:
+    """Keep what later commands need to make the same claim; engines have their own records."""
+    return {f.name: getattr(spec, f.name) for f in fields(Spec) if f.name in _CLAIM}
+
+
+def from_run(run: Run) -> Spec:
+    """Take up the claim that a run was made for, over the engines it has."""
+    kept: Any = run.header.get("spec", {"k": run.k})
+    values: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in kept.items()}
+    return Spec(**values, engines={e.name: e.name for e in run.engines}, references=False)
 
 
 def read_spec(path: Path) -> Spec:
@@ -62,7 +89,7 @@ def read_spec(path: Path) -> Spec:
         )
     known = {f.name: f for f in fields(Spec) if f.name != "engines"}
     _check_keys(run, known, path, text, "run")
-    values = {key: _typed(key, value, path, text) for key, value in run.items()}
+    values: dict[str, Any] = {key: _typed(key, value, path, text) for key, value in run.items()}
     for name, table in engines.items():
         if not isinstance(table, dict) or "kind" not in table:
             raise ConfigError(
@@ -71,31 +98,39 @@ def read_spec(path: Path) -> Spec:
                 line=locate(text, f"engines.{name}"),
                 hint='add kind = "command" (or builtin, keywords, python, runfile, random, oracle)',
             )
-    return check(Spec(**values, engines=engines), path, text)
+    return check(_placed(Spec(**values, engines=engines), path.parent), path, text)
+
+
+def _placed(spec: Spec, folder: Path) -> Spec:
+    """Make the paths of a file relative to where the command runs."""
+    gold = tuple(source if source == SHIPPED else str(folder / source) for source in spec.gold)
+    return replace(spec, gold=gold, out=str(folder / spec.out))
 
 
 def check(spec: Spec, path: Path | None = None, text: str = "") -> Spec:
     """Refuse a specification that cannot give a result, before anything runs."""
     from assay.scoring import parse_measure
 
-    for text_of in (*spec.measures, spec.primary):
-        parse_measure(text_of)
+    def refuse(key: str, hint: str) -> ConfigError:
+        line = locate(text, "run", key) if text else None
+        return ConfigError(f"{key} = {getattr(spec, key)!r}", file=path, line=line, hint=hint)
+
     ranges = {
         "k": (spec.k >= 1, "at least 1"),
         "margin": (0 < spec.margin < 1, "between 0 and 1"),
         "alpha": (0 < spec.alpha < 1, "between 0 and 1"),
         "timeout": (spec.timeout > 0, "more than 0 seconds"),
+        "seed": (spec.seed >= 0, "0 or more"),
     }
     for key, (fine, wanted) in ranges.items():
         if not fine:
-            line = locate(text, "run", key) if text else None
-            raise ConfigError(f"{key} = {getattr(spec, key)}", file=path, line=line, hint=f"{key} is {wanted}")
+            raise refuse(key, f"{key} is {wanted}")
+    deepest = max(parse_measure(m).k or 0 for m in spec.all_measures())
+    if deepest > spec.k:
+        raise refuse("k", f"a measure looks at {deepest} results: ask for k = {deepest}, or lower its cut-off")
     if spec.baseline not in spec.all_engines():
-        line = locate(text, "run", "baseline") if text else None
-        names = ", ".join(spec.all_engines())
-        raise ConfigError(f"baseline {spec.baseline!r} is not an engine", file=path, line=line, hint=f"one of: {names}")
-    measures = spec.measures if spec.primary in spec.measures else (spec.primary, *spec.measures)
-    return replace(spec, measures=measures)
+        raise refuse("baseline", f"name an engine of this run: {', '.join(spec.all_engines())}")
+    return spec
 
 
 def _text(path: Path) -> str:

@@ -1,0 +1,22 @@
+"""What counts as right? Gold sets: read, checked against the code, hashed."""
+
+from assay.gold.anchors import Problem, Resolution, resolve
+from assay.gold.identity import gold_hash, query_hash
+from assay.gold.leaks import leak, overlaps
+from assay.gold.loading import join, load_gold
+from assay.gold.tags import TagRule
+from assay.gold.writing import write_native
+
+__all__ = [
+    "Problem",
+    "Resolution",
+    "TagRule",
+    "gold_hash",
+    "join",
+    "leak",
+    "load_gold",
+    "overlaps",
+    "query_hash",
+    "resolve",
+    "write_native",
+]

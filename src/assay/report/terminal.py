@@ -11,11 +11,16 @@ from assay.report.document import Bars, Block, Document, Forest, Heading, Paragr
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.table import Table as RichTable
 
 _STYLES: dict[Tone, str] = {"plain": "", "good": "green", "bad": "red", "warning": "yellow", "quiet": "dim"}
 
 #: Without a terminal there is no width to fit; wide enough that no table of ours is folded.
 _PIPE_WIDTH = 160
+#: A column of prose is folded at this width, so that it leaves room for the others.
+_PROSE = 48
+#: What rich puts between two columns.
+_GAP = 3
 
 
 def print_document(document: Document, stream: IO[str] | None = None, *, title: bool = True) -> None:
@@ -41,37 +46,62 @@ def _show(block: Block, console: Console) -> None:  # noqa: ARG001  # the signat
     raise TypeError(f"nothing prints a {type(block).__name__}")
 
 
-@_show.register
+@_show.register(Heading)
 def _(block: Heading, console: Console) -> None:
     """Print a section's title."""
     console.print(f"\n{block.text}", style="bold", markup=False)
 
 
-@_show.register
+@_show.register(Paragraph)
 def _(block: Paragraph, console: Console) -> None:
     """Print sentences, folded at words."""
     mark = "! " if block.tone == "warning" else ""
     console.print(mark + block.text, style=_STYLES[block.tone], markup=False)
 
 
-@_show.register
+@_show.register(Table)
 def _(block: Table, console: Console) -> None:
-    """Print a table without heavy rules."""
+    """Print a table; one that is too wide is printed in parts, each with the first column."""
+    widths = [min(_PROSE, max(len(text) for text in _texts(block, at))) + _GAP for at in range(len(block.columns))]
+    for part in _parts(widths, console.width):
+        console.print(_grid(block, part))
+    if block.note:
+        console.print(block.note, style="dim", markup=False)
+
+
+def _texts(block: Table, at: int) -> list[str]:
+    """List what stands in one column."""
+    return [block.columns[at].title, *(row[at].text for row in block.rows)]
+
+
+def _parts(widths: list[int], room: int) -> list[list[int]]:
+    """Choose columns for each part so that every part fits; the first column names the rows of each."""
+    parts, used = [[0]], widths[0]
+    for at, width in enumerate(widths[1:], start=1):
+        if used + width > room and len(parts[-1]) > 1:
+            parts.append([0])
+            used = widths[0]
+        parts[-1].append(at)
+        used += width
+    return parts
+
+
+def _grid(block: Table, part: list[int]) -> RichTable:
+    """Draw some columns of a table without heavy rules."""
     from rich import box
     from rich.table import Table as RichTable
     from rich.text import Text
 
     grid = RichTable(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="dim")
-    for place, column in enumerate(block.columns):
-        grid.add_column(Text(column.title), justify=column.align, overflow="fold", no_wrap=place == 0)
+    for at in part:
+        column = block.columns[at]
+        grid.add_column(Text(column.title), justify=column.align, overflow="fold", no_wrap=at == 0)
     for row in block.rows:
-        grid.add_row(*(Text(cell.text, style=_STYLES[cell.tone]) for cell in row))
-    console.print(grid)
-    if block.note:
-        console.print(block.note, style="dim", markup=False)
+        grid.add_row(*(Text(row[at].text, style=_STYLES[row[at].tone]) for at in part))
+    return grid
 
 
-@_show.register
+@_show.register(Bars)
 def _(block: Bars, console: Console) -> None:
     """Print a distribution as bars of blocks."""
     most = max((bar.value for bar in block.bars), default=0) or 1
@@ -81,7 +111,7 @@ def _(block: Bars, console: Console) -> None:
         console.print(f"{bar.label:>{wide}} {'█' * length or '·'} {bar.text}", markup=False)
 
 
-@_show.register
+@_show.register(Forest)
 def _(block: Forest, console: Console) -> None:
     """Print intervals as lines on one axis."""
     wide = max((len(e.label) for e in block.estimates), default=0)

@@ -1,0 +1,46 @@
+"""What may we claim? Intervals, paired tests, multiplicity, power, verdicts."""
+
+from assay.stats.compare import all_pairs, compare
+from assay.stats.means import means
+from assay.stats.planning import plan_claim
+from assay.stats.power import components_of, plan
+from assay.stats.records import (
+    AllPairs,
+    Comparison,
+    ComparisonRow,
+    Interval,
+    MeanRow,
+    Names,
+    Plan,
+    QueryValue,
+    Range,
+    SliceRow,
+    Verdict,
+)
+from assay.stats.runs import compare_scores
+from assay.stats.slices import compare_slices
+from assay.stats.values import compare_values, read_values
+
+__all__ = [
+    "AllPairs",
+    "Comparison",
+    "ComparisonRow",
+    "Interval",
+    "MeanRow",
+    "Names",
+    "Plan",
+    "QueryValue",
+    "Range",
+    "SliceRow",
+    "Verdict",
+    "all_pairs",
+    "compare",
+    "compare_scores",
+    "compare_slices",
+    "compare_values",
+    "components_of",
+    "means",
+    "plan",
+    "plan_claim",
+    "read_values",
+]

@@ -1,0 +1,1 @@
+"""What the source says: words, definitions, token counts."""

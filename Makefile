@@ -1,0 +1,47 @@
+# Everything sets itself up: Python 3.11+ and git are all a machine needs.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check
+WORKERS ?= auto
+
+.PHONY: demo test check bench soak fix docs clean
+
+demo: $(VENV)/.installed  ## measure the shipped engines on the Python standard library
+	$(BIN)/assay demo
+
+test: check  ## everything that must hold, in minutes
+	$(BIN)/python -m pytest -n $(WORKERS)
+
+check: $(VENV)/.developed  ## lint, format, types
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+soak: $(VENV)/.developed  ## the stated counts: long simulations, many kills
+	$(BIN)/python -m pytest -m soak -n $(WORKERS)
+
+bench: $(VENV)/.developed  ## Assay beside its peers, in one run; writes benchmarks/RESULTS.md
+	$(BIN)/python -m benchmarks
+
+fix: $(VENV)/.developed  ## format, and mend what can be mended
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+docs: $(VENV)/.developed  ## write docs/commands.md and the schemas from the code
+	$(BIN)/python -m docs.generate
+
+clean:
+	rm -rf $(VENV) demo-results .mypy_cache .ruff_cache .hypothesis
+
+$(VENV)/.installed: pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+	  || { echo "Assay needs Python 3.11 or newer; say which one: make PYTHON=python3.12 ..." >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(PIP) install --quiet --editable .
+	@touch $@
+
+$(VENV)/.developed: $(VENV)/.installed
+	$(PIP) install --quiet --upgrade 'pip>=25.1'
+	$(PIP) install --quiet --group dev
+	@touch $@

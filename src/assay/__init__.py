@@ -1,0 +1,78 @@
+"""Know whether code search works: gold set → engine → verdict.
+
+    gold = assay.load_gold("gold/")
+    run = assay.run({"mine": search_function}, gold, k=10)
+    scores = assay.score(run, [nDCG @ 10, RR @ 10])
+    verdict = assay.compare(scores, baseline="mine", primary=nDCG @ 10, margin=0.02)
+
+Measures such as `nDCG` and `RR` come from `assay.measures`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from assay._version import __version__
+
+if TYPE_CHECKING:
+    from assay.engines.base import Engine, Session
+    from assay.errors import AssayError
+    from assay.experiment.runner import run
+    from assay.gold import load_gold
+    from assay.scoring import measures, score
+    from assay.stats import compare
+    from assay.types import Gold, Hit, Query, Run, Scores, Span, Suite, Target
+
+#: Where each public name lives. They are fetched on first use: `assay --help` must not wait for numpy.
+_HOMES = {
+    "AssayError": "assay.errors",
+    "Engine": "assay.engines.base",
+    "Gold": "assay.types",
+    "Hit": "assay.types",
+    "Query": "assay.types",
+    "Run": "assay.types",
+    "Scores": "assay.types",
+    "Session": "assay.engines.base",
+    "Span": "assay.types",
+    "Suite": "assay.types",
+    "Target": "assay.types",
+    "compare": "assay.stats",
+    "load_gold": "assay.gold",
+    "measures": "assay.scoring",
+    "run": "assay.experiment.runner",
+    "score": "assay.scoring",
+}
+
+__all__ = [
+    "AssayError",
+    "Engine",
+    "Gold",
+    "Hit",
+    "Query",
+    "Run",
+    "Scores",
+    "Session",
+    "Span",
+    "Suite",
+    "Target",
+    "__version__",
+    "compare",
+    "load_gold",
+    "measures",
+    "run",
+    "score",
+]
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'assay' has no attribute {name!r}")
+    from importlib import import_module
+
+    value = getattr(import_module(_HOMES[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

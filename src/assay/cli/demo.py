@@ -1,0 +1,28 @@
+"""Measure the shipped engines on the Python standard library: the whole path in one command, offline."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping
+from typing import Any
+
+from assay.cli.run import execute
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the flags of this command."""
+    parser.add_argument("--out", metavar="FOLDER", default="demo-results", help="where the run goes (demo-results)")
+
+
+def handle(args: argparse.Namespace) -> int:
+    """Run the standard-library set with the shipped engines."""
+    from assay.experiment.spec import Spec, check
+    from assay.gold import load_gold
+
+    args.allow_missing = True
+    engines: dict[str, Mapping[str, Any] | str] = {
+        "builtin": "builtin",
+        "whole-file": {"kind": "builtin", "search": {"window": 0}},
+    }
+    spec = check(Spec(gold=("stdlib",), engines=engines, out=args.out))
+    return execute(args, spec, load_gold("stdlib"))

@@ -1,0 +1,141 @@
+"""Say what this machine has, what is missing, and what to do about it."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Literal
+
+from assay.cli.output import emit
+from assay.errors import AssayError
+
+State = Literal["ok", "missing", "failed"]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One check: what was found and, where something is amiss, the next step."""
+
+    name: str
+    state: State
+    detail: str
+    hint: str = ""
+    required: bool = True
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the flags of this command: there are none."""
+
+
+def handle(args: argparse.Namespace) -> int:
+    """Run every check; exit 4 when something that Assay needs is amiss."""
+    from assay.report.document import Cell, Document, Paragraph, Tone, table
+
+    findings = [check() for check in _CHECKS]
+    broken = [f for f in findings if f.required and f.state != "ok"]
+    tones: dict[State, Tone] = {"ok": "good", "missing": "warning", "failed": "bad"}
+    rows: list[list[str | Cell]] = [
+        [f.name, Cell(f.state, tones[f.state]), f.detail + (f" → {f.hint}" if f.hint else "")] for f in findings
+    ]
+    closing = "Something that Assay needs is amiss." if broken else "Ready."
+    document = Document("assay doctor", (table(["", "", ""], rows), Paragraph(closing)))
+    emit(args, document, {"schema": "assay/doctor/1", "ready": not broken, "findings": [asdict(f) for f in findings]})
+    return 4 if broken else 0
+
+
+def _python() -> Finding:
+    """Check the interpreter."""
+    version = ".".join(map(str, sys.version_info[:3]))
+    fine = sys.version_info >= (3, 11)
+    return Finding(
+        "python", "ok" if fine else "failed", f"{version} at {sys.executable}", "" if fine else "use 3.11 or newer"
+    )
+
+
+def _tool(name: str, use: str, hint: str, *, required: bool = False) -> Callable[[], Finding]:
+    """Make the check for a command-line tool."""
+
+    def check() -> Finding:
+        path = shutil.which(name)
+        if path is None:
+            return Finding(name, "missing", f"not on PATH; {use}", hint, required)
+        try:
+            done = subprocess.run([path, "--version"], capture_output=True, text=True, timeout=20, check=False)
+        except (OSError, subprocess.TimeoutExpired) as error:
+            return Finding(name, "failed", str(error), hint, required)
+        version = (done.stdout or done.stderr).strip().splitlines()[:1]
+        return Finding(name, "ok", version[0] if version else path, "", required)
+
+    return check
+
+
+def _cache() -> Finding:
+    """Check that the cache folder can be written."""
+    from assay.corpus.cache import cache_dir
+
+    folder = cache_dir()
+    hint = "set ASSAY_CACHE_DIR to a folder you can write"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        return Finding("cache", "failed", f"{folder}: {error.strerror}", hint)
+    free = shutil.disk_usage(folder).free / 2**30
+    return Finding("cache", "ok", f"{folder}, {free:.0f} GiB free")
+
+
+def _library() -> Finding:
+    """Check the standard library and the gold set that ships."""
+    from assay.corpus import open_corpus
+    from assay.gold import load_gold, resolve
+
+    try:
+        gold = load_gold("stdlib").golds[0]
+        corpus = open_corpus(gold.corpus)
+        resolution = resolve(gold, corpus, missing="report")
+    except AssayError as error:
+        return Finding("standard library", "failed", error.message, error.hint or "")
+    left = f"{len(resolution.gold.queries)} of {len(gold.queries)} gold queries hold on its {len(corpus.files)} files"
+    notes = "; ".join(corpus.notes)
+    return Finding("standard library", "ok", f"{left}{'; ' + notes if notes else ''}")
+
+
+def _terminal() -> Finding:
+    """Describe what the terminal can show."""
+    colour = "no colour (NO_COLOR)" if os.environ.get("NO_COLOR") else "colour"
+    width = shutil.get_terminal_size().columns
+    shown = f"{colour}, {width} columns" if sys.stdout.isatty() else "not a terminal: plain text"
+    return Finding("terminal", "ok", shown, required=False)
+
+
+def _configuration() -> Finding:
+    """Check the assay.toml of this folder, if there is one."""
+    from assay.experiment.spec import FILE, read_spec
+
+    if not Path(FILE).is_file():
+        return Finding(FILE, "missing", "none in this folder", "`assay init` writes one", required=False)
+    try:
+        spec = read_spec(Path(FILE))
+    except AssayError as error:
+        return Finding(FILE, "failed", str(error).replace("\n", " "))
+    return Finding(FILE, "ok", f"{len(spec.all_engines())} engines, {len(spec.gold)} gold sources")
+
+
+_CHECKS: tuple[Callable[[], Finding], ...] = (
+    _python,
+    _tool("git", "needed for git corpora and tracked files", "install git"),
+    _tool("rg", "makes the keywords engine faster", "install ripgrep, or `pip install ripgrep`"),
+    _tool("npm", "needed for npm: corpora", "install Node.js"),
+    _cache,
+    _library,
+    _terminal,
+    _configuration,
+)

@@ -1,0 +1,121 @@
+"""Run engines over a gold set and report what can be claimed.
+
+With an assay.toml in this folder (or --config) its settings are used and flags override them;
+without one, flags alone are enough:
+
+  assay run --gold stdlib
+  assay run --gold gold.yaml --engine mine="command:my-search --json {query}"
+  assay run --gold octocode/code.csv --corpus git:../octocode@b1771ba --tag difficulty=hard:101-127
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from assay.cli.options import add_claim, claim
+from assay.cli.output import emit, say, teller
+from assay.errors import ConfigError
+
+if TYPE_CHECKING:
+    from assay.experiment.spec import Spec
+    from assay.types import CorpusSpec, Run, Suite
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the flags of this command."""
+    parser.add_argument("--config", metavar="FILE", help="an assay.toml (default: the one in this folder, if any)")
+    parser.add_argument("--gold", action="append", metavar="PATH", help="gold file or folder, or 'stdlib' (repeatable)")
+    parser.add_argument("--corpus", metavar="SPEC", help="folder, stdlib, git:URL@REV, pypi:NAME==V, npm:NAME@V")
+    parser.add_argument("--tag", action="append", metavar="K=V:ROWS", help="tag rows of a CSV: difficulty=hard:101-127")
+    parser.add_argument("--engine", action="append", metavar="[NAME=]SPEC", help="builtin, command:…, python:…, …")
+    parser.add_argument("-k", type=int, metavar="N", help="results asked for and scored (10)")
+    parser.add_argument("--forms", metavar="LIST", help="phrasings to ask, by commas (all)")
+    parser.add_argument("--timeout", type=float, metavar="S", help="seconds for one query (60)")
+    parser.add_argument("--out", metavar="FOLDER", help="where the run goes (results)")
+    parser.add_argument("--no-references", action="store_true", help="leave out random, keywords and oracle")
+    parser.add_argument("--allow-missing", action="store_true", help="report targets that are not there and go on")
+    add_claim(parser)
+
+
+def handle(args: argparse.Namespace) -> int:
+    """Run, write the records and the reports, print the report."""
+    spec = _spec(args)
+    suite = _suite(spec)
+    return execute(args, spec, suite)
+
+
+def execute(args: argparse.Namespace, spec: Spec, suite: Suite) -> int:
+    """Run a checked specification over loaded gold."""
+    from assay.engines import make_engine
+    from assay.experiment import run, write_run
+    from assay.experiment.spec import to_header
+    from assay.report import analyse, document, results_json, write_reports
+
+    engines = {name: make_engine(e, suite=suite, seed=spec.seed) for name, e in spec.all_engines().items()}
+    made = run(
+        engines,
+        suite,
+        k=spec.k,
+        forms=spec.forms or None,
+        timeout=spec.timeout,
+        missing="report" if args.allow_missing else None,
+        progress=teller(args),
+    )
+    made = replace(made, header={**made.header, "spec": to_header(spec)})
+    folder = Path(spec.out)
+    write_run(made, folder)
+    results = analyse(made, spec)
+    write_reports(results, made, folder)
+    emit(args, document(results), results_json(results))
+    say(args, f"\nwritten to {folder}/: RESULTS.md, results.json, per-query.csv, report.html and the records")
+    return 4 if _unopened(made) else 0
+
+
+def _unopened(made: Run) -> bool:
+    """Say whether an engine failed on everything."""
+    return any(e.rankings and all(r.status != "ok" for r in e.rankings) for e in made.engines)
+
+
+def _spec(args: argparse.Namespace) -> Spec:
+    """Read the configuration file, if there is one, and apply the flags."""
+    from assay.experiment.spec import FILE, Spec, engine_table, override, read_spec
+
+    path = Path(args.config) if args.config else Path(FILE)
+    spec = read_spec(path) if args.config or path.is_file() else Spec()
+    return override(
+        spec,
+        **claim(args),
+        gold=tuple(args.gold) if args.gold else None,
+        corpus=args.corpus,
+        tags=tuple(args.tag) if args.tag else None,
+        engines=engine_table(args.engine) if args.engine else None,
+        k=args.k,
+        forms=tuple(f.strip() for f in args.forms.split(",")) if args.forms else None,
+        timeout=args.timeout,
+        out=args.out,
+        references=False if args.no_references else None,
+    )
+
+
+def _suite(spec: Spec) -> Suite:
+    """Load the gold sets of a specification."""
+    from assay.corpus import parse_spec
+    from assay.gold import TagRule, join, load_gold
+
+    if not spec.gold:
+        raise ConfigError("no gold set is named", hint="use --gold PATH or --gold stdlib, or begin with `assay init`")
+    rules = [TagRule.parse(text) for text in spec.tags]
+    corpus = parse_spec(spec.corpus) if spec.corpus else None
+    return join([load_gold(source, corpus=_beside(corpus, source), tags=rules) for source in spec.gold])
+
+
+def _beside(corpus: CorpusSpec | None, source: str) -> CorpusSpec | None:
+    """Write a folder named on the command line as the gold file would: relative to itself, the same on any machine."""
+    if corpus is None or corpus.kind not in ("path", "git") or "://" in corpus.value or not Path(corpus.value).exists():
+        return corpus
+    folder = Path(source) if Path(source).is_dir() else Path(source).parent
+    return replace(corpus, value=os.path.relpath(corpus.value, folder))

@@ -1,0 +1,34 @@
+"""A folder of the user's."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from assay.corpus.source import Located, Request, subfolder
+from assay.corpus.walk import Ground
+from assay.corpus.worktree import find_top
+from assay.errors import CorpusError
+
+
+def locate(request: Request) -> Located:
+    """Find a folder."""
+    named = named_folder(request)
+    root = subfolder(request.spec, named)
+    return Located(Ground(root, find_top(root) or named, git=True, built_in=True))
+
+
+def named_folder(request: Request) -> Path:
+    """Find the folder that a spec names, relative to the base."""
+    if "\0" in request.spec.value:
+        raise CorpusError("the name of a folder cannot hold a NUL byte", hint="check the corpus in the gold file")
+    folder = (request.base / Path(request.spec.value).expanduser()).resolve()
+    if folder.is_dir():
+        return folder
+    what = "is not a folder" if folder.exists() else "does not exist"
+    raise CorpusError(f"the corpus folder {what}", file=folder, hint=_hint(folder, request.base))
+
+
+def _hint(folder: Path, base: Path) -> str:
+    """Say where the trail ends."""
+    there = next((parent for parent in folder.parents if parent.is_dir()), folder)
+    return f"relative folders begin at {base}; the nearest folder that exists is {there}"

@@ -1,0 +1,168 @@
+"""A git repository, here or elsewhere, at a revision.
+
+The files are read as blobs of the commit: no checkout, so no hook, no smudge filter, no line-end conversion, no
+submodule, and the work tree of a local repository is never touched.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Final
+
+from assay.corpus.cache import Entry, Fetched
+from assay.corpus.folder import named_folder
+from assay.corpus.mirror import fetch_commit, redacted
+from assay.corpus.source import Located, Request, from_entry
+from assay.corpus.spec import is_url
+from assay.corpus.tools import started
+from assay.corpus.worktree import git, git_environment
+from assay.corpus.writer import TreeWriter
+from assay.errors import CorpusError, EnvironmentFailure
+
+_COMMIT: Final = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
+_BAD_REVISION: Final = re.compile(r"^-|[\x00-\x20\x7f:\\?*\[]|\.\.|@\{|^$")
+_PROTOCOL: Final = re.compile(r"(https?|ssh|git|file)://.", re.IGNORECASE)
+_CHUNK: Final = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class _Blob:
+    """A line of `git ls-tree`."""
+
+    mode: str
+    kind: str
+    oid: str
+    path: str
+
+
+def locate(request: Request) -> Located:
+    """Find the commit and unpack it into the cache."""
+    spec = request.spec
+    rev = spec.rev or "HEAD"
+    if _BAD_REVISION.search(rev):
+        raise CorpusError(f"{rev!r} is not a revision", hint="name a commit, a tag or a branch")
+    if is_url(spec.value):
+        return _remote(request, _checked_url(spec.value), rev)
+    repository = named_folder(request)
+    commit = _resolve(repository, rev, request)
+    entry = request.store.obtain(
+        f"git-commit {commit}", lambda work: _unpack(repository, commit, work, request, spec.value)
+    )
+    return from_entry(request, entry, built_in=False)
+
+
+def _remote(request: Request, url: str, rev: str) -> Located:
+    """Use a commit that is already here; ask the remote for anything that can move."""
+
+    def fetch(work: Path) -> Fetched:
+        with request.store.lock(f"mirror {url}"):
+            mirror = fetch_commit(request.store, url, rev, request.limits)
+            return _unpack(mirror.folder, mirror.commit, work, request, redacted(url))
+
+    key = f"git-remote {redacted(url)} {rev}"
+    if _COMMIT.fullmatch(rev):
+        return from_entry(request, request.store.obtain(key, fetch), built_in=False)
+    try:
+        return from_entry(request, request.store.refresh(key, fetch), built_in=False)
+    except EnvironmentFailure as error:
+        return _last_known(request, request.store.recall(key), rev, error)
+
+
+def _last_known(request: Request, entry: Entry | None, rev: str, error: EnvironmentFailure) -> Located:
+    """Fall back to what a branch or tag was when it was last fetched, and say so."""
+    if entry is None:
+        raise error
+    note = f"{error.message}; {rev} is used as it was last fetched, commit {entry.revision}"
+    return from_entry(request, entry, built_in=False, notes=(note,))
+
+
+def _checked_url(url: str) -> str:
+    """Refuse what git would read as an option or as a command to run."""
+    scp = re.fullmatch(r"([\w.-]+@)?[\w.-]+:(?![:/]/?/).+", url)
+    if url.startswith("-") or not (_PROTOCOL.match(url) or scp):
+        raise CorpusError(
+            f"{url!r} is not a URL of a git repository", hint="use https://, ssh://, git://, file:// or user@host:path"
+        )
+    return url
+
+
+def _resolve(repository: Path, rev: str, request: Request) -> str:
+    """Turn a revision of a local repository into a commit."""
+    inside = git("rev-parse", "--git-dir", cwd=repository, limits=request.limits)
+    if inside.code:
+        raise CorpusError(
+            f"git cannot read this repository: {inside.last_words}",
+            file=repository,
+            hint="name the folder of a git repository; to use its files as they are, leave out `git:`",
+        )
+    found = git("rev-parse", "--verify", "--quiet", f"{rev}^{{commit}}", cwd=repository, limits=request.limits)
+    if found.code:
+        raise CorpusError(
+            f"revision {rev!r} is not found", file=repository, hint="see `git log` and `git tag`, or fetch it first"
+        )
+    return found.out.decode().strip()
+
+
+def _unpack(repository: Path, commit: str, work: Path, request: Request, source: str) -> Fetched:
+    """Write the blobs of a commit; links may point anywhere here, the walk follows only those that stay inside."""
+    blobs = list(_list(repository, commit, request))
+    writer = TreeWriter(work / "tree", source=f"{source}@{commit[:12]}", limits=request.limits)
+    _write(repository, [blob for blob in blobs if blob.kind == "blob"], work, writer)
+    manifest = writer.finish(outside_links=True)
+    modules = sorted(blob.path for blob in blobs if blob.kind == "commit")
+    notes = (f"submodules are not part of the corpus: {', '.join(modules)}",) if modules else ()
+    return Fetched(writer.root, f"git-{commit}", manifest, commit, notes=notes)
+
+
+def _list(repository: Path, commit: str, request: Request) -> Iterator[_Blob]:
+    """List everything in a commit."""
+    listed = git("ls-tree", "-r", "-z", "--full-tree", commit, cwd=repository, limits=request.limits)
+    if listed.code:
+        raise CorpusError(f"commit {commit} cannot be listed: {listed.last_words}", file=repository)
+    for line in listed.out.split(b"\0"):
+        if line:
+            about, _, path = line.partition(b"\t")
+            mode, kind, oid = about.decode("ascii").split()
+            yield _Blob(mode, kind, oid, path.decode("utf-8", "surrogateescape"))
+
+
+def _write(repository: Path, blobs: list[_Blob], work: Path, writer: TreeWriter) -> None:
+    """Stream the blobs out of one `git cat-file`."""
+    wanted = work / "objects"
+    wanted.write_text("".join(f"{blob.oid}\n" for blob in blobs), encoding="ascii")
+    argv = ["git", "cat-file", "--batch"]
+    with (
+        open(wanted, "rb") as names,
+        started(argv, tool="git", cwd=repository, env=git_environment(), stdin=names) as process,
+    ):
+        assert process.stdout is not None
+        for blob in blobs:
+            _write_blob(process.stdout, blob, writer)
+
+
+def _write_blob(stream: IO[bytes], blob: _Blob, writer: TreeWriter) -> None:
+    """Write one blob: `<oid> blob <size>`, the bytes, a newline."""
+    header = stream.readline().split()
+    if len(header) != 3 or header[1] != b"blob":
+        raise CorpusError(
+            f"git has no content for {blob.path}", hint="the clone is partial or damaged: run `git fsck`, fetch it all"
+        )
+    content = _chunks(stream, int(header[2]))
+    if blob.mode == "120000":
+        writer.link(blob.path, b"".join(content).decode("utf-8", "surrogateescape"))
+    else:
+        writer.file(blob.path, content)
+    stream.read(1)
+
+
+def _chunks(stream: IO[bytes], size: int) -> Iterator[bytes]:
+    """Read so many bytes piece by piece."""
+    while size > 0:
+        chunk = stream.read(min(size, _CHUNK))
+        if not chunk:
+            raise CorpusError("git stopped in the middle of a file", hint="run `git fsck` on the repository")
+        size -= len(chunk)
+        yield chunk

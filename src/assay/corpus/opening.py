@@ -1,0 +1,103 @@
+"""Open a corpus: locate it, walk it, hash it, and check what came from the cache."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from assay.corpus.cache import Entry, Store, cache_dir
+from assay.corpus.config import DEFAULT_LIMITS, DEFAULT_WALKING, Limits, Walking
+from assay.corpus.globs import Globs, compile_globs
+from assay.corpus.source import Located, Request, locate
+from assay.corpus.spec import spec_text
+from assay.corpus.walk import Walked, walk
+from assay.errors import CorpusError, EnvironmentFailure
+from assay.types import Corpus, CorpusSpec
+
+
+def open_corpus(
+    spec: CorpusSpec,
+    *,
+    base: Path | None = None,
+    cache: Path | None = None,
+    limits: Limits = DEFAULT_LIMITS,
+    walking: Walking = DEFAULT_WALKING,
+) -> Corpus:
+    """Bring a corpus onto this machine and list the files that count."""
+    store = Store((cache or cache_dir()).absolute())
+    request = Request(spec, (base or Path.cwd()).absolute(), store, limits)
+    opened = _checked(request, compile_globs(spec), walking)
+    located, walked = opened.located, opened.walked
+    if not walked.files:
+        raise _empty(request, opened)
+    notes = (*located.notes, *walked.notes)
+    return Corpus(
+        located.ground.root, spec, walked.files, digest(walked.hashes), walked.skipped, notes, located.revision
+    )
+
+
+def digest(hashes: Mapping[str, str]) -> str:
+    """Hash paths and contents: the same tree gives the same digest anywhere."""
+    sha = hashlib.sha256()
+    for path in sorted(hashes):
+        sha.update(path.encode("utf-8") + b"\0" + hashes[path].encode("ascii") + b"\n")
+    return sha.hexdigest()
+
+
+def _checked(request: Request, globs: Globs, walking: Walking) -> _Opened:
+    """Locate and walk; a cached tree that is no longer what was unpacked is fetched once more."""
+    opened = _located_and_walked(request, globs, walking)
+    if opened.intact():
+        return opened
+    assert opened.located.entry is not None
+    request.store.evict(opened.located.entry.content)
+    again = _located_and_walked(request, globs, walking)
+    if again.intact():
+        return again
+    raise EnvironmentFailure(
+        "a tree changes while it is read", file=request.store.root, hint="set ASSAY_CACHE_DIR to a folder of its own"
+    )
+
+
+def _located_and_walked(request: Request, globs: Globs, walking: Walking) -> _Opened:
+    """Locate and walk."""
+    located = locate(request)
+    return _Opened(located, walk(located.ground, globs, walking, request.limits))
+
+
+@dataclass(frozen=True, slots=True)
+class _Opened:
+    """A located corpus and what the walk found in it."""
+
+    located: Located
+    walked: Walked
+
+    def intact(self) -> bool:
+        """Compare a cached tree with what was unpacked; a tree that is not cached has nothing to compare with."""
+        entry = self.located.entry
+        if entry is None:
+            return True
+        if not all(os.path.lexists(entry.tree / path) for path in entry.manifest):
+            return False
+        return all(self._recorded(entry, path) == sha for path, sha in self.walked.hashes.items())
+
+    def _recorded(self, entry: Entry, path: str) -> str | None:
+        """Look up the hash a file had, under its real name."""
+        tree = entry.tree.resolve()
+        return entry.manifest.get(os.path.relpath(os.path.realpath(self.located.ground.root / path), tree))
+
+
+def _empty(request: Request, opened: _Opened) -> CorpusError:
+    """Say that nothing is left, and why."""
+    reasons = Counter(skipped.reason for skipped in opened.walked.skipped)
+    left_out = ", ".join(f"{count} {reason}" for reason, count in sorted(reasons.items()))
+    hint = "check the include and exclude globs" if request.spec.include or request.spec.exclude else "check the path"
+    return CorpusError(
+        f"the corpus {spec_text(request.spec)} is empty" + (f"; left out: {left_out}" if left_out else ""),
+        file=opened.located.ground.root,
+        hint=hint,
+    )

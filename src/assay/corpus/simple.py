@@ -1,0 +1,250 @@
+"""Reading a package index: the simple API (PEP 503 HTML, PEP 691 JSON), over http, https and file, and find-links."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import ssl
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from dataclasses import dataclass
+from html.parser import HTMLParser
+from http.client import HTTPException
+from pathlib import Path
+from typing import IO, Any, Final
+from urllib.parse import unquote, urldefrag, urljoin, urlsplit, urlunsplit
+
+from assay.corpus.config import Limits
+from assay.corpus.pip import PipSettings
+from assay.errors import CorpusError, EnvironmentFailure
+
+_ACCEPT: Final = (
+    "application/vnd.pypi.simple.v1+json, application/vnd.pypi.simple.v1+html; q=0.2, text/html; q=0.01"  # PEP 691
+)
+#: Best first; md5 and sha1 only guard against damage, but that is better than nothing.
+_ALGORITHMS: Final = ("sha512", "sha384", "sha256", "sha224", "sha1", "md5")
+#: The page of the largest project on PyPI has 20 MB.
+_PAGE_BYTES: Final = 100_000_000
+_CHUNK: Final = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A file that an index offers."""
+
+    filename: str
+    url: str
+    algorithm: str | None = None
+    expected: str | None = None
+    yanked: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """What the indexes said: the files, and the indexes that did not answer."""
+
+    links: tuple[Link, ...]
+    silent: tuple[str, ...]
+
+
+def read_indexes(name: str, settings: PipSettings, limits: Limits) -> Listing:
+    """Ask every configured index, in order, and every find-links place for the files of a package."""
+    links: list[Link] = []
+    silent: list[str] = []
+    pages = [f"{index.rstrip('/')}/{name}/" for index in settings.indexes]
+    for page in (*pages, *(_as_url(place) for place in settings.find_links)):
+        try:
+            links.extend(_page(page, settings, limits))
+        except (OSError, HTTPException, ValueError) as error:
+            if not _is_absent(error):
+                silent.append(f"{shown(page)}: {getattr(error, 'reason', None) or error}")
+    return Listing(tuple(links), tuple(silent))
+
+
+def download(link: Link, into: Path, settings: PipSettings, limits: Limits) -> Path:
+    """Download a file, and check it against the hash its index gave."""
+    target = into / link.filename
+    sha = hashlib.new(link.algorithm or "sha256", usedforsecurity=False)
+    try:
+        with _open(link.url, settings, limits) as answer, open(target, "wb") as stream:
+            for chunk in _limited(answer, limits.archive_bytes, link.filename):
+                sha.update(chunk)
+                stream.write(chunk)
+    except (urllib.error.URLError, HTTPException, TimeoutError) as error:
+        raise EnvironmentFailure(
+            f"{shown(link.url)} cannot be downloaded: {error}", hint="check the network, then try again"
+        ) from error
+    if link.expected is not None and sha.hexdigest() != link.expected.lower():
+        raise CorpusError(
+            f"has {link.algorithm} {sha.hexdigest()}, but its index says {link.expected}; it was not used",
+            file=link.filename,
+            hint="the file or the index was tampered with or damaged: try again, else report it to the index",
+        )
+    return target
+
+
+def shown(url: str) -> str:
+    """Write a URL without its credentials."""
+    parts = urlsplit(url)
+    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
+
+
+def _page(url: str, settings: PipSettings, limits: Limits) -> Iterator[Link]:
+    """Read one page, or one folder."""
+    folder = _folder(url)
+    if folder is not None and not (folder / "index.html").is_file():
+        for child in sorted(folder.iterdir()):
+            yield _link(child.as_uri(), child.name, url)
+        return
+    where = (folder / "index.html").as_uri() if folder is not None else url
+    with _open(where, settings, limits) as answer:
+        body = b"".join(_limited(answer, _PAGE_BYTES, url))
+        final, kind = answer.geturl(), answer.headers.get_content_type()
+    yield from _from_json(body, final) if kind.endswith("+json") else _from_html(body, final)
+
+
+def _from_json(body: bytes, page: str) -> Iterator[Link]:
+    """Read PEP 691."""
+    for file in json.loads(body)["files"]:
+        hashes = file.get("hashes") or {}
+        algorithm = next((name for name in _ALGORITHMS if name in hashes), None)
+        url = _safe(urljoin(page, file["url"]), page)
+        yield Link(
+            _plain(file["filename"]), url, algorithm, hashes[algorithm] if algorithm else None, bool(file.get("yanked"))
+        )
+
+
+def _from_html(body: bytes, page: str) -> Iterator[Link]:
+    """Read PEP 503."""
+    anchors = _Anchors()
+    anchors.feed(body.decode("utf-8", "replace"))
+    base = urljoin(page, anchors.base)
+    for href, yanked in anchors.found:
+        url = urljoin(base, href)
+        yield _link(url, unquote(urlsplit(url).path).rpartition("/")[2], page, yanked)
+
+
+def _link(url: str, filename: str, page: str, yanked: bool = False) -> Link:
+    """Make a link; its hash stands in the fragment."""
+    address, fragment = urldefrag(url)
+    algorithm, _, expected = fragment.partition("&")[0].partition("=")
+    known = algorithm in _ALGORITHMS and bool(expected)
+    return Link(
+        _plain(filename), _safe(address, page), algorithm if known else None, expected if known else None, yanked
+    )
+
+
+def _safe(url: str, page: str) -> str:
+    """Refuse a page on the network that points at files of this machine, and schemes nobody asked for."""
+    scheme = urlsplit(url).scheme
+    allowed = ("file", "http", "https") if urlsplit(page).scheme == "file" else ("http", "https")
+    if scheme not in allowed:
+        raise ValueError(f"it points at {shown(url)}")
+    return url
+
+
+def _plain(filename: str) -> str:
+    """Keep the last part of a file name: it becomes a name on this disk."""
+    return os.path.basename(filename.replace("\\", "/").replace("\0", ""))
+
+
+class _Anchors(HTMLParser):
+    """Collect the links of a page."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.base = ""
+        self.found: list[tuple[str, bool]] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Keep <a href> and <base href>."""
+        values = dict(attrs)
+        if tag == "base" and values.get("href"):
+            self.base = values["href"] or ""
+        elif tag == "a" and values.get("href"):
+            self.found.append((values["href"] or "", "data-yanked" in values))
+
+
+def _open(url: str, settings: PipSettings, limits: Limits) -> Any:  # noqa: ANN401  # urllib's answers share no type
+    """Open a URL as the user's pip would: its certificates, its proxy, its credentials."""
+    parts = urlsplit(url)
+    user, at, host = parts.netloc.rpartition("@")
+    request = urllib.request.Request(urlunsplit(parts._replace(netloc=host)), headers={"Accept": _ACCEPT})  # noqa: S310
+    if at:
+        request.add_unredirected_header("Authorization", _basic(user))
+    elif parts.scheme != "file" and (login := _netrc(parts.hostname or "")):
+        request.add_unredirected_header("Authorization", _basic(login))
+    return _opener(parts.hostname or "", parts.netloc, settings).open(request, timeout=limits.http_seconds)
+
+
+def _opener(hostname: str, netloc: str, settings: PipSettings) -> urllib.request.OpenerDirector:
+    """Build an opener for http, https and file, and nothing else."""
+    context = ssl.create_default_context(cafile=settings.cert)
+    if hostname in settings.trusted_hosts or netloc.rpartition("@")[2] in settings.trusted_hosts:
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+    proxies = {"http": settings.proxy, "https": settings.proxy} if settings.proxy else None
+    opener = urllib.request.OpenerDirector()
+    for handler in (
+        urllib.request.ProxyHandler(proxies),
+        urllib.request.HTTPHandler(),
+        urllib.request.HTTPSHandler(context=context),
+        urllib.request.HTTPDefaultErrorHandler(),
+        urllib.request.HTTPRedirectHandler(),
+        urllib.request.HTTPErrorProcessor(),
+        urllib.request.FileHandler(),
+        urllib.request.UnknownHandler(),
+    ):
+        opener.add_handler(handler)
+    return opener
+
+
+def _basic(login: str) -> str:
+    """Write an Authorization header."""
+    from base64 import b64encode
+
+    return "Basic " + b64encode(unquote(login).encode("utf-8")).decode("ascii")
+
+
+def _netrc(hostname: str) -> str | None:
+    """Look credentials up where pip does too."""
+    from netrc import NetrcParseError, netrc
+
+    try:
+        found = netrc(os.environ.get("NETRC") or None).authenticators(hostname)
+    except (OSError, NetrcParseError):
+        return None
+    return f"{found[0]}:{found[2]}" if found else None
+
+
+def _as_url(place: str) -> str:
+    """Turn a path of find-links into a URL."""
+    return (
+        place if urlsplit(place).scheme in ("http", "https", "file") else Path(place).expanduser().absolute().as_uri()
+    )
+
+
+def _folder(url: str) -> Path | None:
+    """Turn a file: URL of a folder into the folder."""
+    parts = urlsplit(url)
+    path = Path(unquote(parts.path))
+    return path if parts.scheme == "file" and (path.is_dir() or not path.exists()) else None
+
+
+def _is_absent(error: Exception) -> bool:
+    """Tell "no such package here" from "no answer"."""
+    if isinstance(error, urllib.error.HTTPError):
+        return error.code in (404, 410)
+    return isinstance(error, FileNotFoundError)
+
+
+def _limited(stream: IO[bytes], allowed: int, what: str) -> Iterator[bytes]:
+    """Read piece by piece, up to a limit."""
+    left = allowed
+    while chunk := stream.read(_CHUNK):
+        left -= len(chunk)
+        if left < 0:
+            raise CorpusError(f"has more than {allowed:,} bytes", file=shown(what), hint="it is no source package")
+        yield chunk

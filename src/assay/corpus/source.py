@@ -1,0 +1,80 @@
+"""Where does the code come from? One door for each kind of corpus, imported when it is used."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from assay.corpus.cache import Entry, Store
+from assay.corpus.config import Limits
+from assay.corpus.walk import Ground
+from assay.errors import CorpusError
+from assay.types import CorpusSpec
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What is asked for, and what may be used to get it."""
+
+    spec: CorpusSpec
+    base: Path  # relative folders begin here
+    store: Store
+    limits: Limits
+
+
+@dataclass(frozen=True, slots=True)
+class Located:
+    """A corpus that is on this machine now."""
+
+    ground: Ground
+    revision: str | None = None
+    notes: tuple[str, ...] = ()
+    entry: Entry | None = None  # where in the cache, for trees that came from elsewhere
+
+
+def locate(request: Request) -> Located:
+    """Bring a corpus onto this machine."""
+    kind = request.spec.kind
+    if request.spec.rev is not None and kind != "git":
+        raise CorpusError(
+            f"a corpus of kind {kind!r} has no revision", hint=f"for a commit write git:{request.spec.value}@REV"
+        )
+    if kind == "path":
+        from assay.corpus import folder as door
+    elif kind == "stdlib":
+        from assay.corpus import stdlib as door  # type: ignore[no-redef]
+    elif kind == "git":
+        from assay.corpus import git as door  # type: ignore[no-redef]
+    elif kind == "pypi":
+        from assay.corpus import pypi as door  # type: ignore[no-redef]
+    elif kind == "npm":
+        from assay.corpus import npm as door  # type: ignore[no-redef]
+    else:
+        raise CorpusError(f"unknown kind of corpus {kind!r}", hint="known: path, stdlib, git, pypi, npm")
+    return door.locate(request)
+
+
+def from_entry(request: Request, entry: Entry, *, built_in: bool, notes: tuple[str, ...] = ()) -> Located:
+    """Place a cached tree: what was published counts, whatever its .gitignore says."""
+    top = (entry.tree / entry.root).resolve() if entry.root else entry.tree.resolve()
+    ground = Ground(subfolder(request.spec, top), top, git=False, built_in=built_in)
+    return Located(ground, entry.revision, (*entry.notes, *notes), entry)
+
+
+def subfolder(spec: CorpusSpec, top: Path) -> Path:
+    """Find the sub-folder that becomes the corpus root."""
+    if spec.root is None:
+        return top
+    parts = [part for part in spec.root.split("/") if part not in ("", ".")]
+    if spec.root.startswith("/") or ".." in parts or "\0" in spec.root:
+        raise CorpusError(f"root {spec.root!r} is not inside the corpus", hint="name a folder below it, such as src")
+    found = top.joinpath(*parts).resolve()
+    if not found.is_dir() or not found.is_relative_to(top):
+        raise CorpusError(f"root {spec.root!r} is no folder of the corpus", file=top, hint=_folders_hint(top))
+    return found
+
+
+def _folders_hint(top: Path) -> str:
+    """List the folders there are."""
+    names = sorted(child.name for child in top.iterdir() if child.is_dir()) if top.is_dir() else []
+    return f"its folders are: {', '.join(names)}" if names else "it has no folders"

@@ -1,0 +1,126 @@
+"""A corpus as one word on a command line: `stdlib`, `pypi:flask==3.1.0`, `git:../repo@v1`, a folder.
+
+Sub-folder and globs follow a question mark: `git:../repo@v1?root=src&exclude=tests/`.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Final, cast
+from urllib.parse import quote, unquote
+
+from assay.errors import CorpusError
+from assay.types import CorpusKind, CorpusSpec
+
+_SCHEME: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):")
+_URL: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^/]*/?")
+_SCP: Final = re.compile(r"[^/:]+:(?!:)")
+_OPTIONS: Final = ("root", "include", "exclude")
+_KNOWN: Final = "a folder, stdlib, git:URL@REV, pypi:NAME==VERSION or npm:NAME@VERSION"
+
+
+@dataclass(frozen=True, slots=True)
+class _Options:
+    """What stands after the question mark."""
+
+    root: str | None = None
+    include: tuple[str, ...] = field(default=())
+    exclude: tuple[str, ...] = field(default=())
+
+
+def parse_spec(text: str) -> CorpusSpec:
+    """Read a corpus from one word."""
+    body, options = _split_options(text.strip())
+    if not body or "\0" in body:
+        raise CorpusError(f"{text!r} does not name a corpus", hint=f"name {_KNOWN}")
+    if body == "stdlib":
+        return CorpusSpec("stdlib", root=options.root, include=options.include, exclude=options.exclude)
+    scheme = _SCHEME.match(body)
+    if scheme is None:
+        return _folder(body, options)
+    return _with_scheme(scheme.group(1), body[scheme.end() :].strip(), text, options)
+
+
+def spec_text(spec: CorpusSpec) -> str:
+    """Write a corpus as the word that `parse_spec` reads."""
+    body = _body(spec)
+    options = [("root", spec.root)] if spec.root is not None else []
+    pairs = [*options, *(("include", glob) for glob in spec.include), *(("exclude", glob) for glob in spec.exclude)]
+    tail = "&".join(f"{key}={quote(str(value), safe='/*')}" for key, value in pairs)
+    return f"{body}?{tail}" if tail or _split_options(body)[0] != body else body
+
+
+def is_url(value: str) -> bool:
+    """Tell a remote repository (`https://…`, `git@host:path`) from a local folder."""
+    return bool(_URL.match(value) or _SCP.match(value))
+
+
+def _body(spec: CorpusSpec) -> str:
+    """Write the part before the question mark."""
+    if spec.kind == "stdlib":
+        return "stdlib"
+    if spec.kind == "path":
+        special = spec.value == "stdlib" or _SCHEME.match(spec.value)
+        return f"./{spec.value}" if special else spec.value
+    if spec.kind != "git":
+        return f"{spec.kind}:{spec.value}"
+    if spec.rev is not None:
+        return f"git:{spec.value}@{spec.rev}"
+    # A trailing @ keeps an @ of the path from being read as the start of a revision.
+    return f"git:{spec.value}@" if _split_revision(spec.value)[1] is not None else f"git:{spec.value}"
+
+
+def _folder(body: str, options: _Options) -> CorpusSpec:
+    """Read a folder; a leading ./ only says that it is one."""
+    while body.startswith("./"):
+        body = body[2:].lstrip("/")
+    return CorpusSpec("path", body or ".", root=options.root, include=options.include, exclude=options.exclude)
+
+
+def _with_scheme(scheme: str, value: str, text: str, options: _Options) -> CorpusSpec:
+    """Read `git:`, `pypi:` and `npm:`."""
+    if scheme not in ("git", "pypi", "npm"):
+        raise CorpusError(f"{text!r}: unknown kind of corpus {scheme!r}", hint=_scheme_hint(scheme, text))
+    if value.startswith("//") and scheme == "git":
+        raise CorpusError(f"{text!r} is a URL without its kind", hint=f"write git:{text}")
+    if not value:
+        raise CorpusError(f"{text!r} names nothing after {scheme}:", hint=f"name {_KNOWN}")
+    rev = None
+    if scheme == "git":
+        value, rev = _split_revision(value)
+    return CorpusSpec(
+        cast(CorpusKind, scheme),
+        value,
+        rev=rev or None,
+        root=options.root,
+        include=options.include,
+        exclude=options.exclude,
+    )
+
+
+def _scheme_hint(scheme: str, text: str) -> str:
+    """Say what was probably meant."""
+    if scheme in ("http", "https", "ssh", "file"):
+        return f"for a git repository write git:{text}; otherwise name {_KNOWN}"
+    return f"name {_KNOWN}; a folder whose name holds a colon is written ./{text}"
+
+
+def _split_revision(value: str) -> tuple[str, str | None]:
+    """Cut `url@rev` at the last @ of the path; an @ of the authority belongs to the URL."""
+    match = _URL.match(value) or _SCP.match(value)
+    start = match.end() if match else 0
+    at = value.rfind("@", start)
+    return (value, None) if at <= start else (value[:at], value[at + 1 :])
+
+
+def _split_options(text: str) -> tuple[str, _Options]:
+    """Cut `?root=…&include=…` off; a tail with any other key belongs to the value."""
+    body, mark, tail = text.rpartition("?")
+    if not mark:
+        return text, _Options()
+    pairs = [part.partition("=") for part in tail.split("&") if part]
+    if any(not equals or key not in _OPTIONS for key, equals, _ in pairs):
+        return text, _Options()
+    values = {name: tuple(unquote(value) for key, _, value in pairs if key == name) for name in _OPTIONS}
+    return body, _Options(values["root"][-1] if values["root"] else None, values["include"], values["exclude"])

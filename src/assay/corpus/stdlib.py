@@ -1,0 +1,37 @@
+"""The running interpreter's standard library, tests included where they are installed."""
+
+from __future__ import annotations
+
+import platform
+import sysconfig
+from pathlib import Path
+from typing import Final
+
+from assay.corpus.source import Located, Request, subfolder
+from assay.corpus.walk import Ground
+from assay.errors import EnvironmentFailure
+
+#: What pip and distributions put inside the library folder; not part of it.
+_INSTALLED: Final = frozenset({"site-packages", "dist-packages"})
+
+
+def locate(request: Request) -> Located:
+    """Find the standard library."""
+    top = Path(sysconfig.get_path("stdlib")).resolve()
+    if not (top / "os.py").is_file():
+        raise EnvironmentFailure(
+            f"this interpreter has no standard library in source form at {top}",
+            hint="use an interpreter that has one: python.org, uv, pyenv or the distribution's",
+        )
+    ground = Ground(subfolder(request.spec, top), top, git=False, built_in=True, barred=_INSTALLED)
+    return Located(ground, platform.python_version(), _missing_tests(top))
+
+
+def _missing_tests(top: Path) -> tuple[str, ...]:
+    """Report a library without its tests; some distributions leave only test/support."""
+    if any((top / "test").glob("test_*.py")):
+        return ()
+    return (
+        f"the test/ package is not installed in {top}: the corpus is smaller than the full standard library, and gold"
+        " that points into test/ will not resolve",
+    )

@@ -1,0 +1,171 @@
+"""Wheels, sdists and npm tarballs → files, through the one writer that keeps every member inside."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import hashlib
+import io
+import lzma
+import stat
+import tarfile
+import zipfile
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, Final, cast
+
+from assay.corpus.cache import Fetched
+from assay.corpus.config import Limits
+from assay.corpus.writer import TreeWriter
+from assay.errors import CorpusError
+
+ZIPS: Final = (".whl", ".zip")
+TARS: Final = (".tar.gz", ".tgz", ".tar.bz2", ".tar.xz", ".tar")
+_CHUNK: Final = 1 << 20
+_BROKEN: Final = (
+    zipfile.BadZipFile,
+    tarfile.TarError,
+    gzip.BadGzipFile,
+    lzma.LZMAError,
+    zlib.error,
+    EOFError,
+    NotImplementedError,  # a zip compression Python does not have
+    RuntimeError,  # an encrypted zip
+)
+
+
+def unpack(archive: Path, into: Path, *, limits: Limits, revision: str, notes: tuple[str, ...] = ()) -> Fetched:
+    """Unpack an archive into a folder that is not there yet, named by the hash of the archive."""
+    size = archive.stat().st_size
+    if size > limits.archive_bytes:
+        raise CorpusError(f"has {size:,} bytes, more than {limits.archive_bytes:,}", file=archive.name)
+    writer = TreeWriter(into, source=archive.name, limits=limits, archive_bytes=size)
+    try:
+        _members(archive, writer, limits)
+    except _BROKEN as error:
+        raise CorpusError(
+            f"cannot be read as an archive: {error}", file=archive.name, hint="it may be damaged; fetch it again"
+        ) from error
+    manifest = writer.finish(outside_links=False)
+    root = "" if archive.name.endswith(".whl") else _wrapper(manifest)
+    return Fetched(into, f"sha256-{hash_of(archive, 'sha256').hex()}", manifest, revision, root, notes)
+
+
+def hash_of(path: Path, algorithm: str) -> bytes:
+    """Hash a file."""
+    with open(path, "rb") as stream:
+        return hashlib.file_digest(stream, algorithm).digest()
+
+
+def _members(archive: Path, writer: TreeWriter, limits: Limits) -> None:
+    """Hand every member to the writer."""
+    if archive.name.endswith(ZIPS):
+        _from_zip(archive, writer, limits)
+    elif archive.name.endswith(TARS):
+        _from_tar(archive, writer, limits)
+    else:
+        raise CorpusError("is no archive this tool reads", file=archive.name, hint="known: .whl .zip .tar.gz .tgz")
+
+
+def _wrapper(manifest: dict[str, str]) -> str:
+    """Name the one folder that everything lies in, as in sdists and npm tarballs."""
+    tops = {path.partition("/")[0] for path in manifest}
+    return next(iter(tops)) if len(tops) == 1 and all("/" in path for path in manifest) else ""
+
+
+def _from_zip(archive: Path, writer: TreeWriter, limits: Limits) -> None:
+    """Read a zip or wheel."""
+    with zipfile.ZipFile(archive) as zipped:
+        infos = zipped.infolist()
+        if len(infos) > limits.members:
+            writer.refuse(infos[-1].filename, f"is one too many: more than {limits.members:,} members")
+        for info in infos:
+            _zip_member(zipped, info, writer)
+
+
+def _zip_member(zipped: zipfile.ZipFile, info: zipfile.ZipInfo, writer: TreeWriter) -> None:
+    """Write one member of a zip."""
+    if "\0" in info.orig_filename:  # `filename` is already cut there
+        writer.refuse(info.orig_filename, "has a NUL byte in its name")
+    name = info.filename.replace("\\", "/")  # zips made by careless tools on Windows
+    mode = info.external_attr >> 16
+    if info.is_dir() or name.endswith("/"):
+        writer.folder(name)
+    elif stat.S_ISLNK(mode):
+        with zipped.open(info) as member:
+            writer.link(name, member.read(_CHUNK).decode("utf-8", "surrogateescape"))
+    elif stat.S_IFMT(mode) not in (0, stat.S_IFREG):
+        writer.refuse(name, "is a device or pipe")
+    else:
+        with zipped.open(info) as member:
+            writer.file(name, _chunks(member))
+
+
+def _from_tar(archive: Path, writer: TreeWriter, limits: Limits) -> None:
+    """Read a tar as a stream, counting what comes out of the decompressor: headers can be bombs too."""
+    allowed = max(limits.ratio_grace_bytes, limits.ratio * archive.stat().st_size)
+    with _decompressed(archive) as raw:
+        counted = io.BufferedReader(_Counted(raw, min(allowed, limits.unpacked_bytes), archive.name))
+        with tarfile.open(fileobj=counted, mode="r|") as tar:
+            for member in tar:
+                _tar_member(tar, member, writer)
+
+
+def _tar_member(tar: tarfile.TarFile, member: tarfile.TarInfo, writer: TreeWriter) -> None:
+    """Write one member of a tar."""
+    if member.isdir():
+        writer.folder(member.name)
+    elif member.issym():
+        writer.link(member.name, member.linkname)
+    elif member.islnk():
+        writer.hard_link(member.name, member.linkname)
+    elif member.isreg():
+        stream = tar.extractfile(member)
+        writer.file(member.name, _chunks(stream) if stream else ())
+    else:
+        writer.refuse(member.name, "is a device or pipe")
+
+
+def _decompressed(archive: Path) -> IO[bytes]:
+    """Open a tar by what it is, not by what it is called."""
+    with open(archive, "rb") as stream:
+        head = stream.read(6)
+    if head.startswith(b"\x1f\x8b"):
+        return cast(IO[bytes], gzip.open(archive))
+    if head.startswith(b"BZh"):
+        return bz2.open(archive)
+    if head.startswith(b"\xfd7zXZ\x00"):
+        return lzma.open(archive)
+    return open(archive, "rb")
+
+
+class _Counted(io.RawIOBase):
+    """A stream that refuses to give more than it may."""
+
+    def __init__(self, raw: IO[bytes], allowed: int, source: str) -> None:
+        super().__init__()
+        self._raw, self._left, self._allowed, self._source = raw, allowed, allowed, source
+
+    def readable(self) -> bool:
+        """Say that it can be read."""
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]  # typeshed wants a private Buffer type
+        """Read, and count."""
+        data = self._raw.read(len(buffer))
+        self._left -= len(data)
+        if self._left < 0:
+            raise CorpusError(
+                f"unpacks to more than {self._allowed:,} bytes: a bomb; nothing was kept",
+                file=self._source,
+                hint="do not use this archive",
+            )
+        buffer[: len(data)] = data
+        return len(data)
+
+
+def _chunks(stream: IO[bytes]) -> Iterator[bytes]:
+    """Read a member piece by piece."""
+    while chunk := stream.read(_CHUNK):
+        yield chunk

@@ -1,0 +1,177 @@
+"""The one place that writes foreign names to disk: nothing it is given can land outside its root.
+
+Files are created exclusively and never through a link, links are made last, and once all are made each is followed: one
+that ends outside the root refuses the whole archive.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import os
+import re
+import stat
+import unicodedata
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final, NoReturn
+
+from assay.corpus.config import Limits
+from assay.errors import CorpusError
+
+_DRIVE: Final = re.compile(r"[A-Za-z]:/")
+_BAD_NAMES: Final = frozenset({errno.ENAMETOOLONG, errno.EILSEQ, errno.EINVAL, errno.ELOOP})
+
+
+class TreeWriter:
+    """Fill an empty folder from an archive, and keep the hash of what was written."""
+
+    def __init__(self, root: Path, *, source: str, limits: Limits, archive_bytes: int | None = None) -> None:
+        self.root = root
+        self.manifest: dict[str, str] = {}
+        self._source = source
+        self._limits = limits
+        self._allowed = _allowance(limits, archive_bytes)
+        self._members = 0
+        self._bytes = 0
+        self._folders: set[str] = set()
+        self._links: dict[str, str] = {}
+        root.mkdir()
+
+    def folder(self, name: str) -> None:
+        """Make a folder."""
+        parts = self._admit(name)
+        self._make(parts, name)
+
+    def file(self, name: str, chunks: Iterable[bytes]) -> None:
+        """Write a file; a name that comes twice keeps the last one, as tar and pip do."""
+        parts = self._admit(name)
+        if not parts:
+            self.refuse(name, "has no name")
+        self._make(parts[:-1], name)
+        path = "/".join(parts)
+        self._links.pop(path, None)
+        with self._naming(name):
+            if path in self.manifest:
+                os.unlink(self.root / path)
+            self.manifest[path] = self._write(self.root / path, name, chunks)
+
+    def link(self, name: str, target: str) -> None:
+        """Note a symbolic link; it is made when everything else is there."""
+        parts = self._admit(name)
+        if not parts or not target or "\0" in target:
+            self.refuse(name, "is a link without a name or target")
+        self._links["/".join(parts)] = target
+
+    def hard_link(self, name: str, target: str) -> None:
+        """Copy the member that a hard link names."""
+        original = "/".join(self._parts(target))
+        if original not in self.manifest:
+            self.refuse(name, f"is a hard link to {target!r}, which is no file of this archive")
+        self.file(name, _chunks(self.root / original))
+
+    def finish(self, *, outside_links: bool) -> dict[str, str]:
+        """Make the links; `outside_links` keeps those that end outside (a commit may hold them), else they refuse."""
+        for path, target in sorted(self._links.items()):
+            self._make(path.split("/")[:-1], path)
+            with self._naming(path):
+                os.symlink(target, self.root / path)
+            self.manifest[path] = f"link:{target}"
+        if not outside_links:
+            for path in sorted(self._links):
+                if not is_inside(os.path.realpath(self.root / path), os.path.realpath(self.root)):
+                    self.refuse(path, f"is a link that leaves the archive: {self._links[path]!r}")
+        return self.manifest
+
+    def refuse(self, member: str, why: str) -> NoReturn:
+        """Give up on the archive, naming it and the member."""
+        shown = member.encode("unicode_escape", "backslashreplace").decode("ascii")
+        raise CorpusError(
+            f"member {shown!r} {why}; nothing was kept",
+            file=self._source,
+            hint="do not use this archive; take it from a source you trust, or report it to its index",
+        )
+
+    def _admit(self, name: str) -> list[str]:
+        """Count a member and check its name."""
+        self._members += 1
+        if self._members > self._limits.members:
+            self.refuse(name, f"is one too many: more than {self._limits.members:,} members")
+        return self._parts(name)
+
+    def _parts(self, name: str) -> list[str]:
+        """Split a name, refusing any that climbs, under any reading a file system might give it."""
+        if "\0" in name:
+            self.refuse(name, "has a NUL byte in its name")
+        for reading in (name, _folded(name)):
+            slashed = reading.replace("\\", "/")
+            if slashed.startswith("/") or _DRIVE.match(slashed) or ".." in slashed.split("/"):
+                self.refuse(name, "tries to climb out of the archive")
+        return [part for part in name.split("/") if part not in ("", ".")]
+
+    def _make(self, parts: list[str], member: str) -> None:
+        """Make the folders on the way, none of them through a link."""
+        for depth in range(1, len(parts) + 1):
+            path = "/".join(parts[:depth])
+            if path in self._folders:
+                continue
+            with self._naming(member):
+                try:
+                    os.mkdir(self.root / path)
+                except FileExistsError:
+                    if not stat.S_ISDIR(os.lstat(self.root / path).st_mode):
+                        self.refuse(member, f"lies below {path!r}, which is no folder")
+            self._folders.add(path)
+
+    def _write(self, path: Path, member: str, chunks: Iterable[bytes]) -> str:
+        """Create a file that was not there and hash it while writing."""
+        sha = hashlib.sha256()
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o644)
+        with open(handle, "wb") as stream:
+            for chunk in chunks:
+                self._bytes += len(chunk)
+                if self._bytes > self._allowed:
+                    self.refuse(member, f"unpacks to more than {self._allowed:,} bytes: a bomb")
+                sha.update(chunk)
+                stream.write(chunk)
+        return sha.hexdigest()
+
+    @contextmanager
+    def _naming(self, member: str) -> Iterator[None]:
+        """Turn what the file system says about a name into a refusal of that member; a full disk stays what it is."""
+        try:
+            yield
+        except (FileExistsError, IsADirectoryError, NotADirectoryError):
+            self.refuse(member, "collides with another member")
+        except UnicodeEncodeError:
+            self.refuse(member, "has a name that is no text")
+        except OSError as error:
+            if error.errno not in _BAD_NAMES:
+                raise
+            self.refuse(member, f"has a name this file system does not take ({error.strerror})")
+
+
+def is_inside(path: str, root: str) -> bool:
+    """Tell whether a real path is the root or lies below it."""
+    return path == root or path.startswith(root.rstrip("/") + "/")
+
+
+def _allowance(limits: Limits, archive_bytes: int | None) -> int:
+    """Say how many bytes may come out of an archive of that size."""
+    if archive_bytes is None:
+        return limits.unpacked_bytes
+    return min(limits.unpacked_bytes, max(limits.ratio_grace_bytes, limits.ratio * archive_bytes))
+
+
+def _folded(name: str) -> str:
+    """Read a name as a forgiving file system might: compatibility forms folded, invisible characters dropped."""
+    folded = unicodedata.normalize("NFKC", name)
+    return "".join(char for char in folded if unicodedata.category(char) != "Cf")
+
+
+def _chunks(path: Path) -> Iterator[bytes]:
+    """Read a file piece by piece."""
+    with open(path, "rb") as stream:
+        while chunk := stream.read(1 << 20):
+            yield chunk

@@ -1,0 +1,221 @@
+"""Calling an engine so that nothing it does can stop or mislead the harness.
+
+An engine in this process runs in a thread of its own, one for its whole life (open, every search, close), because
+some libraries tie what they open to a thread. A call that runs out of time is abandoned: the thread is a daemon and
+cannot hold up the end of the process, and the next call gets a new one. An engine that can end what it started
+(`TimedSession`) is asked directly.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar, cast
+
+from assay.engines.base import Engine, EngineCrash, Session, TimedSession
+from assay.engines.hits import read_hits
+from assay.errors import AssayError, EngineError, EngineTimeout
+from assay.types import Corpus, Hit, Status
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class CallLimits:
+    """Times that are no part of any measure."""
+
+    close: float = 5.0  # seconds an engine has to close before it is left alone
+    message: int = 500  # characters of an error message that are kept
+
+
+CALL_LIMITS = CallLimits()
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """How one query ended."""
+
+    status: Status
+    hits: tuple[Hit, ...] = ()
+    seconds: float = 0.0
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """An engine ready to be asked, and how long that took."""
+
+    session: TimedSession
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Done(Generic[T]):
+    """What became of a call: a value or what it raised, and its time without the hand-over between threads."""
+
+    value: T | None
+    problem: BaseException | None
+    seconds: float
+
+
+def open_session(engine: Engine, corpus: Corpus, timeout: float | None = None) -> Opened:
+    """Open an engine on a corpus; whatever goes wrong is an EngineError (or the AssayError it raised)."""
+    thread = _EngineThread()
+    done = thread.call(lambda: engine.open(corpus), timeout)
+    if done.problem is not None or done.value is None:
+        thread.end()
+        raise _opening_problem(done.problem) from done.problem
+    session = done.value
+    if isinstance(session, TimedSession):
+        thread.end()
+        return Opened(session, done.seconds)
+    return Opened(_Housed(session, thread), done.seconds)
+
+
+def _opening_problem(problem: BaseException | None) -> AssayError:
+    """Say that an engine did not open; errors of ours speak for themselves."""
+    if isinstance(problem, EngineTimeout):
+        return EngineTimeout(
+            f"cannot be opened: {problem.message}", hint="raise the timeout or choose a smaller corpus"
+        )
+    return problem if isinstance(problem, AssayError) else EngineError(f"cannot be opened: {one_line(problem)}")
+
+
+def ask(session: Session, query: str, k: int, timeout: float | None = None) -> Answer:
+    """Ask for k results and tell how it ended; nothing but KeyboardInterrupt gets out."""
+    if isinstance(session, TimedSession):
+        return _answer(session, query, k, timeout)
+    thread = _EngineThread()
+    try:
+        return _answer(_Housed(session, thread), query, k, timeout)
+    finally:
+        thread.end()
+
+
+def close_session(session: Session) -> str | None:
+    """Close a session; a problem is told, not raised."""
+    done = _run(session.close)
+    if isinstance(done.problem, KeyboardInterrupt):
+        raise done.problem
+    return None if done.problem is None else f"did not close: {one_line(done.problem)}"
+
+
+def one_line(problem: BaseException | None) -> str:
+    """Say in one line what an exception says, with its kind where it is not ours."""
+    if problem is None:
+        return "it gave nothing back"
+    text = problem.message if isinstance(problem, AssayError) else f"{type(problem).__name__}: {problem}"
+    return " ".join(text.split())[: CALL_LIMITS.message].removesuffix(":")
+
+
+def _answer(session: TimedSession, query: str, k: int, timeout: float | None) -> Answer:
+    """Ask a session that keeps to its time."""
+    if isinstance(session, _Housed):
+        done = session.call(lambda inner: read_hits(inner.search(query, k)), timeout)
+    else:
+        done = _run(lambda: read_hits(session.search_within(query, k, timeout)))
+        if isinstance(done.problem, KeyboardInterrupt):
+            raise done.problem
+    if done.problem is None:
+        return Answer(Status.OK, done.value or (), done.seconds)
+    return Answer(_status(done.problem), (), done.seconds, one_line(done.problem))
+
+
+def _status(problem: BaseException) -> Status:
+    """Tell the status a problem leads to."""
+    if isinstance(problem, EngineTimeout):
+        return Status.TIMEOUT
+    return Status.CRASH if isinstance(problem, EngineCrash) else Status.ERROR
+
+
+def _run(function: Callable[[], T]) -> _Done[T]:
+    """Call a function, time it, and hand over whatever comes out of it, SystemExit included."""
+    begin = time.perf_counter()
+    try:
+        value = function()
+    except BaseException as problem:
+        return _Done(None, problem, time.perf_counter() - begin)
+    return _Done(value, None, time.perf_counter() - begin)
+
+
+class _Call(Generic[T]):
+    """A call to make, and where its outcome goes."""
+
+    def __init__(self, function: Callable[[], T]) -> None:
+        self.function = function
+        self.outcome: queue.SimpleQueue[_Done[T]] = queue.SimpleQueue()
+
+    def make(self) -> None:
+        """Make the call."""
+        self.outcome.put(_run(self.function))
+
+
+class _EngineThread:
+    """One thread that makes the calls it is given, one after the other."""
+
+    def __init__(self) -> None:
+        self._start()
+
+    def call(self, function: Callable[[], T], timeout: float | None) -> _Done[T]:
+        """Make a call on the thread; when the time is over, abandon the thread in it and start another."""
+        call = _Call(function)
+        self._calls.put(call)
+        try:
+            return call.outcome.get(timeout=timeout)
+        except queue.Empty:
+            self.end()
+            self._start()
+            limit = timeout or 0.0
+            return _Done(None, EngineTimeout(f"no answer after {limit:g} s"), limit)
+
+    def end(self) -> None:
+        """Let the thread end after the call it is in."""
+        self._calls.put(None)
+
+    def _start(self) -> None:
+        """Start a thread with a queue of its own."""
+        self._calls: queue.SimpleQueue[_Call[Any] | None] = queue.SimpleQueue()
+        threading.Thread(target=_serve, args=(self._calls,), name="assay-engine", daemon=True).start()
+
+
+def _serve(calls: queue.SimpleQueue[_Call[Any] | None]) -> None:
+    """Make calls until told to end."""
+    while (call := calls.get()) is not None:
+        call.make()
+
+
+class _Housed:
+    """A session in a thread of its own."""
+
+    def __init__(self, session: Session, thread: _EngineThread) -> None:
+        self._session = session
+        self._thread = thread
+
+    def call(self, function: Callable[[Session], T], timeout: float | None) -> _Done[T]:
+        """Call something on the session, in its thread."""
+        return self._thread.call(lambda: function(self._session), timeout)
+
+    def search(self, query: str, k: int) -> Sequence[Hit]:
+        """Search without a time limit."""
+        return self.search_within(query, k, None)
+
+    def search_within(self, query: str, k: int, seconds: float | None) -> Sequence[Hit]:
+        """Search; raise what the engine raised, or EngineTimeout."""
+        return _value(self.call(lambda session: session.search(query, k), seconds))
+
+    def close(self) -> None:
+        """Close the session and end its thread."""
+        try:
+            _value(self.call(lambda session: session.close(), CALL_LIMITS.close))
+        finally:
+            self._thread.end()
+
+
+def _value(done: _Done[T]) -> T:
+    """Give the value of a call, or raise what it raised."""
+    if done.problem is not None:
+        raise done.problem
+    return cast(T, done.value)

@@ -1,0 +1,127 @@
+"""What a person with grep does: the words of the question, files by how many of them they hold.
+
+A match is an occurrence of the word anywhere, inside other words too, whatever the case. Files are ranked by distinct
+words, then by occurrences, then by path. Who counts (ripgrep, git grep, Python) makes no difference to the ranking.
+"""
+
+from __future__ import annotations
+
+import heapq
+import re
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Literal
+
+from assay.corpus import read_bytes
+from assay.engines.base import Context, Session
+from assay.engines.counting import GitCounter, PythonCounter, RipgrepCounter, WordCounter, find_tool, fold
+from assay.engines.settings import read_settings
+from assay.engines.windows import densest_window
+from assay.errors import ConfigError
+from assay.syntax.identifiers import STOP_WORDS
+from assay.types import Corpus, Hit
+
+Backend = Literal["auto", "rg", "git", "python"]
+_WORD = re.compile(r"\w+")
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What `kind = "keywords"` takes."""
+
+    backend: Backend = "auto"
+    """Who counts; no part of the engine's identity, because the ranking is the same."""
+    window: int = 40
+    """Lines of a hit: those with the most distinct words. The same size as the reference engine's chunk."""
+    shortest: int = 2
+    """Characters of the shortest word that is looked for: a single letter stands in every file."""
+    cached_words: int = 4096
+    """Words whose counts are kept: queries of one suite share most of theirs. No effect on the ranking."""
+
+    def __post_init__(self) -> None:
+        """Refuse numbers without a meaning."""
+        for name in ("window", "shortest", "cached_words"):
+            if getattr(self, name) < 1:
+                raise ConfigError(f"engine keywords: {name} = {getattr(self, name)}", hint="it must be 1 or more")
+
+
+@dataclass(frozen=True, slots=True)
+class KeywordsEngine:
+    """grep for every word of the query."""
+
+    settings: Settings
+    oversample: int = 1
+
+    @property
+    def config(self) -> Mapping[str, object]:
+        """What shapes the ranking: not who counts."""
+        return {"kind": "keywords", "window": self.settings.window, "shortest": self.settings.shortest}
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Who counts on this machine."""
+        return (f"words counted by {choose_backend(self.settings.backend)}",)
+
+    def open(self, corpus: Corpus) -> Session:
+        """Get a counter ready."""
+        counters: dict[str, Callable[[Corpus], WordCounter]] = {
+            "rg": RipgrepCounter,
+            "git": GitCounter,
+            "python": PythonCounter,
+        }
+        return KeywordsSession(self.settings, corpus, counters[choose_backend(self.settings.backend)](corpus))
+
+
+class KeywordsSession:
+    """Word counts on one corpus, each word counted once."""
+
+    def __init__(self, settings: Settings, corpus: Corpus, counter: WordCounter) -> None:
+        self._settings = settings
+        self._corpus = corpus
+        self._count = lru_cache(settings.cached_words)(counter.count)
+
+    def search(self, query: str, k: int) -> Sequence[Hit]:
+        """Rank the files that hold any word of the query."""
+        words = query_keywords(query, self._settings.shortest)
+        distinct: Counter[str] = Counter()
+        total: Counter[str] = Counter()
+        for word in words:
+            counts = self._count(word)
+            distinct.update(counts.keys())
+            total.update(counts)
+        ranked = heapq.nsmallest(max(k, 0), distinct, key=lambda path: (-distinct[path], -total[path], path))
+        return tuple(self._hit(path, words, distinct[path]) for path in ranked)
+
+    def close(self) -> None:
+        """Forget the counts."""
+        self._count.cache_clear()
+
+    def _hit(self, path: str, words: Sequence[str], score: int) -> Hit:
+        """Point to the window of the file that holds most of the words."""
+        window = densest_window(fold(read_bytes(self._corpus, path)), words, self._settings.window)
+        return Hit(path, window.start, window.end, float(score))
+
+
+def query_keywords(query: str, shortest: int) -> list[str]:
+    """List a query's distinct words, lower-cased; stop words and single letters only when there is nothing else."""
+    every = list(dict.fromkeys(word.lower() for word in _WORD.findall(query)))
+    telling = [word for word in every if word not in STOP_WORDS and len(word) >= shortest]
+    return telling or every
+
+
+def choose_backend(wanted: Backend) -> Literal["rg", "git", "python"]:
+    """Take the backend that is asked for, or the first there is."""
+    if wanted != "auto":
+        if wanted != "python" and find_tool(wanted) is None:
+            raise ConfigError(f"engine keywords: {wanted} is not installed", hint='install it, or backend = "auto"')
+        return wanted
+    return "rg" if find_tool("rg") else "git" if find_tool("git") else "python"
+
+
+def make(settings: Mapping[str, object], _context: Context) -> KeywordsEngine:
+    """Make the engine from its settings; a backend that is asked for and missing is told at once."""
+    read = read_settings(Settings, settings, "engine keywords")
+    choose_backend(read.backend)
+    return KeywordsEngine(read)

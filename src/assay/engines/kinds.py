@@ -1,0 +1,30 @@
+"""The kinds of engine there are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind of engine: its module has `make(settings, context) -> Engine`, and is imported when it is named."""
+
+    name: str
+    module: str
+    main: str | None  # the setting that `kind:value` gives; None when it takes none
+    about: str
+
+
+_ALL = (
+    Kind("builtin", "assay.engines.builtin", "per", "the reference engine; builtin:span for spans instead of files"),
+    Kind("command", "assay.engines.command", "argv", "any command line tool: command:tool {query} {k}"),
+    Kind("keywords", "assay.engines.keywords", "backend", "files by distinct query words, then matches (grep)"),
+    Kind("oracle", "assay.engines.oracle", None, "the gold answers: the ceiling"),
+    Kind("python", "assay.engines.python", "target", "your own function or class: python:module:callable"),
+    Kind("random", "assay.engines.floor", None, "seeded chance: the floor"),
+    Kind("runfile", "assay.engines.runfile", "path", "answers made elsewhere: runfile:run.trec or .jsonl"),
+)
+
+KINDS: Mapping[str, Kind] = MappingProxyType({kind.name: kind for kind in _ALL})

@@ -1,0 +1,160 @@
+"""What the harness does to every engine's answer before it is scored: repair what is certain, note what is not.
+
+A path is never matched by its end: `encoder.py` is not `json/encoder.py`. Applying it twice changes nothing more.
+"""
+
+from __future__ import annotations
+
+import math
+import posixpath
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+
+from assay.corpus import read_text
+from assay.errors import EngineError
+from assay.syntax.tokens import line_bytes
+from assay.types import Corpus, Hit
+
+ABSOLUTE = "absolute, read as relative to the corpus root"
+UNKNOWN = "not in the corpus"
+BACKWARDS = "ending before they start, read as one line"
+BEFORE_FIRST = "beginning before line 1, moved there"
+PAST_END = "past the end of the file, clipped"
+NO_RANGE = "not made of whole numbers, read as the whole file"
+BAD_SCORE = "not a number, dropped"
+BAD_SNIPPET = "not a text, dropped"
+
+
+@dataclass(frozen=True, slots=True)
+class Normalised:
+    """Hits fit for scoring, and what had to be survived."""
+
+    hits: tuple[Hit, ...]
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Breach:
+    """One thing that was wrong with one hit."""
+
+    subject: str  # paths, ranges, scores, snippets
+    problem: str
+    example: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Repaired:
+    """A hit after its repair, with what was wrong."""
+
+    hit: Hit
+    breaches: tuple[_Breach, ...]
+
+
+def normalise(hits: Iterable[Hit], corpus: Corpus, k: int, *, oversample: int = 1) -> Normalised:
+    """Normalise one answer; for many on one corpus keep a `Normaliser`."""
+    return Normaliser(corpus)(hits, k, oversample=oversample)
+
+
+class Normaliser:
+    """Normalise answers on one corpus; file lengths are looked up once."""
+
+    def __init__(self, corpus: Corpus, lines: Callable[[str], int] | None = None) -> None:
+        """Take over a way to count a file's lines when the caller has one."""
+        self._known = frozenset(file.path for file in corpus.files)
+        self._roots = tuple(dict.fromkeys([corpus.root.as_posix(), corpus.root.resolve().as_posix()]))
+        self._lines = cache(lines or (lambda path: len(line_bytes(read_text(corpus, path)))))
+
+    def __call__(self, hits: Iterable[Hit], k: int, *, oversample: int = 1) -> Normalised:
+        """Repair an answer of at most k × oversample hits and say what was wrong with it."""
+        given = tuple(hits)
+        kept = given[: k * oversample]
+        repaired = [self._repair(hit) for hit in kept]
+        notes = _tell([breach for one in repaired for breach in one.breaches], len(kept))
+        if len(given) > len(kept):
+            notes = (*notes, f"{len(given)} results where {len(kept)} were asked for: the rest is cut")
+        return Normalised(tuple(one.hit for one in repaired), notes)
+
+    def path(self, text: str) -> str:
+        """Give the path as the corpus writes it where that is certain, else as it came."""
+        if text in self._known:
+            return text
+        for form in (text, text.replace("\\", "/")):
+            tidy = self._relative(posixpath.normpath(form)) if form else form
+            if tidy in self._known or (form.startswith("/") and not tidy.startswith("/")):
+                return tidy
+        tidy = posixpath.normpath(text.replace("\\", "/")) if text else text
+        return text if tidy.startswith(("/", "..")) else tidy
+
+    def _relative(self, path: str) -> str:
+        """Take the corpus root off an absolute path."""
+        for root in self._roots:
+            if path.startswith(root.rstrip("/") + "/"):
+                return path[len(root.rstrip("/")) + 1 :]
+        return path
+
+    def _repair(self, hit: object) -> _Repaired:
+        """Repair one hit."""
+        if not isinstance(hit, Hit) or not isinstance(hit.path, str):
+            raise EngineError(f"the engine returned {hit!r:.80} where a Hit with a path belongs")
+        path = self.path(hit.path)
+        breaches: list[_Breach] = []
+        if hit.path.startswith("/") and not path.startswith("/"):
+            breaches.append(_Breach("paths", ABSOLUTE, hit.path))
+        if path not in self._known:
+            breaches.append(_Breach("paths", UNKNOWN, hit.path))
+        ranged = self._repair_range(replace(hit, path=path), breaches)
+        return _Repaired(_repair_rest(ranged, breaches), tuple(breaches))
+
+    def _repair_range(self, hit: Hit, breaches: list[_Breach]) -> Hit:
+        """Bring the lines into order and into the file."""
+        if hit.start is None and hit.end is None:
+            return hit
+        given = f"{hit.path}:{hit.start}-{hit.end}"
+        start, end = _whole(hit.start), _whole(hit.start if hit.end is None else hit.end)
+        if start is None or end is None:
+            breaches.append(_Breach("ranges", NO_RANGE, given))
+            return replace(hit, start=None, end=None)
+        if end < start:
+            breaches.append(_Breach("ranges", BACKWARDS, given))
+            end = start
+        if start < 1:
+            breaches.append(_Breach("ranges", BEFORE_FIRST, given))
+            start, end = 1, max(end, 1)
+        last = self._lines(hit.path) if hit.path in self._known else end
+        if end > last:
+            breaches.append(_Breach("ranges", PAST_END, given))
+            start, end = min(start, last), last
+        return replace(hit, start=start, end=end) if last else replace(hit, start=None, end=None)
+
+
+def _whole(value: object) -> int | None:
+    """Read a line number; 10.0 is one, True and "10" are not."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return int(value) if math.isfinite(value) and value == int(value) else None
+
+
+def _repair_rest(hit: Hit, breaches: list[_Breach]) -> Hit:
+    """Drop a score that is no number and a snippet that is no text."""
+    score: object = hit.score
+    if score is not None:
+        usable = isinstance(score, int | float) and not isinstance(score, bool) and math.isfinite(score)
+        if not usable:
+            breaches.append(_Breach("scores", BAD_SCORE, f"{score!r:.40}"))
+        hit = replace(hit, score=float(hit.score) if usable and hit.score is not None else None)
+    if hit.snippet is not None and not isinstance(hit.snippet, str):
+        breaches.append(_Breach("snippets", BAD_SNIPPET, f"{hit.snippet!r:.40}"))
+        hit = replace(hit, snippet=None)
+    return hit
+
+
+def _tell(breaches: Sequence[_Breach], total: int) -> tuple[str, ...]:
+    """Say each kind of breach once, with its count and the first example."""
+    counts = Counter((breach.subject, breach.problem) for breach in breaches)
+    first = {(breach.subject, breach.problem): breach.example for breach in reversed(breaches)}
+    return tuple(
+        f"{count} of {total} {subject} {problem}, e.g. {first[subject, problem]}"
+        for (subject, problem), count in counts.items()
+    )

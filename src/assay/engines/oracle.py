@@ -1,0 +1,80 @@
+"""The gold answers as a ranking: the ceiling that a perfect engine could reach on this corpus."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from assay.corpus import read_text
+from assay.engines.base import Context, Session
+from assay.engines.settings import read_settings
+from assay.errors import ConfigError, EngineError
+from assay.syntax.symbols import symbols
+from assay.types import Corpus, Hit, Span, Suite, Target
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What `kind = "oracle"` takes: nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class OracleEngine:
+    """Knows the suite it is asked about."""
+
+    suite: Suite
+    oversample: int = 1
+    notes: tuple[str, ...] = ()
+
+    @property
+    def config(self) -> Mapping[str, object]:
+        """The kind says all; the gold set is hashed on its own."""
+        return {"kind": "oracle"}
+
+    def open(self, corpus: Corpus) -> Session:
+        """Look up the answers of the gold sets that are made for this corpus."""
+        answers: dict[str, list[Target]] = {}
+        for gold in self.suite.golds:
+            if gold.corpus == corpus.spec:
+                for query in gold.queries:
+                    for text in query.forms.values():
+                        answers.setdefault(text, []).extend(query.targets)
+        return OracleSession(corpus, frozenset(file.path for file in corpus.files), answers)
+
+
+@dataclass(frozen=True, slots=True)
+class OracleSession:
+    """The answers on one corpus, by the words of the query."""
+
+    corpus: Corpus
+    known: frozenset[str]
+    answers: Mapping[str, Sequence[Target]]
+
+    def search(self, query: str, k: int) -> Sequence[Hit]:
+        """Give the targets that exist, highest grade first, then in gold order; a place stands there once."""
+        if query not in self.answers:
+            raise EngineError("the oracle knows no such query on this corpus", hint="ask only queries of the gold set")
+        reachable = [target for target in self.answers[query] if target.span.path in self.known]
+        ranked = sorted(reachable, key=lambda target: -target.grade)  # stable: gold order decides ties
+        spans = dict.fromkeys(span for target in ranked for span in self._spans(target))
+        return tuple(Hit(span.path, span.start, span.end) for span in list(spans)[: max(k, 0)])
+
+    def close(self) -> None:
+        """Have nothing to close."""
+
+    def _spans(self, target: Target) -> Iterator[Span]:
+        """Give the target's lines; a symbol whose lines are not filled in yet is looked up, and may be gone."""
+        if target.symbol is None or target.span.start is not None:
+            yield target.span
+            return
+        for symbol in symbols(target.span.path, read_text(self.corpus, target.span.path)):
+            if symbol.name == target.symbol:
+                yield Span(target.span.path, symbol.start, symbol.end)
+
+
+def make(settings: Mapping[str, object], context: Context) -> OracleEngine:
+    """Make the engine for the suite of the run."""
+    read_settings(Settings, settings, "engine oracle")
+    if context.suite is None:
+        raise ConfigError("the oracle needs a gold set to answer from", hint="give one with --gold")
+    return OracleEngine(context.suite)

@@ -1,0 +1,197 @@
+"""Answers that were made elsewhere: a TREC run, or JSON lines.
+
+TREC: `qid Q0 docno rank score tag`, where docno is `path` or `path:start-end` and the order is that of the scores,
+then the ranks, as trec_eval has it. JSON lines: `{"query": id or text, "hits": [...]}` (or "text"), a hit being
+`"path:10-20"` or `{"path", "start", "end", "score"}`, in rank order.
+
+A query is named by its words, by `gold/query/form`, or by `gold/query` or `query`, which stand for its headline form
+alone: what was answered to one phrasing is not an answer to another.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from assay.engines.base import Context, Session
+from assay.engines.hits import parse_location, read_hit
+from assay.engines.settings import read_settings
+from assay.errors import ConfigError, EngineError, InputError
+from assay.types import Corpus, Gold, Hit, Query, Suite
+
+_COLUMNS = 6  # of a TREC run
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What `kind = "runfile"` takes."""
+
+    path: str
+    format: Literal["auto", "trec", "jsonl"] = "auto"  # auto: JSON lines begin with a brace
+
+
+@dataclass(frozen=True, slots=True)
+class RunFileEngine:
+    """A run file that was read and found sound."""
+
+    path: str
+    digest: str
+    suite: Suite
+    answers: Mapping[str, tuple[Hit, ...]]
+    oversample: int = 1
+    notes: tuple[str, ...] = ()
+
+    @property
+    def config(self) -> Mapping[str, object]:
+        """What is in the file, not where it lies."""
+        return {"kind": "runfile", "sha256": self.digest}
+
+    def open(self, corpus: Corpus) -> Session:
+        """Find the names that the queries on this corpus have in the file."""
+        golds = [gold for gold in self.suite.golds if gold.corpus == corpus.spec]
+        names: dict[str, list[str]] = {}
+        for gold in golds:
+            for query in gold.queries:
+                for form, text in query.forms.items():
+                    names.setdefault(text, []).extend(_names(gold, query, form))
+        if names and not any(name in self.answers for known in names.values() for name in known):
+            raise EngineError(f"{self.path} answers no query of this gold set", hint="name queries as gold/query/form")
+        return RunFileSession(self.path, self.answers, names)
+
+
+@dataclass(frozen=True, slots=True)
+class RunFileSession:
+    """A run file being asked."""
+
+    path: str
+    answers: Mapping[str, tuple[Hit, ...]]
+    names: Mapping[str, Sequence[str]]
+
+    def search(self, query: str, k: int) -> Sequence[Hit]:
+        """Look the answer up; a query that is not in the file has failed."""
+        for name in (*self.names.get(query, ()), query):
+            if name in self.answers:
+                return self.answers[name][: max(k, 0)]
+        raise EngineError(f"{self.path} has no answer to this query")
+
+    def close(self) -> None:
+        """Have nothing to close."""
+
+
+def _names(gold: Gold, query: Query, form: str) -> Iterator[str]:
+    """List the names of one form of a query, the most exact first."""
+    yield f"{gold.name}/{query.id}/{form}"
+    if form == query.headline:
+        yield f"{gold.name}/{query.id}"
+        yield query.id
+
+
+def make(settings: Mapping[str, object], context: Context) -> RunFileEngine:
+    """Read the file at once, so that what is wrong with it is said before anything runs."""
+    read = read_settings(Settings, settings, "engine runfile")
+    if context.suite is None:
+        raise ConfigError("a run file needs a gold set to know its queries", hint="give one with --gold")
+    try:
+        data = Path(read.path).read_bytes()
+        text = data.decode("utf-8-sig")
+    except OSError as problem:
+        raise InputError(f"cannot read the run file: {problem.strerror}", file=read.path) from problem
+    except UnicodeDecodeError as problem:
+        line = data[: problem.start].count(b"\n") + 1
+        raise InputError("the run file is not UTF-8", file=read.path, line=line, hint="write it as UTF-8") from problem
+    form = read.format if read.format != "auto" else "jsonl" if text.lstrip().startswith("{") else "trec"
+    answers = (read_jsonl if form == "jsonl" else read_trec)(text, read.path)
+    if not answers:
+        raise InputError("the run file is empty", file=read.path, hint="write one line for each result")
+    return RunFileEngine(read.path, hashlib.sha256(data).hexdigest(), context.suite, answers)
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """A line of a TREC run."""
+
+    query: str
+    docno: str
+    rank: int
+    score: float
+    line: int
+
+
+def read_trec(text: str, file: str) -> dict[str, tuple[Hit, ...]]:
+    """Read a TREC run; a document may stand once for each query."""
+    entries: dict[str, dict[str, _Entry]] = {}
+    for number, line in enumerate(text.split("\n"), 1):
+        if line.strip():
+            entry = _read_entry(line, file, number)
+            ranking = entries.setdefault(entry.query, {})
+            if entry.docno in ranking:
+                first = ranking[entry.docno].line
+                raise InputError(
+                    f"{entry.docno} stands twice for {entry.query}, first in line {first}", file=file, line=number
+                )
+            ranking[entry.docno] = entry
+    return {query: tuple(map(_to_hit, sorted(ranking.values(), key=_order))) for query, ranking in entries.items()}
+
+
+def _order(entry: _Entry) -> tuple[float, int, int]:
+    """Order by score, then rank, then place in the file."""
+    return (-entry.score, entry.rank, entry.line)
+
+
+def _to_hit(entry: _Entry) -> Hit:
+    """Read the location that a docno is."""
+    place = parse_location(entry.docno)
+    return Hit(place.path, place.start, place.end, entry.score)
+
+
+def _read_entry(line: str, file: str, number: int) -> _Entry:
+    """Read the six columns of a line."""
+    columns = line.split()
+    if len(columns) != _COLUMNS:
+        raise InputError(
+            f"{len(columns)} columns where a TREC run has {_COLUMNS}",
+            file=file,
+            line=number,
+            hint="qid Q0 docno rank score tag; use JSON lines for paths with blanks",
+        )
+    try:
+        entry = _Entry(columns[0], columns[2], int(columns[3]), float(columns[4]), number)
+    except ValueError as problem:
+        raise InputError(
+            f"rank {columns[3]!r} or score {columns[4]!r} is no number", file=file, line=number
+        ) from problem
+    if not math.isfinite(entry.score):
+        raise InputError(f"the score {columns[4]} cannot be ordered", file=file, line=number)
+    return entry
+
+
+def read_jsonl(text: str, file: str) -> dict[str, tuple[Hit, ...]]:
+    """Read JSON lines; a query may stand there once."""
+    answers: dict[str, tuple[Hit, ...]] = {}
+    for number, line in enumerate(text.split("\n"), 1):
+        if line.strip():
+            name, hits = _read_line(line, file, number)
+            if name in answers:
+                raise InputError(f"a second answer to {name!r}", file=file, line=number, hint="keep one line a query")
+            answers[name] = hits
+    return answers
+
+
+def _read_line(line: str, file: str, number: int) -> tuple[str, tuple[Hit, ...]]:
+    """Read the answer on one line."""
+    try:
+        document = json.loads(line)
+        name = document["query"] if "query" in document else document["text"]
+        hits = tuple(map(read_hit, document["hits"]))
+    except (ValueError, TypeError, KeyError, EngineError, RecursionError) as problem:
+        raise InputError(
+            f"no answer on this line: {problem}", file=file, line=number, hint='{"query": "...", "hits": ["path:1-9"]}'
+        ) from problem
+    if not isinstance(name, str):
+        raise InputError(f"the query {name!r} is no text", file=file, line=number)
+    return name, hits

@@ -1,0 +1,134 @@
+"""The two files that `assay init` writes: a commented assay.toml and a gold file with drafts."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from assay.corpus import read_text
+from assay.errors import CorpusError
+from assay.syntax.identifiers import split
+from assay.syntax.symbols import symbols
+from assay.types import Corpus, SourceFile
+
+_CONFIG = """\
+# What to measure. Every key with its default; unknown keys are errors.
+[run]
+gold = ["gold.yaml"]        # gold files or folders, relative to this file
+# corpus = "."              # only for gold formats that name no corpus (CSV)
+k = 10                      # results asked for and scored
+# forms = ["human"]         # phrasings to ask; all by default
+# measures = ["nDCG@10", "RR@10", "Hit@5", "R@10", "nDCG(level=lines)@10", "RecallAtTokens(2000)"]
+# primary = "nDCG@10"       # the measure that verdicts are about
+baseline = "keywords"       # the engine the others are compared with
+margin = 0.02               # the smallest difference you would act on
+# alpha = 0.05
+# seed = 0
+# timeout = 60.0            # seconds for one query; a query that takes longer scores worst
+out = "results"             # records, RESULTS.md, results.json, per-query.csv, report.html
+
+# The engines under test. random, keywords and oracle are added as floor, yardstick and ceiling.
+[engines.builtin]
+kind = "builtin"
+
+# Any command line that prints `path`, `path:line` or JSON:
+# [engines.mine]
+# kind = "command"
+# argv = ["my-search", "--limit", "{k}", "--", "{query}"]
+
+# Any Python function (query, k) -> list of paths:
+# [engines.ours]
+# kind = "python"
+# target = "our_search:search"
+"""
+
+_HEAD = """\
+# Gold: what counts as right. One entry is one intent in up to five phrasings.
+# The drafts below are real places in this repository; the questions are placeholders. For each one:
+#   1. rewrite `human` as somebody who does not know the code would ask it, without the names in it;
+#   2. add `keyword` (two to five words) and, if you like, ai_optimized and wrong_terminology;
+#   3. name under `interference` the file people would wrongly open;
+#   4. delete the `status: draft` tag.
+# Thirty intents are the least that says anything: every table warns below that.
+"""
+
+_DRAFTS = 5
+#: A definition worth a question: long enough to hold a decision, short enough to be one answer.
+_LINES = range(8, 121)
+
+
+@dataclass(frozen=True, slots=True)
+class _Draft:
+    """A place worth asking about."""
+
+    anchor: str
+    words: str
+    lines: int
+
+
+def starter_config() -> str:
+    """Give the commented assay.toml."""
+    return _CONFIG
+
+
+def starter_gold(corpus: Corpus) -> tuple[str, tuple[str, ...]]:
+    """Give the text of a first gold file, and the anchors of its drafts."""
+    drafts = _pick(corpus)
+    if not drafts:
+        raise CorpusError("no source file to ask about", file=corpus.root, hint="run it in a folder that holds code")
+    parts = [_HEAD, "assay: 1", f"name: {_quoted(_name(corpus))}", "corpus: {path: .}", "queries:"]
+    parts += [_entry(number, draft) for number, draft in enumerate(drafts, start=1)]
+    return "\n".join(parts) + "\n", tuple(d.anchor for d in drafts)
+
+
+def _pick(corpus: Corpus) -> list[_Draft]:
+    """Choose five places from different files: definitions where the parser knows the language, files elsewhere."""
+    sources = [f for f in corpus.files if f.kind == "code" and not _is_test(f.path)] or list(corpus.files)
+    best = sorted((_best(corpus, f) for f in sources), key=lambda d: (-d.lines, d.anchor))
+    known = [d for d in best if "::" in d.anchor]
+    return (known + [d for d in best if d not in known])[:_DRAFTS]
+
+
+def _best(corpus: Corpus, file: SourceFile) -> _Draft:
+    """Choose the longest definition of a file that is still one answer, or else the file."""
+    found = sorted(_definitions(corpus, file), key=lambda d: (-d.lines, d.anchor))
+    stem = re.sub(r"\.\w+$", "", file.path.rpartition("/")[2])
+    return found[0] if found else _Draft(file.path, " ".join(split(stem)) or stem, 0)
+
+
+def _definitions(corpus: Corpus, file: SourceFile) -> Iterator[_Draft]:
+    """List the public functions and methods of a file."""
+    for symbol in symbols(file.path, read_text(corpus, file.path)):
+        length = symbol.end - symbol.start + 1
+        private = any(part.startswith("_") for part in symbol.name.split("."))
+        if symbol.kind in ("function", "method") and length in _LINES and not private:
+            yield _Draft(f"{file.path}::{symbol.name}", " ".join(split(symbol.name.rpartition(".")[2])), length)
+
+
+def _is_test(path: str) -> bool:
+    """Recognise test files: nobody's first question is about them."""
+    names = ("test", "tests", "testing", "conftest.py")
+    return any(part in names or part.startswith("test_") for part in path.split("/"))
+
+
+def _entry(number: int, draft: _Draft) -> str:
+    """Write one draft."""
+    return (
+        f"  - id: draft-{number}\n"
+        f"    retrieval: {{primary: [{_quoted(draft.anchor)}]}}\n"
+        f"    cognitive:\n"
+        f"      human: {_quoted(f'where is {draft.words} decided?')}\n"
+        f"    tags: {{status: draft}}"
+    )
+
+
+def _name(corpus: Corpus) -> str:
+    """Name a gold set after its folder."""
+    return corpus.root.resolve().name or "gold"
+
+
+def _quoted(text: str) -> str:
+    """Write a YAML string that needs no second look; JSON's are YAML's."""
+    return json.dumps(text, ensure_ascii=False)

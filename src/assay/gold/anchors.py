@@ -1,0 +1,152 @@
+"""Does the gold fit the code? Every path, range and symbol is looked up before anything is measured with it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from assay.errors import GoldError
+from assay.gold.library import Library, Missing
+from assay.types import PRIMARY, Adversary, Corpus, Gold, Query, Target
+
+
+@dataclass(frozen=True, slots=True)
+class CorpusGuess:
+    """When missing paths say that the gold was made for other code, not that files moved."""
+
+    share: float = 0.5  # more than half of the paths: a refactoring seldom moves that much, a wrong corpus always does
+    least: int = 3  # with one or two paths a typing error looks the same
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """An anchor that does not hold, and what to do about it; `code` is a word to count by."""
+
+    code: str
+    query: str
+    anchor: str
+    message: str
+    file: str | None = None
+    line: int | None = None
+    hint: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Resolution:
+    """A gold set whose anchors all hold, and what had to be left out for it."""
+
+    gold: Gold
+    problems: tuple[Problem, ...] = ()
+
+
+def resolve(gold: Gold, corpus: Corpus, *, missing: Literal["error", "report"] = "error") -> Resolution:
+    """Fill in the lines and units of targets and adversaries; what is missing is an error, or is left out and told."""
+    checks = _check(gold, Library(corpus))
+    problems = tuple(_problems(gold, checks))
+    if problems and missing == "error":
+        raise _error(problems)
+    queries = [kept for query in gold.queries if (kept := _kept(query, checks)) is not None]
+    return Resolution(replace(gold, queries=tuple(queries)), problems)
+
+
+_Checks = Mapping[Target, Target | Missing]
+
+
+def _anchored(query: Query) -> Iterator[Target]:
+    """Yield all that a query points to."""
+    yield from query.targets
+    yield from (adversary.target for adversary in query.adversaries)
+
+
+def _check(gold: Gold, library: Library) -> _Checks:
+    """Look every distinct target up once."""
+    return {target: library.look_up(target) for query in gold.queries for target in _anchored(query)}
+
+
+def _kept(query: Query, checks: _Checks) -> Query | None:
+    """Give the query with what was found; none without a primary."""
+    targets = tuple(found for t in query.targets if isinstance(found := checks[t], Target))
+    if not any(target.grade == PRIMARY for target in targets):
+        return None
+    adversaries = [_kept_adversary(adversary, checks) for adversary in query.adversaries]
+    return replace(query, targets=targets, adversaries=tuple(a for a in adversaries if a is not None))
+
+
+def _kept_adversary(adversary: Adversary, checks: _Checks) -> Adversary | None:
+    """Give the adversary with what was found, if it was."""
+    found = checks[adversary.target]
+    return replace(adversary, target=found) if isinstance(found, Target) else None
+
+
+def _problems(gold: Gold, checks: _Checks) -> Iterator[Problem]:
+    """Yield what is wrong, in gold order, a wrong corpus before everything else."""
+    yield from _other_corpus(gold, checks)
+    lines = _AnchorLines(gold)
+    for query in gold.queries:
+        for target in _anchored(query):
+            missing = checks[target]
+            if isinstance(missing, Missing):
+                line = lines.find(query, target.anchor)
+                yield Problem(missing.code, query.id, target.anchor, missing.message, gold.source, line, missing.hint)
+        if _kept(query, checks) is None:
+            message = f"query '{query.id}' has no primary target left"
+            yield Problem("no-primary", query.id, "", message, gold.source, query.line, "anchor it anew or remove it")
+
+
+def _other_corpus(gold: Gold, checks: _Checks, guess: CorpusGuess | None = None) -> Iterator[Problem]:
+    """Yield the suspicion that the gold was made for other code."""
+    guess = guess or CorpusGuess()
+    absent = {t.span.path for t, found in checks.items() if isinstance(found, Missing) and found.code == "path"}
+    paths = {target.span.path for target in checks}
+    if len(absent) >= guess.least and len(absent) > guess.share * len(paths):
+        message = (
+            f"{len(absent)} of the {len(paths)} paths of '{gold.name}' are not in the corpus: "
+            "this looks like a gold set for another corpus"
+        )
+        hint = f"it was written for {gold.corpus.repository}; check the corpus, its revision and its root folder"
+        yield Problem("other-corpus", "", "", message, gold.source, None, hint)
+
+
+def _error(problems: tuple[Problem, ...]) -> GoldError:
+    """Make an error of the first problem that counts the others."""
+    first = problems[0]
+    rest = len(problems) - 1
+    more = f" (and {rest} more {'problem' if rest == 1 else 'problems'})" if rest else ""
+    return GoldError(first.message + more, file=first.file, line=first.line, hint=first.hint)
+
+
+class _AnchorLines:
+    """Find the line an anchor is written in; a query's record only knows where the query begins."""
+
+    def __init__(self, gold: Gold) -> None:
+        self._source = gold.source
+        self._starts = sorted(query.line for query in gold.queries if query.line is not None)
+        self._lines: list[str] | None = None
+
+    def find(self, query: Query, anchor: str) -> int | None:
+        """Give the first line of the query that holds the anchor's text, or the line it begins in."""
+        if query.line is None:
+            return None
+        lines = self._read()
+        end = next((start - 1 for start in self._starts if start > query.line), len(lines))
+        for number in range(query.line, min(end, len(lines)) + 1):
+            if anchor in lines[number - 1]:
+                return number
+        return query.line
+
+    def _read(self) -> list[str]:
+        """Read the gold file once; one that is gone by now has no lines."""
+        if self._lines is None:
+            self._lines = _source_lines(self._source)
+        return self._lines
+
+
+def _source_lines(source: str | None) -> list[str]:
+    """Give the lines of a gold file that can still be read."""
+    from pathlib import Path
+
+    try:
+        return Path(source).read_text("utf-8").split("\n") if source else []
+    except (OSError, UnicodeDecodeError):
+        return []

@@ -1,0 +1,1 @@
+"""Gold sets that other tools write: one module a format."""

@@ -1,0 +1,108 @@
+"""semble's benchmark: `repos.json` with url and revision, `annotations/<repo>.json` with the queries.
+
+Their own score gives `relevant` and `secondary` the same gain; here they are grades 2 and 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from assay.gold.building import build_gold, build_query, row_id
+from assay.gold.formats.records import Record, read_records
+from assay.gold.source import Source, read_source
+from assay.gold.targets import check_path, ranged_span
+from assay.types import PRIMARY, SECONDARY, CorpusSpec, Gold, Query, Span, Target
+
+REPOS = "repos.json"
+_ANNOTATION = ("query", "relevant", "secondary", "category", "seed", "related")
+_UNREAD = ("seed", "related")  # hints for a find-related task, no part of what counts as right
+_REPO = ("name", "language", "url", "revision", "benchmark_root")
+_RANGE = ("path", "start_line", "end_line")
+
+
+@dataclass(frozen=True, slots=True)
+class Repo:
+    """A repository of the benchmark."""
+
+    corpus: CorpusSpec
+    language: str
+
+
+def read_semble_folder(folder: Path, corpus: CorpusSpec | None) -> list[Gold]:
+    """Read every annotation file below a folder that has a `repos.json`."""
+    source = read_source(folder / REPOS)
+    repos = _repos(source)
+    below = folder / "annotations" if (folder / "annotations").is_dir() else folder
+    files = sorted(path for path in below.glob("*.json") if path.name != REPOS)
+    if not files:
+        raise source.at().error("there is no annotation file beside it", "put them in annotations/<repo>.json")
+    return [_read(read_source(path), repos, corpus) for path in files]
+
+
+def read_semble(source: Source, corpus: CorpusSpec | None) -> Gold:
+    """Read one annotation file; its repository is looked up in the `repos.json` beside or above it."""
+    folder = source.path.parent
+    lists = [path for path in (folder / REPOS, folder.parent / REPOS) if path.is_file()]
+    return _read(source, _repos(read_source(lists[0])) if lists else {}, corpus)
+
+
+def _read(source: Source, repos: Mapping[str, Repo], corpus: CorpusSpec | None) -> Gold:
+    """Read the queries of one repository."""
+    name = source.at().name(source.path.stem, "the name of the file")
+    repo = repos.get(name)
+    spec = corpus or (repo.corpus if repo else None)
+    if spec is None:
+        raise source.at().error(f"no {REPOS} names the repository '{name}'", f"put {REPOS} beside it, or give a corpus")
+    records = read_records(source)
+    queries = [_query(record, n, repo.language if repo else "") for n, record in enumerate(records, 1)]
+    unread = [key for key in _UNREAD if any(key in record.values for record in records)]
+    provenance = {"not read": ", ".join(unread)} if unread else {}
+    return build_gold(name, spec, queries, source.at(1), provenance)
+
+
+def _repos(source: Source) -> dict[str, Repo]:
+    """Read the list of repositories."""
+    repos: dict[str, Repo] = {}
+    for record in read_records(source):
+        record.check_keys(_REPO, required=("name", "url", "revision"))
+        name = record.text("name")
+        if name in repos:
+            raise record.place.error(f"the repository '{name}' stands twice", "keep one")
+        repos[name] = Repo(_corpus(record), record.text("language") if "language" in record.values else "")
+    return repos
+
+
+def _corpus(record: Record) -> CorpusSpec:
+    """Make the corpus of a repository; the folder it indexes is an include, so that paths stay as annotated."""
+    root = record.text("benchmark_root") if "benchmark_root" in record.values else ""
+    include = (f"{check_path(root, record.place)}/**",) if root else ()
+    return CorpusSpec("git", record.text("url"), rev=record.text("revision"), include=include)
+
+
+def _query(record: Record, number: int, language: str) -> Query:
+    """Read one annotation."""
+    record.check_keys(_ANNOTATION, required=("query", "relevant"))
+    grades = (("relevant", PRIMARY), ("secondary", SECONDARY))
+    targets = [Target(span, grade) for key, grade in grades for span in _spans(record, key)]
+    tags = {"category": record.text("category")} if "category" in record.values else {}
+    if language:
+        tags["language"] = language
+    return build_query(row_id(number), {"human": record.text("query")}, targets, record.place, tags=tags)
+
+
+def _spans(record: Record, key: str) -> Sequence[Span]:
+    """Read a list of paths, some with line numbers."""
+    return [_span(entry, record, key) for entry in record.entries(key)]
+
+
+def _span(entry: object, record: Record, key: str) -> Span:
+    """Read `path` or `{path, start_line, end_line}`."""
+    if isinstance(entry, str):
+        return Span(check_path(entry, record.place))
+    if not isinstance(entry, Mapping):
+        raise record.place.error(f"an entry of '{key}' is neither a path nor a mapping", "write the path as a text")
+    ranged = Record(entry, record.place, f"an entry of '{key}'")
+    ranged.check_keys(_RANGE, required=_RANGE)
+    return ranged_span(ranged.text("path"), ranged.number("start_line"), ranged.number("end_line"), record.place)

@@ -1,0 +1,153 @@
+"""Look a target up in a corpus: the file is there, the range lies inside it, the symbol is defined in it."""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import dataclass, replace
+from pathlib import PurePosixPath
+
+from assay.syntax.symbols import SUPPORTED, enclosing, parse_problem, symbols
+from assay.types import Corpus, Skipped, Span, Symbol, Target
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """How many names a hint offers, and how close they must be."""
+
+    most: int = 3  # a hint is one line
+    closeness: float = 0.75  # difflib's ratio: a slip of the pen is above .9, a method against its bare class below .7
+
+
+_CANDIDATES = Candidates()
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """Why a target could not be found; `code` is path, range, symbol, language or syntax."""
+
+    code: str
+    message: str
+    hint: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Parsed:
+    """What is known of a file: how many lines, which definitions, or why none."""
+
+    lines: int
+    symbols: tuple[Symbol, ...]
+    problem: str | None
+
+
+class Library:
+    """A corpus whose files are read and parsed once, when they are first asked for."""
+
+    def __init__(self, corpus: Corpus) -> None:
+        self._corpus = corpus
+        self._paths = frozenset(file.path for file in corpus.files)
+        self._parsed: dict[str, _Parsed] = {}
+
+    def look_up(self, target: Target) -> Target | Missing:
+        """Give the target with its lines and unit, or say why it is not there."""
+        path = target.span.path
+        if path not in self._paths:
+            return self._no_path(path)
+        if target.symbol is not None:
+            return self._symbol(target, target.symbol)
+        if target.span.start is None or target.span.end is None:
+            return target
+        return self._range(target, target.span.start, target.span.end)
+
+    def _parse(self, path: str) -> _Parsed:
+        """Read and parse a file once."""
+        if path not in self._parsed:
+            from assay.corpus import read_text
+
+            text = read_text(self._corpus, path)
+            lines = text.count("\n") + (not text.endswith("\n") and text != "")
+            found = symbols(path, text)
+            self._parsed[path] = _Parsed(lines, found, None if found else parse_problem(path, text))
+        return self._parsed[path]
+
+    def _range(self, target: Target, start: int, end: int) -> Target | Missing:
+        """Check a line range and find the definition it lies in."""
+        parsed, path = self._parse(target.span.path), target.span.path
+        if end > parsed.lines:
+            message = f"{target.anchor} is past the end: {path} has {parsed.lines} lines"
+            return Missing("range", message, "was it anchored at another revision? correct the range")
+        unit = enclosing(parsed.symbols, start, end)
+        return replace(target, unit=Span(path, unit.start, unit.end) if unit else None)
+
+    def _symbol(self, target: Target, symbol: str) -> Target | Missing:
+        """Find the lines of a symbol; it is its own unit."""
+        path = target.span.path
+        if PurePosixPath(path).suffix not in SUPPORTED:
+            message = f"the symbols of {path} cannot be read: only {', '.join(sorted(SUPPORTED))} files are parsed"
+            return Missing("language", message, "anchor it to lines: path:10-42")
+        parsed = self._parse(path)
+        found = next((s for s in parsed.symbols if s.name == symbol), None)
+        if found is None:
+            return self._no_symbol(path, symbol, parsed)
+        span = Span(path, found.start, found.end)
+        return replace(target, span=span, unit=span)
+
+    def _no_symbol(self, path: str, symbol: str, parsed: _Parsed) -> Missing:
+        """Say which symbol was probably meant, or that the file does not parse."""
+        if parsed.problem:
+            message = f"symbol '{symbol}' cannot be found: {path} does not parse, {parsed.problem}"
+            return Missing("syntax", message, "anchor it to lines, or use a Python that reads this syntax")
+        return Missing("symbol", f"symbol '{symbol}' is not in {path}", _symbol_hint(symbol, parsed.symbols))
+
+    def _no_path(self, path: str) -> Missing:
+        """Say whether a path was left out, is a folder, or was probably another."""
+        left_out = self._left_out(path)
+        if left_out is not None:
+            why = f"{left_out.reason}: {left_out.detail}" if left_out.detail else left_out.reason
+            message = f"{path} is there but was left out of the corpus ({why})"
+            return Missing("path", message, "force it in with .assayignore or include, or choose another target")
+        if (self._corpus.root / path).is_dir():
+            return Missing("path", f"{path} is a folder of the corpus", "name a file in it")
+        if (self._corpus.root / path).is_file():
+            message = f"{path} is on disk but not part of the corpus"
+            return Missing("path", message, "check the include and exclude globs of the corpus")
+        return Missing("path", f"{path} is not in the corpus", self._path_hint(path))
+
+    def _left_out(self, path: str) -> Skipped | None:
+        """Find the record of the file, or of a folder above it, that the walk skipped."""
+        above = {path, *(str(parent) for parent in PurePosixPath(path).parents)} - {"."}
+        return next((skipped for skipped in self._corpus.skipped if skipped.path.rstrip("/") in above), None)
+
+    def _path_hint(self, path: str) -> str:
+        """Name the files a missing path may have moved to: a package, the same name elsewhere, a close name."""
+        wanted = PurePosixPath(path)
+        package = str(wanted.with_suffix("") / f"__init__{wanted.suffix}")
+        if package in self._paths:
+            return f"did you mean '{package}'?"
+        same = sorted(known for known in self._paths if PurePosixPath(known).name == wanted.name)
+        near = [known for known in sorted(self._paths) if PurePosixPath(known).parent == wanted.parent]
+        candidates = same or _close(path, near)
+        if not candidates:
+            return "paths are relative to the corpus root; check the root and the revision"
+        return f"did you mean {_either(candidates)}?"
+
+
+def _symbol_hint(symbol: str, known: tuple[Symbol, ...]) -> str:
+    """Name the symbols that may have been meant: the same last name in another scope, or a close name."""
+    names = [s.name for s in known]
+    last = symbol.rpartition(".")[2]
+    same = [name for name in names if name.rpartition(".")[2] == last]
+    candidates = _close(symbol, names) or same
+    if not candidates:
+        return "the file defines no symbol of that kind of name; open it and name the definition"
+    return f"did you mean {_either(candidates)}?"
+
+
+def _close(wanted: str, known: list[str]) -> list[str]:
+    """Give the names that look like the wanted one, closest first."""
+    return difflib.get_close_matches(wanted, known, n=_CANDIDATES.most, cutoff=_CANDIDATES.closeness)
+
+
+def _either(candidates: list[str]) -> str:
+    """Join a few candidates: 'a', 'b' or 'c'."""
+    *others, last = [f"'{candidate}'" for candidate in candidates[: _CANDIDATES.most]]
+    return f"{', '.join(others)} or {last}" if others else last

@@ -1,0 +1,156 @@
+"""YAML as nodes: scalars stay the text they are written as, and each knows its line. Nothing is constructed or run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from assay.gold.place import Place
+from assay.gold.schema import Keys, nearest
+from assay.gold.source import Source
+
+if TYPE_CHECKING:
+    import yaml
+
+
+@dataclass(frozen=True, slots=True)
+class NodeLimits:
+    """How large a document may grow when its aliases are written out."""
+
+    nodes: int = 2_000_000  # 50,000 queries of about 40 nodes each
+    depth: int = 16  # the deepest place of the format, an interference entry's value, is at 5
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A node, what it is called in messages, and the file it stands in."""
+
+    node: yaml.Node
+    what: str
+    file: str
+
+    @property
+    def place(self) -> Place:
+        """Where it begins."""
+        return Place(self.file, self.node.start_mark.line + 1)
+
+    def text(self) -> str:
+        """Give the text of a scalar that is not empty."""
+        return self.place.text(self._value("scalar", "a text"), self.what)
+
+    def sequence(self) -> list[Field]:
+        """Give the entries of a list."""
+        return [Field(node, f"entry {n} of {self.what}", self.file) for n, node in enumerate(self._list(), 1)]
+
+    def texts(self) -> tuple[str, ...]:
+        """Give the entries of a list of texts that has some."""
+        entries = self.sequence()
+        if not entries:
+            raise self.place.error(f"{self.what} is an empty list", "add an entry or leave the key out")
+        return tuple(entry.text() for entry in entries)
+
+    def mapping(self, keys: Keys | None = None) -> dict[str, Field]:
+        """Give the values of a mapping by key; with `keys`, all required ones are there and no other."""
+        fields: dict[str, Field] = {}
+        for key_node, node in self._value("mapping", "a mapping of keys and values"):
+            key = Field(key_node, f"a key of {self.what}", self.file)
+            name = key.text()
+            if keys is not None and name not in keys.known:
+                raise key.place.error(f"unknown key '{name}' in {self.what}", nearest(name, keys.known))
+            if name in fields:
+                first = fields[name].place.line
+                raise key.place.error(
+                    f"the key '{name}' of {self.what} stands twice, first in line {first}", "keep one"
+                )
+            fields[name] = Field(node, f"'{name}' of {self.what}", self.file)
+        for name in keys.required if keys else ():
+            if name not in fields:
+                raise self.place.error(f"{self.what} lacks the key '{name}'", f"add '{name}:'")
+        return fields
+
+    def one_of(self, words: tuple[str, ...]) -> str:
+        """Give a text that is one of the words."""
+        word = self.text()
+        if word not in words:
+            raise self.place.error(f"{self.what} is '{word}', which is none of its words", nearest(word, words))
+        return word
+
+    def _list(self) -> list[yaml.Node]:
+        """Give the nodes of a list."""
+        nodes: list[yaml.Node] = self._value("sequence", "a list")
+        return nodes
+
+    def _value(self, kind: str, wanted: str) -> Any:  # noqa: ANN401  # PyYAML types the value of each node kind as Any
+        """Give what a node of the kind holds; tags are refused, since nothing is ever constructed from them."""
+        found = _KIND[type(self.node).__name__]
+        if found != kind:
+            raise self.place.error(f"{self.what} is {_CALLED[found]}, not {wanted}", f"write {wanted}")
+        if self.node.tag not in _PLAIN_TAGS:
+            raise self.place.error(f"{self.what} has the tag {self.node.tag}", "leave tags out: all values are text")
+        return self.node.value
+
+
+_KIND = {"ScalarNode": "scalar", "SequenceNode": "sequence", "MappingNode": "mapping"}
+_CALLED = {"scalar": "a text", "sequence": "a list", "mapping": "a mapping"}
+_PLAIN_TAGS = frozenset(f"tag:yaml.org,2002:{name}" for name in ("str", "seq", "map"))
+
+
+def compose(source: Source, what: str, limits: NodeLimits | None = None) -> Field:
+    """Parse a YAML document into nodes, or say in which line it breaks."""
+    import yaml
+
+    loader = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
+    try:
+        _check_growth(yaml.parse(source.text, Loader=loader), source, limits or NodeLimits())
+        node = yaml.compose(source.text, Loader=loader)
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        message = " ".join(filter(None, (error.context, error.problem)))
+        raise source.at(mark.line + 1 if mark else None).error(f"not YAML: {message}", _FIX) from error
+    except yaml.reader.ReaderError as error:
+        line = source.text.count("\n", 0, error.position) + 1
+        raise source.at(line).error(f"not YAML: {error.reason}", "remove the character") from error
+    if node is None:
+        raise source.at(1).error("the gold set is empty", "start it with 'assay: 1'")
+    return Field(node, what, str(source.path))
+
+
+_FIX = "check indentation and quotes there; a text with ': ' or ' #' in it needs quotes"
+
+
+def _check_growth(events: Iterator[yaml.Event], source: Source, limits: NodeLimits) -> None:
+    """Refuse what would not fit in memory once composed: deep nests, and aliases that multiply."""
+    import yaml
+
+    sizes: dict[str, int] = {}  # nodes below each closed anchor, aliases written out
+    stack: list[tuple[str | None, int]] = [(None, 0)]  # anchor and size of each open node
+    for event in events:
+        place = source.at(event.start_mark.line + 1 if event.start_mark else None)
+        if isinstance(event, yaml.CollectionStartEvent):
+            stack.append((event.anchor, 1))
+        elif isinstance(event, yaml.NodeEvent | yaml.CollectionEndEvent):
+            anchor, size = _closed(event, stack, sizes, place)
+            if anchor is not None:
+                sizes[anchor] = size
+            parent, total = stack.pop()
+            stack.append((parent, total + size))
+        if len(stack) > limits.depth + 1:
+            raise place.error(f"nested more than {limits.depth} deep", "the format needs 5 levels")
+        if stack[-1][1] > limits.nodes:
+            raise place.error(f"more than {limits.nodes} nodes with aliases written out", "write without aliases")
+
+
+def _closed(
+    event: yaml.Event, stack: list[tuple[str | None, int]], sizes: dict[str, int], place: Place
+) -> tuple[str | None, int]:
+    """Give anchor and size of the node that an event ends."""
+    import yaml
+
+    if isinstance(event, yaml.CollectionEndEvent):
+        return stack.pop()
+    if isinstance(event, yaml.AliasEvent):
+        if event.anchor not in sizes:
+            raise place.error(f"the alias *{event.anchor} has no anchor before it", "write the value itself")
+        return None, sizes[event.anchor]
+    return event.anchor, 1  # type: ignore[attr-defined]  # the stubs leave the anchor of a scalar event out

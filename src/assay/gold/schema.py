@@ -1,0 +1,55 @@
+"""The vocabulary of the native format: which keys each layer has, and the words they may hold.
+
+`data/schemas/gold.schema.json` says the same to editors; a test holds the two together.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from assay.types import CorpusKind
+
+VERSION = "1"
+RELATIONSHIPS = ("interface", "parent", "child", "mock", "config", "sibling", "caller", "test", "namesake")
+STRENGTHS = ("strong", "medium", "weak")
+
+#: `name(params)@k`; whether there is such a measure is for the scoring room to say.
+MEASURE = re.compile(r"[A-Za-z][A-Za-z0-9_]*(\(.+\))?(@[1-9][0-9]*)?")
+
+
+@dataclass(frozen=True, slots=True)
+class Keys:
+    """The keys of one mapping."""
+
+    required: tuple[str, ...] = ()
+    optional: tuple[str, ...] = ()
+
+    @property
+    def known(self) -> tuple[str, ...]:
+        """All of them."""
+        return (*self.required, *self.optional)
+
+
+DOCUMENT = Keys(("assay", "name", "corpus", "queries"), ("provenance",))
+QUERY = Keys(("id", "retrieval", "cognitive"), ("interference", "rationale", "evaluation", "tags"))
+RETRIEVAL = Keys(("primary",), ("secondary",))
+ADVERSARY = Keys(("target", "relationship", "strength", "confusion"))
+RATIONALE = Keys((), ("owner", "reason", "boundary"))
+EVALUATION = Keys(("measures",))
+CORPUS: dict[CorpusKind, Keys] = {
+    "stdlib": Keys(("stdlib",), ("root", "include", "exclude")),
+    "path": Keys(("path",), ("root", "include", "exclude")),
+    "git": Keys(("git",), ("rev", "root", "include", "exclude")),
+    "pypi": Keys(("pypi",), ("root", "include", "exclude")),
+    "npm": Keys(("npm",), ("root", "include", "exclude")),
+}
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """Make the hint for an unknown word: the one that was probably meant, or all there are."""
+    words = list(known)
+    close = difflib.get_close_matches(word, words, n=1)
+    return f"did you mean '{close[0]}'?" if close else f"known: {', '.join(words)}"

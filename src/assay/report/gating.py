@@ -1,0 +1,149 @@
+"""Pass or fail: floors, failures and proven regressions, and the exit code they add up to."""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from assay.errors import ConfigError
+from assay.experiment.spec import Spec
+from assay.report.case import pick, real_engines
+from assay.report.document import Block, Cell, Document, Heading, Paragraph, Tone, table
+from assay.report.sections import comparison_blocks
+from assay.scoring import parse_measure, score
+from assay.stats import means
+from assay.stats.records import Comparison, ComparisonRow, Verdict
+from assay.types import Run, Status
+
+#: More failures than this and the numbers speak of the failures, not of the ranking.
+FAILED_SHARE = 0.05
+
+_OPERATORS: dict[str, Callable[[float, float], bool]] = {
+    ">=": operator.ge,
+    "<=": operator.le,
+    ">": operator.gt,
+    "<": operator.lt,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Floor:
+    """A value that a measure must reach."""
+
+    measure: str
+    sign: str
+    bound: float
+
+    def holds(self, value: float) -> bool:
+        """Whether a value is on the right side."""
+        return _OPERATORS[self.sign](value, self.bound)
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One thing a gate looked at."""
+
+    what: str
+    passed: bool
+    exit_code: int  # what a failure costs
+    detail: str
+    warning: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """The outcome."""
+
+    checks: tuple[Check, ...]
+    comparison: Comparison | None
+    strict: bool
+
+    @property
+    def exit_code(self) -> int:
+        """Failed engines first: a number made of failures proves nothing. Then proven harm, then doubt."""
+        failed = {check.exit_code for check in self.checks if not check.passed}
+        return next((code for code in (4, 1, 3) if code in failed), 0)
+
+
+def parse_floor(text: str) -> Floor:
+    """Read a rule such as `Hit@5>=0.70`."""
+    match = re.fullmatch(r"\s*(.+?)\s*(>=|<=|>|<)\s*([-+]?[0-9.]+)\s*", text)
+    try:
+        if match is None:
+            raise ValueError
+        return Floor(repr(parse_measure(match[1])), match[2], float(match[3]))
+    except ValueError as error:
+        raise ConfigError(f"cannot read the rule {text!r}", hint="write it like 'Hit@5>=0.70'") from error
+
+
+def judge_gate(
+    run: Run, spec: Spec, floors: Sequence[Floor], comparison: Comparison | None, *, engine: str | None, strict: bool
+) -> Gate:
+    """Check every engine under the gate."""
+    named = [e.name for e in run.engines]
+    if engine and engine not in named:
+        raise ConfigError(f"no engine {engine!r} in this run", hint=f"there are: {', '.join(named)}")
+    gated = (engine,) if engine else real_engines(run)
+    checks = [_failures(run, name) for name in gated]
+    checks += [check for floor in floors for check in _floor(run, spec, floor, gated)]
+    rows = [row for row in comparison.rows if row.in_family] if comparison else []
+    checks += [_regression(row, spec, strict) for row in rows]
+    return Gate(tuple(checks), comparison, strict)
+
+
+def _failures(run: Run, name: str) -> Check:
+    """Check how many of an engine's queries failed."""
+    rankings = next(e.rankings for e in run.engines if e.name == name)
+    failed = sum(r.status != Status.OK for r in rankings)
+    share = failed / len(rankings) if rankings else 1.0
+    detail = f"{failed} of {len(rankings)} queries failed ({share:.1%}; {FAILED_SHARE:.0%} are borne)"
+    return Check(f"{name} answers", share <= FAILED_SHARE, 4, detail)
+
+
+def _floor(run: Run, spec: Spec, floor: Floor, gated: Sequence[str]) -> list[Check]:
+    """Check a floor: the point value decides, the interval says how clear it is."""
+    measure = parse_measure(floor.measure)
+    if measure.depth > run.k:
+        raise ConfigError(f"{floor.measure} looks at {measure.depth} results", hint=f"the run asked for {run.k}")
+    checks = []
+    for row in means(pick(score(run, [measure]), engines=gated), alpha=spec.alpha):
+        end = row.interval.low if floor.sign in (">", ">=") else row.interval.high
+        clear = "clear of the floor" if floor.holds(end) else "not clear of the floor"
+        interval = f"[{row.interval.low:.3f}, {row.interval.high:.3f}]"
+        detail = f"{row.mean:.3f}, interval {interval} {clear}"
+        rule = f"{row.engine}: {floor.measure} {floor.sign} {floor.bound:g}"
+        checks.append(Check(rule, floor.holds(row.mean), 1, detail))
+    return checks
+
+
+def _regression(row: ComparisonRow, spec: Spec, strict: bool) -> Check:
+    """Check one comparison: worse fails unless its interval lies inside the margin; doubt fails only when strict."""
+    what = f"{row.engine} against {row.baseline} on {row.measure}"
+    detail = f"{row.difference:+.3f} [{row.interval.low:+.3f}, {row.interval.high:+.3f}]: {row.claim}"
+    if row.verdict is Verdict.WORSE:
+        return Check(what, row.within_margin, 1, detail, warning=row.within_margin)
+    doubtful = row.verdict is Verdict.INCONCLUSIVE
+    if doubtful:
+        detail += f"; this set could have shown {row.mde_text}, the margin is {spec.margin:g}"
+    return Check(what, not (doubtful and strict), 3, detail, warning=doubtful)
+
+
+def gate_document(gate: Gate) -> Document:
+    """Show the checks, and the comparison behind them."""
+    rows: list[list[str | Cell]] = [[check.what, _state(check), check.detail] for check in gate.checks]
+    outcome = {0: "pass", 1: "fail", 3: "inconclusive", 4: "an engine failed"}[gate.exit_code]
+    blocks: list[Block] = [table(["check", "", ""], rows)]
+    if gate.comparison:
+        judged = [row for row in gate.comparison.rows if row.in_family]
+        blocks += [Heading("The comparison"), *comparison_blocks(judged, gate.comparison.notes)]
+    if any(check.warning for check in gate.checks):
+        blocks.append(Paragraph("Passed with a warning: nothing is proven, in either direction.", "warning"))
+    return Document(f"assay gate: {outcome} (exit {gate.exit_code})", tuple(blocks))
+
+
+def _state(check: Check) -> Cell:
+    """Write the outcome of one check."""
+    tone: Tone = "bad" if not check.passed else "warning" if check.warning else "good"
+    return Cell("fail" if not check.passed else "warning" if check.warning else "pass", tone)

@@ -1,0 +1,107 @@
+"""The same scores over parts of the queries: by form, leak and tag, over phrasings, against adversaries."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from assay.gold import overlaps
+from assay.report.case import Case, forms_of, pick
+from assay.report.results import Breakdown, GroupMean, Layer, Phrasing, Trap
+from assay.scoring import breakdown, evaluation_means, evaluation_measures, parse_measure, score
+from assay.stats import means
+from assay.stats.records import MeanRow
+from assay.types import Scores, Target, Unit
+
+#: A breakdown by a tag with more groups than this is an index, not a table.
+_MOST_GROUPS = 8
+
+
+def breakdowns(case: Case) -> Iterator[Breakdown]:
+    """Cut the queries by form, by leak and by each tag that has few values."""
+    units = case.scores.units
+    forms = {f: [i for i, u in enumerate(units) if u.form == f] for f in forms_of(units)}
+    if len(forms) > 1:
+        yield _breakdown(case, "form", forms)
+    leaky = {
+        i: overlaps(case.queries[units[i].gold, units[i].query].forms[units[i].form], _targets(case, units[i]))
+        for i in case.headline
+    }
+    groups = {
+        "names the answer": [i for i in case.headline if leaky[i]],
+        "no word in common": [i for i in case.headline if not leaky[i]],
+    }
+    yield _breakdown(case, "words shared with the answer's path or symbol", groups)
+    for tag in sorted({tag for i in case.headline for tag in units[i].tags}):
+        values = sorted({units[i].tags.get(tag, "untagged") for i in case.headline}, key=_difficulty_first)
+        if 1 < len(values) <= _MOST_GROUPS:
+            yield _breakdown(
+                case, tag, {v: [i for i in case.headline if units[i].tags.get(tag, "untagged") == v] for v in values}
+            )
+
+
+def _difficulty_first(value: str) -> tuple[int, str]:
+    """Put standard before hard; everything else goes by name."""
+    return ({"easy": -2, "standard": -1, "hard": 1}.get(value, 0), value)
+
+
+def _targets(case: Case, unit: Unit) -> tuple[Target, ...]:
+    """Look up a unit's targets."""
+    return case.queries[unit.gold, unit.query].targets
+
+
+def _breakdown(case: Case, by: str, groups: dict[str, list[int]]) -> Breakdown:
+    """Compute the primary measure's mean in each group."""
+    found = [
+        GroupMean(m.engine, name, m.queries, m.mean, m.interval.low, m.interval.high)
+        for name, columns in groups.items()
+        if columns
+        for m in _group_means(case, columns, (case.primary,))
+    ]
+    return Breakdown(by, case.primary, tuple(found))
+
+
+def _group_means(case: Case, columns: Sequence[int], measures: Sequence[str]) -> list[MeanRow]:
+    """Compute means over some units, as if they were all there is."""
+    part = pick(case.scores, measures=measures, columns=columns)
+    heads = replace(part, units=tuple(replace(u, headline=True) for u in part.units))
+    return list(means(heads, alpha=case.spec.alpha))
+
+
+def phrasings(case: Case) -> Iterator[Phrasing]:
+    """Compute the measures over phrasings."""
+    names = [m for m in case.scores.measures if parse_measure(m).of is not None]
+    for row in _group_means(case, case.headline, names) if names else []:
+        yield Phrasing(row.engine, row.measure, row.mean, row.interval.low, row.interval.high, row.queries)
+
+
+def traps(case: Case) -> Iterator[Trap]:
+    """Compute displacement and rank gap, over all adversaries and by kind."""
+    displacement, gap = parse_measure(f"Displacement@{case.run.k}"), parse_measure(f"RankGap@{case.run.k}")
+    both = score(case.run, [displacement, gap])
+    yield from _trap_rows("all", "all", both, both, (0, 1))
+    for by in ("relationship", "strength"):
+        pairs = zip(breakdown(case.run, displacement, by), breakdown(case.run, gap, by), strict=True)
+        for first, second in pairs:
+            yield from _trap_rows(by, first.label, first.scores, second.scores, (0, 0))
+
+
+def _trap_rows(by: str, value: str, displaced: Scores, gaps: Scores, rows: tuple[int, int]) -> Iterator[Trap]:
+    """Average both measures over the headline units that have such an adversary."""
+    heads = [i for i, unit in enumerate(displaced.units) if unit.headline]
+    for e, engine in enumerate(displaced.engines):
+        first, second = displaced.values[e, rows[0], heads], gaps.values[e, rows[1], heads]
+        applies = ~np.isnan(first)
+        if applies.any():
+            yield Trap(
+                engine, by, value, int(applies.sum()), float(first[applies].mean()), float(second[applies].mean())
+            )
+
+
+def layers(case: Case) -> Iterator[Layer]:
+    """Compute each measure over the queries whose evaluation layer names it."""
+    named = [m for m in evaluation_measures(case.run.suite) if m.depth <= case.run.k]
+    for row in evaluation_means(case.run, score(case.run, named)) if named else ():
+        yield Layer(row.engine, row.measure, row.n, row.mean)

@@ -1,0 +1,71 @@
+"""Where the right answer stood, and the queries where it stood badly."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from assay.report.case import Case
+from assay.report.results import Failure, Ranks
+from assay.types import Ranking, Unit
+
+#: When more than one query in this many finds nothing, recall is the first thing to mend.
+_MANY_MISSED = 3
+
+
+def _rank_of(value: float) -> int | None:
+    """Turn a reciprocal rank back into the rank."""
+    return round(1 / value) if value > 0 else None
+
+
+def rank_distribution(case: Case, engine: str) -> Ranks:
+    """Count where the first right answer stood."""
+    reciprocal = case.values(engine, f"RR@{case.run.k}")[list(case.headline)]
+    places = Counter(_rank_of(value) for value in reciprocal)
+    counts = tuple(places.get(rank, 0) for rank in range(1, case.run.k + 1))
+    return Ranks(engine, counts, places.get(None, 0), _shape(counts, places.get(None, 0)))
+
+
+def _shape(counts: Sequence[int], missed: int) -> str:
+    """Say what the distribution of ranks means."""
+    total = sum(counts) + missed
+    if missed == total:
+        return "nothing was found: look at its paths and its index before its ranking."
+    top, late = sum(counts[:2]), sum(counts[2:])
+    text = f"{counts[0] / total:.0%} at rank 1, {top / total:.0%} in the first two, {missed / total:.0%} not found: "
+    if missed > total / _MANY_MISSED:
+        return text + "many answers never appear, so look at what is indexed and how queries are read before the order."
+    if top >= 2 * late:
+        return text + "right answers stand on top or are missing; read the misses one by one."
+    return text + "right answers are found but spread over the ranks: the order is the problem, not the recall."
+
+
+def failures(case: Case, engine: str) -> list[Failure]:
+    """List the queries an engine did worst on: below half of what was possible, worst first."""
+    values, reciprocal = case.values(engine, case.primary), case.values(engine, f"RR@{case.run.k}")
+    rankings = {(r.gold, r.query, r.form): r for e in case.run.engines if e.name == engine for r in e.rankings}
+    found = []
+    for i in case.headline:
+        unit = case.scores.units[i]
+        if values[i] < 0.5:
+            ranking = rankings[unit.gold, unit.query, unit.form]
+            found.append(_failure(case, engine, unit, ranking, float(values[i]), _rank_of(float(reciprocal[i]))))
+    return sorted(found, key=lambda f: (f.value, f.gold, f.query))
+
+
+def _failure(case: Case, engine: str, unit: Unit, ranking: Ranking, value: float, rank: int | None) -> Failure:
+    """Describe one failure."""
+    query = case.queries[unit.gold, unit.query]
+    best = max(t.grade for t in query.targets)
+    return Failure(
+        engine=engine,
+        gold=unit.gold,
+        query=unit.query,
+        form=unit.form,
+        text=query.forms[unit.form],
+        value=value,
+        rank=rank,
+        expected=tuple(t.anchor for t in query.targets if t.grade == best),
+        top=tuple(str(h.span) for h in ranking.hits[:3]),
+        error=ranking.error,
+    )

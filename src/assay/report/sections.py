@@ -1,0 +1,333 @@
+"""The document of a run: each section says one thing, and nothing here computes a score."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from assay.report.analysis import FEW_QUERIES
+from assay.report.document import (
+    Bar,
+    Bars,
+    Block,
+    Cell,
+    Document,
+    Estimate,
+    Forest,
+    Heading,
+    Paragraph,
+    Table,
+    Tone,
+    table,
+)
+from assay.report.results import Breakdown, EngineFacts, Failure, Results
+from assay.stats.records import ComparisonRow, MeanRow, Verdict
+
+#: How many failures people read before they stop; results.json and the records hold them all.
+_SHOWN_FAILURES = 8
+
+_TONES: dict[Verdict, Tone] = {
+    Verdict.BETTER: "good",
+    Verdict.WORSE: "bad",
+    Verdict.EQUIVALENT: "plain",
+    Verdict.NOT_INFERIOR: "plain",
+    Verdict.INCONCLUSIVE: "warning",
+}
+
+
+def document(results: Results) -> Document:
+    """Build the whole report."""
+    blocks = [
+        Paragraph(results.reading),
+        *_warnings(results),
+        *_scores(results),
+        *_verdicts(results),
+        *_breakdowns(results),
+        *_phrasings(results),
+        *_traps(results),
+        *_layers(results),
+        *_ranks(results),
+        *_failures(results),
+        *_behaviour(results),
+        *_inputs(results),
+    ]
+    return Document(headline(results), tuple(blocks))
+
+
+def headline(results: Results) -> str:
+    """Say the verdict on the best engine in one sentence."""
+    rows = [r for r in results.comparison.rows if r.engine == results.leader]
+    if not rows:
+        return f"{results.suite}: {results.leader} on {results.comparison.primary}"
+    row = rows[0]
+    return f"{results.suite}: {row.engine} against {row.baseline} on {row.measure}: {row.claim}"
+
+
+def _warnings(results: Results) -> list[Block]:
+    """Put what limits every number before the first of them."""
+    return [Paragraph(text, "warning") for text in results.warnings]
+
+
+def _scores(results: Results) -> list[Block]:
+    """Show the means with their intervals, and the picture of the primary measure."""
+    means = {(m.engine, m.measure): m for m in results.comparison.means}
+    names = _ranked(results)
+    rows = [[name, *(_mean(means[name, m]) for m in results.measures)] for name in names]
+    columns = ["engine", *(f">{m}" for m in results.measures)]
+    blocks: list[Block] = [Heading("Scores"), table(columns, rows, _scores_note(results))]
+    if results.repositories > 1:
+        blocks.append(_macro(results, names, means))
+    primary = [means[name, results.comparison.primary] for name in names]
+    points = tuple(Estimate(m.engine, m.mean, m.interval.low, m.interval.high) for m in primary)
+    return [*blocks, Forest(points, 0.0, 1.0)]
+
+
+def _scores_note(results: Results) -> str:
+    """Name the estimand and the intervals."""
+    form = results.forms[0] if results.forms else "only"
+    level = f"{1 - results.comparison.alpha:.0%}"
+    return (
+        f"Mean over {results.queries} queries ({form} form) {results.comparison.label}; {level} intervals (Wilson at "
+        "the effective n), not adjusted for multiplicity. random is the floor, oracle the ceiling."
+        + _few(results.queries)
+    )
+
+
+def _macro(results: Results, names: Iterable[str], means: dict[tuple[str, str], MeanRow]) -> Table:
+    """Show the mean over repositories."""
+    rows = [[n, *(f"{means[n, m].repository_mean:.3f}" for m in results.measures)] for n in names]
+    note = f"The same, each of the {results.repositories} repositories counted once."
+    return table(["engine", *(f">{m}" for m in results.measures)], rows, note)
+
+
+def _few(queries: int) -> str:
+    """Warn under a table that rests on too few queries."""
+    return f" Fewer than {FEW_QUERIES} queries: noise." if queries < FEW_QUERIES else ""
+
+
+def _ranked(results: Results) -> list[str]:
+    """Order engines by the primary measure, best first, names breaking ties."""
+    primary = {m.engine: m.mean for m in results.comparison.means if m.measure == results.comparison.primary}
+    return sorted(primary, key=lambda name: (-primary[name], name))
+
+
+def _mean(row: MeanRow) -> str:
+    """Write a mean with its interval."""
+    return f"{row.mean:.3f} [{row.interval.low:.2f}, {row.interval.high:.2f}]"
+
+
+def _verdicts(results: Results) -> list[Block]:
+    """Show each engine against the baseline."""
+    comparison = results.comparison
+    judged = [row for row in comparison.rows if row.in_family]
+    if not judged:
+        return []
+    return [
+        Heading(f"Against {comparison.baseline}, on {comparison.primary}"),
+        *comparison_blocks(judged, comparison.notes),
+    ]
+
+
+def comparison_blocks(rows: Iterable[ComparisonRow], notes: Iterable[str]) -> list[Block]:
+    """Show comparisons with all that belongs beside them, as a table and a picture."""
+    rows = list(rows)
+    columns = [
+        "engine",
+        "baseline",
+        ">difference [95 %]",
+        ">p",
+        "verdict",
+        ">d_z",
+        ">win/tie/loss",
+        ">harmed",
+        ">ICC",
+        ">n eff.",
+        ">MDE",
+    ]
+    few = _few(min((row.queries for row in rows), default=FEW_QUERIES))
+    grid = table(columns, [_comparison(row) for row in rows], " ".join(notes) + few)
+    reach = max((abs(v) for r in rows for v in (r.interval.low, r.interval.high)), default=1.0) or 1.0
+    points = tuple(
+        Estimate(f"{r.engine} − {r.baseline}", r.difference, r.interval.low, r.interval.high, _tone(r)) for r in rows
+    )
+    return [grid, Forest(points, -reach, reach, line=0.0)]
+
+
+def _comparison(row: ComparisonRow) -> list[str | Cell]:
+    """Write one comparison as a row."""
+    p = row.p_adjusted if row.p_adjusted is not None else row.p
+    return [
+        row.engine,
+        row.baseline,
+        f"{row.difference:+.3f} [{row.interval.low:+.3f}, {row.interval.high:+.3f}]",
+        "–" if p is None else f"{p:.4f}" if p >= 0.0001 else "<0.0001",
+        Cell(row.claim, _tone(row)),
+        _number(row.d_z, ".2f"),
+        f"{row.wins}/{row.ties}/{row.losses}",
+        f"{row.harmed:.0%}",
+        _number(row.icc, ".2f"),
+        f"{row.effective_n:.0f}",
+        row.mde_text,
+    ]
+
+
+def _tone(row: ComparisonRow) -> Tone:
+    """Colour a comparison by its verdict."""
+    return "plain" if row.verdict is None else _TONES[row.verdict]
+
+
+def _number(value: float | None, shape: str) -> str:
+    """Write a number that may not exist."""
+    return "–" if value is None else format(value, shape)
+
+
+def _breakdowns(results: Results) -> list[Block]:
+    """Show the primary measure by difficulty, form, leak and so on."""
+    blocks: list[Block] = []
+    for cut in results.breakdowns:
+        blocks += [Heading(f"By {cut.by}"), _groups(results, cut)]
+    return blocks
+
+
+def _groups(results: Results, cut: Breakdown) -> Table:
+    """Show one row an engine, one column a group."""
+    groups = list(dict.fromkeys(g.group for g in cut.groups))
+    sizes = {g.group: g.queries for g in cut.groups}
+    cells = {(g.engine, g.group): f"{g.mean:.3f} [{g.low:.2f}, {g.high:.2f}]" for g in cut.groups}
+    rows = [[name, *(cells.get((name, group), "–") for group in groups)] for name in _ranked(results)]
+    columns = ["engine", *(f">{group} (n={sizes[group]})" for group in groups)]
+    small = f" Groups below {FEW_QUERIES} queries are noise." if min(sizes.values()) < FEW_QUERIES else ""
+    return table(columns, rows, f"{cut.measure}; groups are exploratory.{small}")
+
+
+def _phrasings(results: Results) -> list[Block]:
+    """Show how much the wording of one intent decides."""
+    if not results.phrasings:
+        return []
+    names = list(dict.fromkeys(p.measure for p in results.phrasings))
+    cells = {(p.engine, p.measure): f"{p.mean:.3f} [{p.low:.2f}, {p.high:.2f}]" for p in results.phrasings}
+    rows = [[name, *(cells.get((name, m), "–") for m in names)] for name in _ranked(results)]
+    return [Heading("One intent, several phrasings"), table(["engine", *(f">{m}" for m in names)], rows)]
+
+
+def _traps(results: Results) -> list[Block]:
+    """Show how often a plausible wrong answer stood above the right one."""
+    overall = [t for t in results.traps if t.by == "all"]
+    if not overall:
+        return []
+    rows = [[t.engine, str(t.queries), f"{t.displacement:.3f}", f"{t.rank_gap:+.2f}"] for t in overall]
+    note = (
+        f"Displacement@{results.k}: an adversary stands in the first {results.k} and above every primary answer. "
+        f"RankGap@{results.k}: by how many ranks the answer leads, both censored at {results.k + 1}."
+    )
+    columns = ["engine", ">queries", f">Displacement@{results.k}", f">RankGap@{results.k}"]
+    blocks: list[Block] = [Heading("Adversaries"), table(columns, rows, note)]
+    parts = [t for t in results.traps if t.by != "all" and t.engine == results.leader]
+    if parts:
+        cut = [[t.by, t.value, str(t.queries), f"{t.displacement:.3f}", f"{t.rank_gap:+.2f}"] for t in parts]
+        blocks.append(
+            table(["by", "value", *columns[1:]], cut, f"{results.leader} only; results.json has every engine.")
+        )
+    return blocks
+
+
+def _layers(results: Results) -> list[Block]:
+    """Show each measure over the queries that ask for it."""
+    if not results.layers:
+        return []
+    measures = list(dict.fromkeys(x.measure for x in results.layers))
+    sizes = {x.measure: x.queries for x in results.layers}
+    cells = {(x.engine, x.measure): f"{x.mean:.3f}" for x in results.layers}
+    rows = [[name, *(cells.get((name, m), "–") for m in measures)] for name in _ranked(results)]
+    columns = ["engine", *(f">{m} (n={sizes[m]})" for m in measures)]
+    return [Heading("Over the queries whose evaluation layer names the measure"), table(columns, rows)]
+
+
+def _ranks(results: Results) -> list[Block]:
+    """Show where the first right answer stood: the best engine as a picture, every engine in a sentence."""
+    shown = [item for item in results.ranks if item.engine == results.leader]
+    blocks: list[Block] = [Heading("Rank of the first right answer")]
+    for item in shown:
+        total = sum(item.counts) + item.missed
+        bars = [Bar(f"rank {r}", n, f"{n} ({n / total:.0%})") for r, n in enumerate(item.counts, start=1)]
+        blocks.append(Bars((*bars, Bar("not found", item.missed, f"{item.missed} ({item.missed / total:.0%})"))))
+    return [*blocks, *(Paragraph(f"{item.engine}: {item.sentence}") for item in results.ranks)]
+
+
+def _failures(results: Results) -> list[Block]:
+    """Show the worst queries of the best engine."""
+    worst = [f for f in results.failures if f.engine == results.leader][:_SHOWN_FAILURES]
+    if not worst:
+        return []
+    rows = [[f.query, f.text, _value(f), ", ".join(f.expected), _top(f)] for f in worst]
+    note = "Worst first; all of them are in results.json."
+    columns = ["query", "asked", f">{results.comparison.primary}", "expected", "top three"]
+    return [Heading(f"Where {results.leader} failed"), table(columns, rows, note)]
+
+
+def _value(failure: Failure) -> str:
+    """Write a failure's score and rank."""
+    return f"{failure.value:.3f}" + (f" (rank {failure.rank})" if failure.rank else "")
+
+
+def _top(failure: Failure) -> str:
+    """Write what came instead."""
+    return f"{failure.error}" if failure.error else ", ".join(failure.top) or "nothing"
+
+
+def _behaviour(results: Results) -> list[Block]:
+    """Show what an engine did beside answering: failures, times, ties, duplicates, broken contracts."""
+    rows: list[list[str | Cell]] = [
+        [
+            f.name,
+            Cell(f"{f.failed} of {f.asked}", "bad") if f.failed else "0",
+            f"{f.median_ms:.1f}",
+            f"{f.p95_ms:.1f}",
+            f"{f.index_seconds:.1f}",
+            f"{f.distinct:.1f}",
+            f"{f.tie_rate:.0%}",
+            _tie_range(f),
+            _breaches(f),
+        ]
+        for f in results.engines
+    ]
+    columns = [
+        "engine",
+        ">failed",
+        ">ms/query",
+        ">p95 ms",
+        ">index s",
+        f">distinct files of {results.k}",
+        ">queries with ties",
+    ]
+    columns += [">primary over shuffled ties", "notes"]
+    return [Heading("How the engines behaved"), table(columns, rows)]
+
+
+def _tie_range(facts: EngineFacts) -> str:
+    """Write how much the order of tied results decides."""
+    if facts.tie_range is None:
+        return "–"
+    low, mean, high = facts.tie_range
+    return f"{low:.3f} … {mean:.3f} … {high:.3f}"
+
+
+def _breaches(facts: EngineFacts) -> str:
+    """Write what an engine did wrong and how often."""
+    counted = [f"{text} ({count}×)" for text, count in facts.breaches.items()]
+    return "; ".join([*facts.notes, *counted])
+
+
+def _inputs(results: Results) -> list[Block]:
+    """Say what the numbers were made with."""
+    corpora = results.header.get("corpora")
+    rows = []
+    if isinstance(corpora, dict):
+        for name, facts in corpora.items():
+            skipped = ", ".join(f"{count} {reason}" for reason, count in facts["skipped"].items()) or "nothing"
+            rows.append(
+                [name, facts["repository"], facts["revision"] or "", str(facts["files"]), skipped, facts["digest"][:12]]
+            )
+    made = f"Assay {results.header.get('assay')}, {results.header.get('date')}, gold {results.header.get('gold_hash')}."
+    columns = ["gold", "repository", "revision", ">files", "left out", "corpus hash"]
+    notes = [Paragraph(note, "quiet") for note in results.notes]
+    return [Heading("Inputs"), table(columns, rows, made), *notes]

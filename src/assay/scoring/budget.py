@@ -1,0 +1,162 @@
+"""What does it cost to read until the answer? Results are read in rank order, line by line; a line costs its bytes.
+
+A hit is charged `approx4` of its own bytes. A line that an engine returns twice is paid twice: whoever reads the list
+reads it twice. The hit that crosses a budget is cut at the last line that fits, and nothing after it is read. There is
+no cut-off but the number of results the run asked for; the budget is the cut-off.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import TYPE_CHECKING, cast
+
+from assay.errors import InputError
+from assay.scoring.grid import Cell, Grid
+from assay.scoring.measure import Bounds, Measure
+from assay.scoring.ranks import level_of
+from assay.syntax.tokens import BYTES_PER_TOKEN, approx4
+from assay.types import Hit, Run, Span, Target
+
+if TYPE_CHECKING:
+    from assay.types import FloatArray
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A hit as it is read: the lines of it that exist, and what all of it costs."""
+
+    span: Span | None  # None: a file that the corpus does not have
+    tokens: int
+    sums: tuple[int, ...]  # bytes of the file up to and including each line, from 0 lines on
+
+    def cost_to(self, line: int) -> int:
+        """Tokens from the passage's first line to this one, both included."""
+        return approx4(self.sums[line] - self.sums[self._first - 1])
+
+    def cut(self, tokens: int) -> Span | None:
+        """The part that fits, whole lines only; None when not even the first line does."""
+        if self.span is None:
+            return None
+        last = bisect_right(self.sums, self.sums[self._first - 1] + tokens * BYTES_PER_TOKEN) - 1
+        end = min(last, self.span.end or 0)
+        return Span(self.span.path, self._first, end) if end >= self._first else None
+
+    @property
+    def _first(self) -> int:
+        """The first line that is read."""
+        return self.span.start or 1 if self.span else 1
+
+
+class Library:
+    """The line lengths of a run, summed once per file."""
+
+    def __init__(self, run: Run) -> None:
+        self._lines = run.lines
+        self._sums: dict[str, dict[str, tuple[int, ...]]] = {}
+
+    def passages(self, gold: str, cell: Cell) -> Iterator[Passage]:
+        """Price the hits of one ranking in rank order, repeated ones included."""
+        if gold not in self._lines and cell.hits:
+            hint = "run the engines again, or score without measures that count tokens"
+            raise InputError(f"the run holds no line lengths for {gold}", hint=hint)
+        tokens = (*cell.tokens, *(None for _ in cell.hits))
+        for hit, recorded in zip(cell.hits, tokens, strict=False):
+            yield self._passage(gold, hit, recorded)
+
+    def _passage(self, gold: str, hit: Hit, recorded: int | None) -> Passage:
+        """Price one hit; a file the corpus lacks costs what was recorded, or its snippet."""
+        lengths = self._lines[gold].get(hit.path)
+        if lengths is None:
+            snippet = approx4(len((hit.snippet or "").encode("utf-8", "surrogatepass")))
+            return Passage(None, snippet if recorded is None else recorded, (0,))
+        whole = hit.start is None or hit.end is None
+        start = 1 if whole else max(1, hit.start or 1)
+        end = len(lengths) if whole else min(hit.end or 0, len(lengths))
+        if end < start:
+            return Passage(None, 0, (0,))
+        sums = self._sum(gold, hit.path)
+        return Passage(Span(hit.path, start, end), approx4(sums[end] - sums[start - 1]), sums)
+
+    def _sum(self, gold: str, path: str) -> tuple[int, ...]:
+        """Sum the lines of one file."""
+        known = self._sums.setdefault(gold, {})
+        if path not in known:
+            known[path] = tuple(accumulate(self._lines[gold][path], initial=0))
+        return known[path]
+
+
+def capped(measure: Measure) -> Bounds:
+    """Tokens: the fewer the better, never more than the cap."""
+    cap = float(cast("int", measure["cap"]))
+    return Bounds(0.0, cap, cap)
+
+
+def _wanted(grid: Grid, measure: Measure) -> tuple[tuple[Target, ...], ...]:
+    """List what counts for each unit."""
+    least = cast("int", measure["grade"])
+    return tuple(tuple(t for t in p.targets if t.grade >= least) for p in grid.projections(level_of(measure)))
+
+
+def recall_at_tokens(grid: Grid, measure: Measure) -> FloatArray:
+    """Share of the targets of which at least one line was read when the budget was used up.
+
+    After the recall-under-budget curves of semble's token_efficiency.py, with partial hits and one token count for all.
+    """
+    budget = cast("int", measure["tokens"])
+    library, wanted, values = Library(grid.run), _wanted(grid, measure), grid.blank()
+    for cell in grid.cells():
+        targets = wanted[cell.unit]
+        if targets:
+            read = _read(library.passages(grid.units[cell.unit].gold, cell), budget)
+            found = sum(any(span.common_lines(target.span) > 0 for span in read) for target in targets)
+            values[cell.engine, cell.unit] = found / len(targets)
+    return values
+
+
+def _read(passages: Iterator[Passage], budget: int) -> list[Span]:
+    """Read in rank order until the budget is used up."""
+    read: list[Span] = []
+    for passage in passages:
+        part = passage.span if passage.tokens <= budget else passage.cut(budget)
+        if part:
+            read.append(part)
+        budget -= passage.tokens
+        if budget <= 0:
+            break
+    return read
+
+
+def tokens_to_hit(grid: Grid, measure: Measure) -> FloatArray:
+    """Tokens read up to and including the first line of a target: all earlier hits, and this one down to that line.
+
+    A list that holds none costs the cap (rule 3), and so does a failed query.
+    """
+    cap = float(cast("int", measure["cap"]))
+    library, wanted, values = Library(grid.run), _wanted(grid, measure), grid.blank()
+    for cell in grid.cells():
+        if wanted[cell.unit]:
+            passages = library.passages(grid.units[cell.unit].gold, cell)
+            values[cell.engine, cell.unit] = min(cap, _spent(passages, wanted[cell.unit], cap))
+    return values
+
+
+def _spent(passages: Iterator[Passage], targets: Sequence[Target], never: float) -> float:
+    """Sum what is read until a target's line."""
+    spent = 0
+    for passage in passages:
+        line = _first_common(passage.span, targets)
+        if line is not None:
+            return spent + passage.cost_to(line)
+        spent += passage.tokens
+    return never
+
+
+def _first_common(span: Span | None, targets: Sequence[Target]) -> int | None:
+    """The first line of a passage that belongs to a target."""
+    if span is None:
+        return None
+    met = [target.span for target in targets if span.common_lines(target.span) > 0]
+    return min((max(span.start or 1, target.start or 1) for target in met), default=None)

@@ -1,0 +1,219 @@
+"""A run laid out as engines × units, matched once at each level and shared by all measures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.errors import ConfigError, InputError
+from assay.scoring.match import Level, Match, Projection, claim, hit_span, project, touches
+from assay.types import FORMS, EngineRun, Gold, Hit, Query, Ranking, Run, Span, Status, Target, Unit
+
+if TYPE_CHECKING:
+    from assay.types import FloatArray
+
+BoolArray = NDArray[np.bool_]
+IntArray = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """What was claimed at each distinct rank at one level; axes engines × units × ranks."""
+
+    grades: IntArray  # 0 where nothing was claimed, and past the end of the list
+    positions: IntArray  # in the list as returned, from 0; far beyond any cut-off where there is no hit
+    ideal: IntArray  # units × targets: their grades, highest first, padded with 0
+
+
+@dataclass(frozen=True, slots=True)
+class Marks:
+    """What else is known of each distinct hit at one level; axes engines × units × ranks."""
+
+    judged: BoolArray  # it touches a target or an adversary
+    trap: BoolArray  # it touches an adversary and no target
+    trapped: BoolArray  # units: whether there is an adversary that can be told from the targets
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One ranking in its place; `hits` is empty when the query failed or was never answered."""
+
+    engine: int
+    unit: int
+    hits: tuple[Hit, ...]
+    tokens: tuple[int, ...]
+
+
+class Grid:
+    """A run as engines × units. Views are made when first asked for and kept."""
+
+    def __init__(self, run: Run, forms: frozenset[str] | None = None) -> None:
+        """Lay out a run; `forms` are those that were asked, by default those that anything was answered to."""
+        self.run = run
+        self.units, self.queries = _units(run, _asked(run) if forms is None else forms)
+        column = {(unit.gold, unit.query, unit.form): index for index, unit in enumerate(self.units)}
+        self._rankings = tuple(_row(engine, column) for engine in run.engines)
+        self.shape = (len(run.engines), len(self.units))
+        answered = [[ranking is not None and ranking.status == Status.OK for ranking in row] for row in self._rankings]
+        self.ok: BoolArray = np.array(answered, dtype=np.bool_).reshape(self.shape)
+        self.oversample: IntArray = np.array([_oversample(engine) for engine in run.engines], dtype=np.int64)
+        self._projections: dict[Level, tuple[Projection, ...]] = {}
+        self._matches: dict[Level, list[Match]] = {}
+        self._tables: dict[Level, Table] = {}
+        self._marks: dict[Level, Marks] = {}
+
+    def cells(self) -> Iterator[Cell]:
+        """Walk the rankings, engine by engine, cut at what the engine was allowed to return."""
+        for engine, row in enumerate(self._rankings):
+            limit = int(self.run.k * self.oversample[engine])
+            for unit, ranking in enumerate(row):
+                if ranking is None or ranking.status != Status.OK:
+                    yield Cell(engine, unit, (), ())
+                else:
+                    yield Cell(engine, unit, ranking.hits[:limit], ranking.tokens[:limit])
+
+    def top(self, cell: Cell, k: int) -> tuple[Span, ...]:
+        """The distinct spans inside a cut-off, in rank order."""
+        returned = cell.hits[: int(k * self.oversample[cell.engine])]
+        return tuple(dict.fromkeys(hit_span(hit, "lines") for hit in returned))[:k]
+
+    def blank(self) -> FloatArray:
+        """Make values that say nothing yet."""
+        return np.full(self.shape, np.nan)
+
+    def projections(self, level: Level) -> tuple[Projection, ...]:
+        """The targets of each unit at a level; the forms of one query share theirs."""
+        if level not in self._projections:
+            made = {id(query): project(query.targets, level) for query in self.queries}
+            self._projections[level] = tuple(made[id(query)] for query in self.queries)
+        return self._projections[level]
+
+    def matches(self, level: Level) -> list[Match]:
+        """Match every ranking once, in the order of `cells`."""
+        if level not in self._matches:
+            projections = self.projections(level)
+            self._matches[level] = [claim(cell.hits, projections[cell.unit]) for cell in self.cells()]
+        return self._matches[level]
+
+    def table(self, level: Level) -> Table:
+        """The claims of all rankings as arrays."""
+        if level not in self._tables:
+            matches = self.matches(level)
+            beyond = self.run.k * int(self.oversample.max(initial=1))
+            grades = self._stack([match.grades for match in matches], 0)
+            positions = self._stack([match.positions for match in matches], beyond)
+            ideals = [
+                sorted((target.grade for target in projection.targets), reverse=True)
+                for projection in self.projections(level)
+            ]
+            self._tables[level] = Table(grades, positions, _pad(ideals, self.run.k, 0))
+        return self._tables[level]
+
+    def marks(self, level: Level) -> Marks:
+        """Judged hits and traps of all rankings as arrays."""
+        if level not in self._marks:
+            targets = self.projections(level)
+            rivals = tuple(_rivals(query, here) for query, here in zip(self.queries, targets, strict=True))
+            judged, trap = [], []
+            for cell, match in zip(self.cells(), self.matches(level), strict=True):
+                spans = [hit_span(cell.hits[position], level) for position in match.positions]
+                right = [touches(span, targets[cell.unit]) for span in spans]
+                wrong = [touches(span, rivals[cell.unit]) for span in spans]
+                judged.append([a or b for a, b in zip(right, wrong, strict=True)])
+                trap.append([b and not a for a, b in zip(right, wrong, strict=True)])
+            self._marks[level] = Marks(
+                self._stack(judged, False).astype(np.bool_),
+                self._stack(trap, False).astype(np.bool_),
+                np.array([bool(rival.targets) for rival in rivals], dtype=np.bool_),
+            )
+        return self._marks[level]
+
+    def within(self, level: Level, k: int) -> BoolArray:
+        """Tell which distinct hits the engine returned inside the cut-off: repeated ones are not refilled."""
+        limit = (k * self.oversample)[:, None, None]
+        return self.table(level).positions[..., :k] < limit
+
+    def _stack(self, rows: Sequence[Sequence[int]], filler: int) -> IntArray:
+        """Put the rows of all rankings into engines × units × ranks."""
+        padded = _pad(rows, self.run.k, filler)
+        return padded.reshape(*self.shape, padded.shape[1])
+
+
+def _pad(rows: Sequence[Sequence[int]], width: int, filler: int) -> IntArray:
+    """Make rows equally long, at least `width`."""
+    width = max([width, *map(len, rows)])
+    flat: list[int] = []
+    for row in rows:
+        flat.extend(row)
+        flat.extend([filler] * (width - len(row)))
+    return np.array(flat, dtype=np.int64).reshape(len(rows), width)
+
+
+def _rivals(query: Query, targets: Projection) -> Projection:
+    """See adversaries at the level of the targets, without those wholly inside one: no hit can tell them apart."""
+    seen = project([adversary.target for adversary in query.adversaries], targets.level)
+    return project([rival for rival in seen.targets if not _inside(rival, targets)], "lines")
+
+
+def _inside(rival: Target, targets: Projection) -> bool:
+    """Tell whether every line of an adversary is a line of one target."""
+    span = rival.span
+    for index in targets.by_path.get(span.path, ()):
+        other = targets.targets[index].span
+        if other.start is None or other.end is None:
+            return True
+        if span.start is not None and span.end is not None and other.start <= span.start and span.end <= other.end:
+            return True
+    return False
+
+
+def _asked(run: Run) -> frozenset[str]:
+    """Gather the forms that any ranking of the run has; where there is no ranking at all, every form was missed."""
+    seen = {ranking.form for engine in run.engines for ranking in engine.rankings}
+    known = {form for gold in run.suite.golds for query in gold.queries for form in query.forms}
+    return frozenset(seen or known)
+
+
+def _units(run: Run, asked: frozenset[str]) -> tuple[tuple[Unit, ...], tuple[Query, ...]]:
+    """List the columns: queries in suite order, their forms in the order of FORMS; forms that were not run are none."""
+    units: list[Unit] = []
+    queries: list[Query] = []
+    for gold in run.suite.golds:
+        for query in gold.queries:
+            forms = [form for form in (*FORMS, *query.forms) if form in query.forms]
+            ran = [form for form in dict.fromkeys(forms) if form in asked]
+            units.extend(_unit(run, gold, query, form, form == ran[0]) for form in ran)
+            queries.extend([query] * len(ran))
+    return tuple(units), tuple(queries)
+
+
+def _unit(run: Run, gold: Gold, query: Query, form: str, headline: bool) -> Unit:
+    """Make the column of one form of one query."""
+    digest = run.hashes.get(f"{gold.name}/{query.id}", "")
+    return Unit(gold.name, query.id, form, gold.corpus.repository, digest, headline, query.tags)
+
+
+def _row(engine: EngineRun, column: Mapping[tuple[str, str, str], int]) -> tuple[Ranking | None, ...]:
+    """Put an engine's rankings into their columns; what is missing stays None and is scored as a failure."""
+    row: list[Ranking | None] = [None] * len(column)
+    for ranking in engine.rankings:
+        place = column.get((ranking.gold, ranking.query, ranking.form))
+        where = f"{engine.name}: {ranking.gold}/{ranking.query} ({ranking.form})"
+        if place is None:
+            raise InputError(f"{where} is not in the gold set", hint="score the run with the gold set it was made with")
+        if row[place] is not None:
+            raise InputError(f"{where} was answered twice", hint="the records are damaged; run the engine again")
+        row[place] = ranking
+    return tuple(row)
+
+
+def _oversample(engine: EngineRun) -> int:
+    """Read how many times k the engine declared that it is asked for; 1 unless it says so."""
+    declared = engine.config.get("oversample", 1)
+    if not isinstance(declared, int) or declared < 1:
+        raise ConfigError(f"{engine.name}: oversample is a whole number from 1 up, not {declared!r}")
+    return declared

@@ -1,0 +1,157 @@
+"""Measures that make size count: which lines were returned, and which of them were wanted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
+
+from assay.scoring.grid import Cell, Grid
+from assay.scoring.match import Overlap, claim, project
+from assay.scoring.measure import Measure
+from assay.scoring.ranks import cutoff_of
+from assay.types import Hit, Span, Target
+
+if TYPE_CHECKING:
+    from assay.types import FloatArray
+
+
+@dataclass(frozen=True, slots=True)
+class Extents:
+    """How long the files are, so that a whole file has lines that can be counted."""
+
+    lengths: Mapping[str, int]
+
+    def of(self, span: Span) -> Span | None:
+        """The lines of a span that exist; None when there are none."""
+        length = self.lengths.get(span.path)
+        if span.start is None or span.end is None:
+            start, end = 1, length or 0
+        else:
+            start, end = max(1, span.start), span.end if length is None else min(span.end, length)
+        return Span(span.path, start, end) if start <= end else None
+
+    def merged(self, spans: Iterable[Span]) -> tuple[Span, ...]:
+        """The lines of all spans as disjoint runs, each line once."""
+        runs: list[Span] = []
+        for span in sorted(found for found in map(self.of, spans) if found):
+            last = runs[-1] if runs else None
+            if last and last.path == span.path and _start(span) <= _end(last) + 1:
+                runs[-1] = Span(last.path, last.start, max(_end(last), _end(span)))
+            else:
+                runs.append(span)
+        return tuple(runs)
+
+
+def _start(span: Span) -> int:
+    """The first line of a span that has lines."""
+    return span.start or 1
+
+
+def _end(span: Span) -> int:
+    """The last line of a span that has lines."""
+    return span.end or 0
+
+
+def _size(spans: Sequence[Span]) -> int:
+    """Count the lines of disjoint runs."""
+    return sum(_end(span) - _start(span) + 1 for span in spans)
+
+
+def _extents(files: Mapping[str, tuple[int, ...]], named: Iterable[Span]) -> Extents:
+    """Take lengths from the run; a file it does not know reaches at least to the last line anybody named."""
+    lengths: dict[str, int] = {}
+    for span in named:
+        known = files.get(span.path)
+        lengths[span.path] = max(lengths.get(span.path, 1), span.end or 1) if known is None else len(known)
+    return Extents(lengths)
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """One ranking beside its targets, as spans that can be counted."""
+
+    returned: tuple[Span, ...]
+    targets: tuple[Target, ...]
+    extents: Extents
+
+
+def _each(grid: Grid, measure: Measure, value: Callable[[_Seen], float]) -> FloatArray:
+    """Compute a value for every ranking."""
+    values = grid.blank()
+    least = cast("int", measure["grade"])
+    for cell in grid.cells():
+        values[cell.engine, cell.unit] = value(_see(grid, cell, cutoff_of(measure), least))
+    return values
+
+
+def _see(grid: Grid, cell: Cell, k: int, least: int) -> _Seen:
+    """Take what one ranking returned inside the cut-off, and what it should have."""
+    files = grid.run.lines.get(grid.units[cell.unit].gold, {})
+    targets = tuple(t for t in grid.projections("lines")[cell.unit].targets if t.grade >= least)
+    returned = grid.top(cell, k)
+    return _Seen(returned, targets, _extents(files, [*returned, *(target.span for target in targets)]))
+
+
+def _common(seen: _Seen) -> tuple[int, int, int]:
+    """Count the lines that were returned, wanted, and both."""
+    returned = seen.extents.merged(seen.returned)
+    wanted = seen.extents.merged(target.span for target in seen.targets)
+    both = sum(a.common_lines(b) for a in returned for b in wanted)
+    return _size(returned), _size(wanted), both
+
+
+def line_recall(grid: Grid, measure: Measure) -> FloatArray:
+    """Share of the targets' lines that the results inside the cut-off hold, each line counted once.
+
+    ContextBench (arXiv 2602.05892) calls it line coverage.
+    """
+
+    def value(seen: _Seen) -> float:
+        _, wanted, both = _common(seen)
+        return both / wanted if wanted else float("nan")
+
+    return _each(grid, measure, value)
+
+
+def line_precision(grid: Grid, measure: Measure) -> FloatArray:
+    """Share of the lines inside the cut-off that are targets' lines, each line counted once; nothing returned is 0.
+
+    ContextBench (arXiv 2602.05892) gives an empty answer 1, which rewards silence.
+    """
+
+    def value(seen: _Seen) -> float:
+        returned, wanted, both = _common(seen)
+        return both / max(returned, 1) if wanted else float("nan")
+
+    return _each(grid, measure, value)
+
+
+def span_recall(grid: Grid, measure: Measure) -> FloatArray:
+    """Share of the targets met by a result of their own whose intersection over union is at least `iou`.
+
+    Everingham et al., The PASCAL visual object classes challenge, IJCV 88, 2010, for lines instead of boxes.
+    """
+    least = cast("float", measure["iou"])
+
+    def value(seen: _Seen) -> float:
+        projection = project(seen.targets, "lines")
+        hits = [Hit(span.path, span.start, span.end) for span in seen.returned]
+        met = claim(hits, projection, _at_least(least, seen.extents)).claims
+        return sum(c is not None for c in met) / len(seen.targets) if seen.targets else float("nan")
+
+    return _each(grid, measure, value)
+
+
+def _at_least(least: float, extents: Extents) -> Overlap:
+    """Make the overlap that only counts from this intersection over union up."""
+
+    def iou(first: Span, second: Span) -> float:
+        a, b = extents.of(first), extents.of(second)
+        if a is None or b is None:
+            return 0.0
+        common = a.common_lines(b)
+        value = common / (_size((a, b)) - common)
+        return value if value >= least else 0.0
+
+    return iou

@@ -1,0 +1,142 @@
+"""The measures there are, as values: `from assay.scoring import nDCG, Hit`, then `nDCG @ 10`, `Hit(grade=2) @ 5`."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from types import MappingProxyType
+
+from assay.errors import ConfigError
+from assay.scoring import adversarial, budget, lines, ranks, robustness
+from assay.scoring.match import LEVELS
+from assay.scoring.measure import Kind, Measure, Param, parse
+from assay.types import FORMS, PRIMARY, SECONDARY
+
+
+def _choice(options: Sequence[str]) -> Callable[[str], str]:
+    """Read one of some words."""
+
+    def read(text: str) -> str:
+        if text not in options:
+            close = difflib.get_close_matches(text, options, n=1)
+            raise ValueError(f"did you mean {close[0]}?" if close else "")
+        return text
+
+    return read
+
+
+def _whole(least: int, most: int | None = None) -> Callable[[str], int]:
+    """Read a whole number in a range."""
+
+    def read(text: str) -> int:
+        if not text.isdecimal() or int(text) < least or (most is not None and int(text) > most):
+            raise ValueError
+        return int(text)
+
+    return read
+
+
+def _share(text: str) -> float:
+    """Read a number above 0, at most 1."""
+    with suppress(ValueError):
+        if 0 < float(text) <= 1:
+            return float(text)
+    raise ValueError
+
+
+def _pair(text: str) -> str:
+    """Read two forms with an arrow between them."""
+    before, _, after = text.replace("->", robustness.ARROW).partition(robustness.ARROW)
+    read = _choice(FORMS)
+    pair = read(before.strip()), read(after.strip())
+    if pair[0] == pair[1]:
+        raise ValueError("a form cannot drop to itself")
+    return robustness.ARROW.join(pair)
+
+
+def _ranked(text: str) -> Measure:
+    """Read a measure of single rankings."""
+    measure = parse_measure(text)
+    if measure.kind.phrasings:
+        raise ValueError("it is over phrasings already")
+    return measure
+
+
+def _level(default: str) -> Param:
+    """The level to match at: answers are mostly given by file; what is read is counted by line."""
+    return Param("level", " | ".join(LEVELS), _choice(LEVELS), default)
+
+
+_FILE = _level("file")
+_LINES = _level("lines")
+#: 1: every target counts. 2: only primary ones.
+_GRADE = Param("grade", f"{SECONDARY} | {PRIMARY}", _whole(SECONDARY, PRIMARY), SECONDARY)
+_RULE = Param("rule", " | ".join(ranks.RULES), _choice(ranks.RULES), ranks.RULES[0])
+#: 0.3: a hit three times as long as its target still meets it (notes/spans.md measured with it).
+_IOU = Param("iou", "a number above 0, at most 1", _share, 0.3, shown=True)
+_TOKENS = Param("tokens", "a whole number of tokens", _whole(1), positional=True, looks=r"[^=()]+", example="2000")
+#: 32,000: where semble's token_efficiency.py stops reading, so that figures can stand side by side.
+_CAP = Param("cap", "a whole number of tokens", _whole(1), 32_000)
+_OF = Param("of", "a measure", _ranked, positional=True, shown=True, looks=r"(?:(?!→|->).)+", example="Hit@10")
+_FORMS = Param(
+    "forms",
+    "form→form",
+    _pair,
+    positional=True,
+    shown=True,
+    looks=r"\s*\w+\s*(?:→|->)\s*\w+\s*",
+    example="human→wrong_terminology",
+)
+
+
+def _semble_is_fixed(measure: Measure) -> None:
+    """Refuse a level where another's definition fixes it."""
+    if measure["rule"] == "semble" and measure["level"] != "file":
+        hint = f"write {measure.name}(rule=semble)"
+        raise ConfigError(f"{measure!r}: semble's rule is defined for files", hint=hint)
+
+
+_COUNTED = (_FILE, _GRADE)
+nDCG = Measure(  # noqa: N816  the name of the field
+    Kind("nDCG", ranks.ndcg, ranks.fraction, (_FILE, _RULE), check=_semble_is_fixed)
+)
+RR = Measure(Kind("RR", ranks.reciprocal_rank, ranks.fraction, _COUNTED))
+Hit = Measure(Kind("Hit", ranks.hit, ranks.fraction, _COUNTED, binary=True))
+R = Measure(Kind("R", ranks.recall, ranks.fraction, _COUNTED))
+P = Measure(Kind("P", ranks.precision, ranks.fraction, _COUNTED))
+AP = Measure(Kind("AP", ranks.average_precision, ranks.fraction, _COUNTED))
+Judged = Measure(Kind("Judged", ranks.judged, ranks.fraction, (_FILE,)))
+LineR = Measure(Kind("LineR", lines.line_recall, ranks.fraction, (_GRADE,)))
+LineP = Measure(Kind("LineP", lines.line_precision, ranks.fraction, (_GRADE,)))
+SpanR = Measure(Kind("SpanR", lines.span_recall, ranks.fraction, (_IOU, _GRADE)))
+RecallAtTokens = Measure(
+    Kind("RecallAtTokens", budget.recall_at_tokens, ranks.fraction, (_TOKENS, _LINES, _GRADE), cutoff=False)
+)
+TokensToHit = Measure(Kind("TokensToHit", budget.tokens_to_hit, budget.capped, (_CAP, _LINES, _GRADE), cutoff=False))
+Displacement = Measure(Kind("Displacement", adversarial.displacement, adversarial.inverse, (_FILE,), binary=True))
+RankGap = Measure(Kind("RankGap", adversarial.rank_gap, adversarial.signed, (_FILE,)))
+Any = Measure(
+    Kind("Any", robustness.any_phrasing, robustness.as_inner, (_OF,), False, True, check=robustness.yes_or_no)
+)
+All = Measure(
+    Kind("All", robustness.all_phrasings, robustness.as_inner, (_OF,), False, True, check=robustness.yes_or_no)
+)
+Worst = Measure(Kind("Worst", robustness.worst_phrasing, robustness.as_inner, (_OF,), False, True))
+Spread = Measure(Kind("Spread", robustness.spread, robustness.width, (_OF,), False, True))
+#: `Drop(human→wrong_terminology)` is of nDCG@10, the measure of the headline, and its full name says so.
+_OF_DROP = Param("of", _OF.expects, _ranked, nDCG @ 10, positional=True, shown=True, looks=_OF.looks)
+Drop = Measure(Kind("Drop", robustness.drop, robustness.loss, (_OF_DROP, _FORMS), False, True))
+
+_RANKED = (nDCG, RR, Hit, R, P, AP, Judged, LineR, LineP, SpanR, RecallAtTokens, TokensToHit, Displacement, RankGap)
+#: Every measure by name, in the order they are shown.
+MEASURES = MappingProxyType({measure.name: measure for measure in (*_RANKED, Any, All, Worst, Spread, Drop)})
+#: What others call them; for hints only.
+_ALIASES = {
+    "mrr": "RR", "recall": "R", "precision": "P", "map": "AP", "success": "Hit", "hitrate": "Hit", "accuracy": "Hit",
+}  # fmt: skip
+
+
+def parse_measure(text: str) -> Measure:
+    """Read a measure from its name; the inverse of repr."""
+    return parse(text, MEASURES, _ALIASES)

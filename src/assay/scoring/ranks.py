@@ -1,0 +1,155 @@
+"""Measures of a ranked list: arrays of claimed grades in, one value per ranking out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+import numpy as np
+
+from assay.scoring.grid import Grid, IntArray
+from assay.scoring.match import Level
+from assay.scoring.measure import Bounds, Measure
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from assay.types import FloatArray
+
+
+def fraction(_: Measure) -> Bounds:
+    """A share: 0 is worst, 1 is best."""
+    return Bounds(0.0, 1.0, 0.0)
+
+
+def level_of(measure: Measure) -> Level:
+    """The level a measure matches at."""
+    return cast("Level", measure["level"])
+
+
+def cutoff_of(measure: Measure) -> int:
+    """The cut-off of a measure that has one."""
+    return measure.complete().k or 0
+
+
+def grades_at(grid: Grid, measure: Measure) -> IntArray:
+    """The grades claimed inside the cut-off; 0 for a repeated or missing place."""
+    k, level = cutoff_of(measure), level_of(measure)
+    return np.where(grid.within(level, k), grid.table(level).grades[..., :k], 0)
+
+
+def first_rank(found: NDArray[np.bool_]) -> IntArray:
+    """The first rank that is true, from 1; one past the cut-off where none is (rule 3: censored, never dropped)."""
+    k = found.shape[-1]
+    ranks: IntArray = np.where(found.any(axis=-1), found.argmax(axis=-1) + 1, k + 1)
+    return ranks
+
+
+def _relevant(grid: Grid, measure: Measure) -> tuple[NDArray[np.bool_], FloatArray]:
+    """What counts at each rank, and how many targets count; NaN where none does, so that the measure does not apply."""
+    least = cast("int", measure["grade"])
+    total = (grid.table(level_of(measure)).ideal >= least).sum(axis=-1).astype(np.float64)
+    return grades_at(grid, measure) >= least, np.where(total > 0, total, np.nan)
+
+
+def _discounts(k: int) -> FloatArray:
+    """1 / log2(1 + rank)."""
+    return 1.0 / np.log2(np.arange(2, k + 2))
+
+
+def ndcg(grid: Grid, measure: Measure) -> FloatArray:
+    """Discounted gain of the ranking over that of the ideal one; the gain is the grade, the discount log2(1 + rank).
+
+    Järvelin and Kekäläinen, Cumulated gain-based evaluation of IR techniques, TOIS 20(4), 2002; the linear-gain form
+    that trec_eval computes as ndcg_cut. With one-to-one claims (rule 1) it lies between 0 and 1.
+    """
+    return _RULES[str(measure["rule"])](grid, measure)
+
+
+def _assay_ndcg(grid: Grid, measure: Measure) -> FloatArray:
+    """Score by DESIGN's rule: distinct results, one target each."""
+    discounts = _discounts(cutoff_of(measure))
+    # ideal and ranking are summed over equally long rows, so an ideal ranking is exactly 1
+    ideal = (grid.table(level_of(measure)).ideal[:, : len(discounts)] * discounts).sum(axis=-1)
+    gained = (grades_at(grid, measure) * discounts).sum(axis=-1)
+    values: FloatArray = gained / np.where(ideal > 0, ideal, np.nan)
+    return values
+
+
+def _semble_ndcg(grid: Grid, measure: Measure) -> FloatArray:
+    """Score by semble's published rule (MinishLab/semble, benchmarks/): to reproduce its numbers, not to trust them.
+
+    Every target counts 1, two spans of one file are two targets, a path matches by suffix in either direction, results
+    are taken as returned with repetitions, and targets found at the same rank share one slot.
+    """
+    k = cutoff_of(measure)
+    discounts = _discounts(k)
+    values = grid.blank()
+    for cell in grid.cells():
+        wanted = [target.span.path for target in grid.queries[cell.unit].targets]
+        if wanted:
+            paths = [hit.path for hit in cell.hits[:k]]
+            slots = {_semble_rank(path, paths) for path in wanted} - {len(paths)}
+            values[cell.engine, cell.unit] = discounts[sorted(slots)].sum() / discounts[: len(wanted)].sum()
+    return values
+
+
+def _semble_rank(wanted: str, paths: list[str]) -> int:
+    """The place, from 0, of the first path that equals the wanted one or ends as it does; else one past the end."""
+    for place, path in enumerate(paths):
+        if path == wanted or path.endswith("/" + wanted) or wanted.endswith("/" + path):
+            return place
+    return len(paths)
+
+
+_RULES = {"assay": _assay_ndcg, "semble": _semble_ndcg}
+RULES = tuple(_RULES)
+
+
+def reciprocal_rank(grid: Grid, measure: Measure) -> FloatArray:
+    """One over the rank of the first right result; 0 when there is none inside the cut-off.
+
+    Kantor and Voorhees, The TREC-5 confusion track, Information Retrieval 2, 2000.
+    """
+    found, total = _relevant(grid, measure)
+    ranks = first_rank(found)
+    return np.where(ranks <= found.shape[-1], 1.0 / ranks, 0.0) + 0.0 * total
+
+
+def hit(grid: Grid, measure: Measure) -> FloatArray:
+    """1 when a right result is inside the cut-off, else 0; trec_eval calls it success."""
+    found, total = _relevant(grid, measure)
+    return found.any(axis=-1) + 0.0 * total
+
+
+def recall(grid: Grid, measure: Measure) -> FloatArray:
+    """Share of the targets that were found inside the cut-off. Cleverdon and Mills, Aslib Proceedings 15(4), 1963."""
+    found, total = _relevant(grid, measure)
+    values: FloatArray = found.sum(axis=-1) / total
+    return values
+
+
+def precision(grid: Grid, measure: Measure) -> FloatArray:
+    """Right results over the cut-off; a short list has the places it left empty counted as wrong."""
+    found, total = _relevant(grid, measure)
+    values: FloatArray = found.sum(axis=-1) / found.shape[-1] + 0.0 * total
+    return values
+
+
+def average_precision(grid: Grid, measure: Measure) -> FloatArray:
+    """Precision at each right result, summed, over all targets, found or not; trec_eval's map_cut.
+
+    Buckley and Voorhees, Evaluating evaluation measure stability, SIGIR 2000.
+    """
+    found, total = _relevant(grid, measure)
+    precisions = found.cumsum(axis=-1) / np.arange(1, found.shape[-1] + 1)
+    values: FloatArray = (precisions * found).sum(axis=-1) / total
+    return values
+
+
+def judged(grid: Grid, measure: Measure) -> FloatArray:
+    """Share of the distinct results inside the cut-off that the gold set knows, as a target or an adversary."""
+    k, level = cutoff_of(measure), level_of(measure)
+    within = grid.within(level, k)
+    known = (grid.marks(level).judged[..., :k] & within).sum(axis=-1)
+    values: FloatArray = known / np.maximum(within.sum(axis=-1), 1)  # no result, none judged: 0, as for a failure
+    return values

@@ -1,0 +1,180 @@
+"""Pairs of engines → rows. All columns over the same queries share their sign-flips and redraws."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from assay.stats.clustered import Estimate, cluster_table, estimate
+from assay.stats.config import StatsConfig
+from assay.stats.family import shown_difference
+from assay.stats.intervals import Ends, bootstrap_t, difference_interval
+from assay.stats.paired import effects, sign_flip, smallest_p
+from assay.stats.records import ComparisonRow, Interval, Range
+from assay.stats.settings import Settings
+from assay.stats.tables import same_queries
+from assay.stats.units import Partition, partition, repository_codes
+
+if TYPE_CHECKING:
+    from assay.stats.units import IntArray
+    from assay.types import FloatArray, Unit
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two engines on one measure, aligned unit by unit; NaN where the measure does not apply."""
+
+    engine: str
+    baseline: str
+    measure: str
+    bounds: Range
+    new: FloatArray
+    old: FloatArray
+
+
+def analyse(pairs: Sequence[Pair], units: Sequence[Unit], settings: Settings) -> tuple[ComparisonRow, ...]:
+    """Compare each pair on the queries both have, in order; a pair that shares none is left out."""
+    differences = [pair.new - pair.old for pair in pairs]
+    rows: dict[int, ComparisonRow] = {}
+    for group in same_queries(differences):
+        stacked = np.stack([differences[i][group.kept] for i in group.members], axis=1)
+        stacked[np.abs(stacked) <= settings.config.tie] = 0.0
+        shared = _compute([pairs[i] for i in group.members], stacked, units, group.kept, settings)
+        rows.update((i, _row(pairs[i], at, shared, settings)) for at, i in enumerate(group.members))
+    return tuple(rows[i] for i in sorted(rows))
+
+
+@dataclass(frozen=True, slots=True)
+class _Levels:
+    """Intervals of all columns at the two levels a row shows."""
+
+    interval: Ends
+    equivalence: Ends
+
+
+@dataclass(frozen=True, slots=True)
+class _Shared:
+    """What pairs over the same queries have in common, and their columns of results."""
+
+    parts: Partition
+    repositories: IntArray
+    kept: IntArray
+    left_out: int
+    differences: FloatArray  # (queries, pairs)
+    differing: IntArray  # clusters with any difference, by pair
+    found: Estimate
+    p: FloatArray | None
+    boot: Ends
+    levels: Mapping[Range, _Levels]
+
+
+def _compute(
+    pairs: Sequence[Pair], differences: FloatArray, units: Sequence[Unit], kept: IntArray, settings: Settings
+) -> _Shared:
+    """Compute all columns over the same queries: one table of cluster sums, one set of resamples.
+
+    The streams start from the seed in each group, so a pair's result does not depend on what else is compared.
+    """
+    chosen, config = [units[i] for i in kept], settings.config
+    parts = partition(chosen, at_least=config.repositories_as_clusters)
+    table = cluster_table(differences, parts)
+    found = estimate(table)
+    flips, draws = (np.random.default_rng([settings.seed, stream]) for stream in range(2))
+    return _Shared(
+        parts=parts,
+        repositories=repository_codes(chosen),
+        kept=kept,
+        left_out=len(units) - len(kept),
+        differences=differences,
+        differing=np.count_nonzero(cluster_table(np.abs(differences), parts).sums, axis=0),
+        found=found,
+        p=sign_flip(table, flips, resamples=settings.resamples, config=config),
+        boot=bootstrap_t(table, draws, level=1 - settings.alpha, resamples=settings.resamples, config=config),
+        levels={bounds: _levels(found, bounds, settings) for bounds in {pair.bounds: None for pair in pairs}},
+    )
+
+
+def _levels(found: Estimate, bounds: Range, settings: Settings) -> _Levels:
+    """Cluster-t intervals at 1 − α and at 1 − 2α."""
+    return _Levels(
+        difference_interval(found, bounds, level=1 - settings.alpha, config=settings.config),
+        difference_interval(found, bounds, level=1 - 2 * settings.alpha, config=settings.config),
+    )
+
+
+def _row(pair: Pair, at: int, shared: _Shared, settings: Settings) -> ComparisonRow:
+    """Put one pair's figures together; the family's part follows in `family.judge`."""
+    differences, se = shared.differences[:, at], float(shared.found.se[at])
+    effect = effects(differences, shared.repositories, se, higher_is_better=pair.bounds.higher_is_better)
+    levels = shared.levels[pair.bounds]
+    equivalence = levels.equivalence.at(at, 1 - 2 * settings.alpha)
+    row = ComparisonRow(
+        engine=pair.engine,
+        baseline=pair.baseline,
+        measure=pair.measure,
+        higher_is_better=pair.bounds.higher_is_better,
+        mean=float(pair.new[shared.kept].mean()),
+        baseline_mean=float(pair.old[shared.kept].mean()),
+        difference=float(shared.found.mean[at]),
+        se=None if np.isnan(se) else se,
+        df=shared.found.df,
+        interval=levels.interval.at(at, 1 - settings.alpha),
+        equivalence=equivalence,
+        cross_check=_cross_check(shared, at, pair.bounds, settings),
+        p=None if shared.p is None else float(shared.p[at]),
+        p_adjusted=None,
+        smallest_p=smallest_p(shared.parts.count, resamples=settings.resamples, config=settings.config),
+        in_family=False,
+        verdict=None,
+        within_margin=equivalence.inside(settings.margin),
+        d_z=effect.d_z,
+        wins=effect.wins,
+        ties=effect.ties,
+        losses=effect.losses,
+        harmed=effect.harmed,
+        icc=effect.icc,
+        design_effect=effect.design_effect,
+        effective_n=effect.effective_n,
+        mde=None,
+        queries=len(differences),
+        left_out=shared.left_out,
+        clusters=shared.parts.count,
+        repositories=shared.parts.repositories,
+        label=shared.parts.label,
+        notes=_notes(shared, at, settings.config),
+    )
+    return replace(row, mde=shown_difference(row, pair.bounds, 1, settings))
+
+
+def _cross_check(shared: _Shared, at: int, bounds: Range, settings: Settings) -> Interval:
+    """Bootstrap-t of one column, clipped; without spread it has nothing to redraw and takes the rule of three."""
+    level, limit = 1 - settings.alpha, bounds.differences
+    if not shared.found.se[at] > 0.0:
+        return shared.levels[bounds].interval.at(at, level)
+    raw = shared.boot.at(at, level)
+    return replace(raw, low=max(raw.low, limit.low), high=min(raw.high, limit.high))
+
+
+def _notes(shared: _Shared, at: int, config: StatsConfig) -> tuple[str, ...]:
+    """Say what limits the row."""
+    clusters, differing = shared.parts.count, int(shared.differing[at])
+    notes = []
+    if clusters < config.p_value_clusters:
+        units = _plural(shared.parts.kind, clusters)
+        notes.append(f"no p-value: {clusters} {units}, at least {config.p_value_clusters} are needed")
+    if not differing:
+        notes.append("no query differs: the interval is ± 3/clusters")
+    elif differing < config.p_value_clusters <= clusters:
+        least = 2.0 ** (1 - differing)
+        notes.append(f"only {differing} of {clusters} clusters differ at all: no p below {least:.3g} is possible")
+    if shared.left_out:
+        notes.append(f"{shared.left_out} queries left out: the measure does not apply to them")
+    return tuple(notes)
+
+
+def _plural(kind: str, count: int) -> str:
+    """One repository, two repositories."""
+    return kind if count == 1 else kind.removesuffix("y") + "ies" if kind.endswith("y") else kind + "s"

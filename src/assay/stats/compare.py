@@ -1,0 +1,180 @@
+"""Which engine is better, by how much, and how sure may we be? Read top to bottom: pairs, rows, family, sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+from assay.errors import ConfigError
+from assay.stats.analysis import Pair, analyse
+from assay.stats.config import DEFAULT
+from assay.stats.family import judge
+from assay.stats.means import table_means
+from assay.stats.records import AllPairs, Comparison, ComparisonRow, MeanRow, Verdict
+from assay.stats.settings import Settings
+from assay.stats.tables import Column, Table, check_engine, columns, headline
+
+if TYPE_CHECKING:
+    from assay.stats.traits import MeasureLike
+    from assay.types import Scores
+
+UNADJUSTED = "Intervals are not adjusted for multiplicity."
+SECONDARY = "Measures other than the primary are not in the family: no adjusted p-value, no verdict."
+OUTSIDE = "Engines outside the declared family get no adjusted p-value and no verdict: {names}."
+
+
+def compare(
+    scores: Scores,
+    *,
+    baseline: str,
+    primary: MeasureLike | str,
+    margin: float = DEFAULT.margin,
+    alpha: float = DEFAULT.alpha,
+    seed: int = DEFAULT.seed,
+    measures: Sequence[MeasureLike | str] | None = None,
+    B: int = DEFAULT.resamples,
+    family: Sequence[str] | None = None,
+) -> Comparison:
+    """Compare every other engine with the baseline.
+
+    `family` names the engines whose comparisons on the primary measure were declared beforehand (all, unless told);
+    `measures` the ones to report beside it (all that were scored, unless told).
+    """
+    settings = Settings(margin, alpha, seed, B)
+    check_engine(scores, baseline, "baseline")
+    declared = _declared(scores, baseline, family)
+    chosen = columns(scores, primary, measures)
+    table = headline(scores)
+    pairs = [
+        _pair(table, engine, baseline, measure) for measure in chosen for engine in scores.engines if engine != baseline
+    ]
+    rows = analyse(pairs, table.units, settings)
+    return assemble(rows, table_means(table, chosen, alpha), chosen[0], baseline, settings, declared)
+
+
+def all_pairs(
+    scores: Scores,
+    primary: MeasureLike | str,
+    *,
+    margin: float = DEFAULT.margin,
+    alpha: float = DEFAULT.alpha,
+    seed: int = DEFAULT.seed,
+    measures: Sequence[MeasureLike | str] | None = None,
+    B: int = DEFAULT.resamples,
+) -> AllPairs:
+    """Compare every engine with every other; name the leader and those that cannot be told apart from it."""
+    settings = Settings(margin, alpha, seed, B)
+    if len(scores.engines) < 2:
+        raise ConfigError("all pairs need at least two engines", hint="run a second engine on the same gold set")
+    chosen = columns(scores, primary, measures)
+    table = headline(scores)
+    pairs = [_pair(table, b, a, measure) for measure in chosen for a, b in combinations(scores.engines, 2)]
+    rows = analyse(pairs, table.units, settings)
+    means = table_means(table, chosen, alpha)
+    found = assemble(rows, means, chosen[0], "", settings, None)
+    leader = _leader(means, chosen[0])
+    return AllPairs(
+        primary=found.primary,
+        alpha=alpha,
+        margin=margin,
+        seed=seed,
+        resamples=B,
+        family_size=found.family_size,
+        leader=leader,
+        leaders=_leaders(found.rows, scores.engines, leader),
+        rows=found.rows,
+        secondary=found.secondary,
+        means=means,
+        label=found.label,
+        notes=found.notes,
+    )
+
+
+def assemble(
+    rows: Sequence[ComparisonRow],
+    means: Sequence[MeanRow],
+    primary: Column,
+    baseline: str,
+    settings: Settings,
+    declared: Sequence[str] | None,
+) -> Comparison:
+    """Judge the family, leave the rest as it is, and add the sentences a reader needs."""
+    first = [row for row in rows if row.measure == primary.name]
+    if not first:
+        raise ConfigError(
+            f"{primary.name} applies to no query that the engines share", hint="choose another primary measure"
+        )
+    judged = judge([row for row in first if declared is None or row.engine in declared], primary.bounds, settings)
+    outside = [row for row in first if declared is not None and row.engine not in declared]
+    secondary = tuple(row for row in rows if row.measure != primary.name)
+    return Comparison(
+        baseline=baseline,
+        primary=primary.name,
+        alpha=settings.alpha,
+        margin=settings.margin,
+        seed=settings.seed,
+        resamples=settings.resamples,
+        family_size=len(judged),
+        rows=(*judged, *outside),
+        secondary=secondary,
+        means=tuple(means),
+        label=first[0].label,
+        notes=_notes(judged, outside, secondary, settings),
+    )
+
+
+def _pair(table: Table, engine: str, baseline: str, measure: Column) -> Pair:
+    """Line two engines up on one measure."""
+    new, old = table.row(engine, measure), table.row(baseline, measure)
+    return Pair(engine, baseline, measure.name, measure.bounds, new, old)
+
+
+def _declared(scores: Scores, baseline: str, family: Sequence[str] | None) -> tuple[str, ...]:
+    """Give the engines of the family; a name that is not there is an error, not an empty family."""
+    names = tuple(engine for engine in scores.engines if engine != baseline) if family is None else tuple(family)
+    for name in names:
+        check_engine(scores, name, "family member")
+    if not names or baseline in names:
+        raise ConfigError(
+            "the family needs at least one engine other than the baseline",
+            hint=f"baseline is {baseline!r}; there are: {', '.join(scores.engines)}",
+        )
+    return names
+
+
+def _leader(means: Sequence[MeanRow], primary: Column) -> str:
+    """Pick the engine with the best mean on the primary measure; the name decides between equals."""
+    sign = -1.0 if primary.bounds.higher_is_better else 1.0
+    return min(
+        (row for row in means if row.measure == primary.name), key=lambda row: (sign * row.mean, row.engine)
+    ).engine
+
+
+def _leaders(rows: Sequence[ComparisonRow], engines: Sequence[str], leader: str) -> tuple[str, ...]:
+    """Keep the engines that no verdict sets below the leader."""
+    beaten = {row.engine for row in rows if row.baseline == leader and row.verdict is Verdict.WORSE}
+    beaten |= {row.baseline for row in rows if row.engine == leader and row.verdict is Verdict.BETTER}
+    return tuple(engine for engine in engines if engine not in beaten)
+
+
+def _notes(
+    judged: Sequence[ComparisonRow],
+    outside: Sequence[ComparisonRow],
+    secondary: Sequence[ComparisonRow],
+    settings: Settings,
+) -> tuple[str, ...]:
+    """Say what the tables do not."""
+    notes = [
+        f"The family has {len(judged)} comparison{'s' if len(judged) != 1 else ''}: p-values are adjusted by Holm, "
+        f"MDEs are for {settings.config.power:.0%} power at α/{len(judged)}.",
+        UNADJUSTED,
+    ]
+    if secondary:
+        notes.append(SECONDARY)
+    if outside:
+        notes.append(OUTSIDE.format(names=", ".join(sorted({row.engine for row in outside}))))
+    fewest = min(row.queries for row in judged)
+    if fewest < settings.config.small_set:
+        notes.append(f"Only {fewest} queries: below {settings.config.small_set} little can be told apart.")
+    return tuple(notes)

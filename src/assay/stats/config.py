@@ -1,0 +1,33 @@
+"""The numbers of the statistics, each with its reason. Nothing else in this room holds a tunable value."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class StatsConfig:
+    """What DESIGN.md fixes, and what keeps memory in bounds."""
+
+    alpha: float = 0.05
+    margin: float = 0.02  # absolute, in the measure's own units: below it a difference is not worth a change
+    seed: int = 0
+    resamples: int = 10_000  # a p of .05 then has a Monte-Carlo error of .002
+    percentile_resamples: int = 2_000  # what published results use
+    repositories_as_clusters: int = 6  # 2/2^5 = .0625: five repositories can never reach .05
+    p_value_clusters: int = 6  # the same bound, for whatever the clusters are
+    equivalence_clusters: int = 20  # fewer estimate their own spread too badly to claim sameness
+    exact_clusters: int = 16  # 2^16 sign patterns are as cheap as 10,000 draws and carry no Monte-Carlo error
+    rule_of_three: float = 3.0  # -ln(.05): nothing seen in G tries bounds its rate by 3/G (Hanley & Lippman-Hand 1983)
+    power: float = 0.8
+    shared_queries: float = 0.8  # below this share of agreeing query hashes two runs are not comparable
+    tie: float = 1e-9  # two values of a measure closer than this are one value; measures are exact to about 1e-15
+    rounding: float = 1e-12  # a sum this small beside its terms is zero
+    statistic_tie: float = 1e-10  # on the bounded statistic u; rounding of its sums is about 1e-14
+    cells: int = (
+        200_000  # rows × columns of one resampling block: temporaries of 1.6 MB stay in the cache, memory stays low
+    )
+    small_set: int = 30  # a warning below this many queries
+
+
+DEFAULT = StatsConfig()

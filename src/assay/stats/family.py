@@ -1,0 +1,80 @@
+"""Rows that are judged together: the declared family, or an exploration."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from assay.stats.intervals import spreadless_half
+from assay.stats.multiple import benjamini_hochberg, can_decide, holm
+from assay.stats.power import observed_minimal_difference
+from assay.stats.records import ComparisonRow, Range
+from assay.stats.settings import Settings
+from assay.stats.verdict import decide
+
+
+def judge(rows: Sequence[ComparisonRow], bounds: Range, settings: Settings) -> tuple[ComparisonRow, ...]:
+    """Treat rows of one measure as a family: Holm, verdict, and the MDE at the level each must reach."""
+    adjusted = _adjust(rows, holm)
+    return tuple(_judged(row, p, len(rows), bounds, settings) for row, p in zip(rows, adjusted, strict=True))
+
+
+def explore(rows: Sequence[ComparisonRow]) -> tuple[ComparisonRow, ...]:
+    """Adjust p-values over all rows by Benjamini–Hochberg; an exploration gives no verdict."""
+    adjusted = _adjust(rows, benjamini_hochberg)
+    return tuple(replace(row, p_adjusted=p) for row, p in zip(rows, adjusted, strict=True))
+
+
+def _adjust(
+    rows: Sequence[ComparisonRow], method: Callable[[Sequence[float]], tuple[float, ...]]
+) -> tuple[float | None, ...]:
+    """Adjust; a row without a p-value counts as one that shows nothing, so the family keeps its declared size."""
+    adjusted = method([1.0 if row.p is None else row.p for row in rows])
+    return tuple(None if row.p is None else p for row, p in zip(rows, adjusted, strict=True))
+
+
+def _judged(row: ComparisonRow, p: float | None, size: int, bounds: Range, settings: Settings) -> ComparisonRow:
+    """Give one row of a family its adjusted p, verdict and MDE."""
+    verdict = decide(
+        row.difference,
+        p,
+        row.equivalence,
+        row.clusters,
+        higher_is_better=row.higher_is_better,
+        margin=settings.margin,
+        alpha=settings.alpha,
+        config=settings.config,
+    )
+    notes = row.notes
+    if row.smallest_p is not None and not can_decide(row.smallest_p, size, settings.alpha):
+        notes += (_undecidable(row, size, settings),)
+    mde = shown_difference(row, bounds, size, settings)
+    return replace(row, p_adjusted=p, in_family=True, verdict=verdict, mde=mde, notes=notes)
+
+
+def _undecidable(row: ComparisonRow, size: int, settings: Settings) -> str:
+    """Say that this many clusters cannot decide this family."""
+    return (
+        f"{row.clusters} clusters cannot decide a family of {size}: the smallest p they can give is "
+        f"{row.smallest_p:.3g}, times {size} is above {settings.alpha:g}"
+    )
+
+
+def shown_difference(row: ComparisonRow, bounds: Range, size: int, settings: Settings) -> float | None:
+    """Smallest difference the set could have shown in a family of this size; None when it could show none.
+
+    At α over the family: the level the first step of Holm asks for, so the figure holds whatever the other rows do.
+    """
+    if row.se is None or not can_decide(row.smallest_p, size, settings.alpha):
+        return None
+    if row.se == 0.0:
+        return min(spreadless_half(row.clusters, bounds, settings.config), bounds.width)
+    mde = observed_minimal_difference(
+        row.se,
+        row.df,
+        row.clusters,
+        alpha=settings.alpha / size,
+        power=settings.config.power,
+        config=settings.config,
+    )
+    return min(mde, bounds.width)

@@ -1,0 +1,212 @@
+"""Intervals of a mean and of a paired difference.
+
+mean of a measure with a finite range    Wilson at the effective n, after rescaling the range to [0, 1]
+mean of a measure without one            cluster-t, clipped to the range
+paired difference                        cluster-t, clipped to the range of differences; bootstrap-t as cross-check
+by name, as published                    percentile and paired percentile bootstrap of queries
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from assay.stats.clustered import ClusterTable, Estimate, estimate, row_blocks, small_sample
+from assay.stats.config import DEFAULT, StatsConfig
+from assay.stats.distributions import t_quantile
+from assay.stats.records import Interval, Range
+
+if TYPE_CHECKING:
+    from assay.types import FloatArray
+
+
+@dataclass(frozen=True, slots=True)
+class Ends:
+    """Lower and upper ends of many columns."""
+
+    low: FloatArray
+    high: FloatArray
+    method: str
+
+    def at(self, column: int, level: float) -> Interval:
+        """Pick one column's interval."""
+        return Interval(float(self.low[column]), float(self.high[column]), level, self.method)
+
+
+def mean_interval(found: Estimate, bounds: Range, *, level: float = 1 - DEFAULT.alpha) -> Ends:
+    """Interval of a mean: Wilson at the effective n on the rescaled range, or cluster-t where there is no range."""
+    se = _at_least_plain(found)
+    if not bounds.finite:
+        return _clipped(found.mean, _quantile(found, level) * se, bounds, "cluster-t")
+    unit = (found.mean - bounds.low) / bounds.width
+    spread = se / bounds.width
+    low, high = _wilson(unit, _effective_n(unit, spread, found.n), _quantile(found, level))
+    return Ends(bounds.low + bounds.width * low, bounds.low + bounds.width * high, "wilson")
+
+
+def _at_least_plain(found: Estimate) -> FloatArray:
+    """Keep a clustered SE from falling below the one of independent queries; strata may, that is what they are for.
+
+    Queries of one repository are not less alike than strangers, so a smaller value is chance, and with few clusters
+    and a mean near 1 a common one: 0/1 values at .95 in ten repositories (ICC .1) are covered 91.8 % of the time
+    without this, 93.3 % with it.
+    """
+    return found.se if found.stratified else np.maximum(found.se, found.plain_se)
+
+
+def _effective_n(mean: FloatArray, se: FloatArray, n: float) -> FloatArray:
+    """mean(1 − mean)/SE²: the n at which a proportion would have this standard error; n itself when SE is zero."""
+    usable = np.isfinite(se) & (se > 0.0)
+    return np.divide(mean * (1.0 - mean), se**2, out=np.full_like(mean, n), where=usable)
+
+
+def _wilson(mean: FloatArray, n: FloatArray, q: float) -> tuple[FloatArray, FloatArray]:
+    """Solve |m − π| = q √(π(1 − π)/n) for π (Wilson 1927).
+
+    Near 0 and 1 it stays inside and keeps its coverage, where m ± q·SE does neither (Brown, Cai & DasGupta 2001).
+    """
+    if math.isinf(q):
+        return np.zeros_like(mean), np.ones_like(mean)
+    scale = 1.0 + q * q / n
+    centre = (mean + q * q / (2.0 * n)) / scale
+    half = q / scale * np.sqrt(mean * (1.0 - mean) / n + (q / (2.0 * n)) ** 2)
+    # The ends enclose the mean in exact arithmetic; at 0 and 1 they touch it and rounding must not cross.
+    return np.clip(np.minimum(centre - half, mean), 0.0, 1.0), np.clip(np.maximum(centre + half, mean), 0.0, 1.0)
+
+
+def difference_interval(
+    found: Estimate, bounds: Range, *, level: float = 1 - DEFAULT.alpha, config: StatsConfig = DEFAULT
+) -> Ends:
+    """Interval of a paired difference: m ± t(G − 1)·SE, clipped to what differences of the measure can be.
+
+    When the clusters show no spread at all, SE = 0 would claim certainty. None unlike the rest in G clusters bounds
+    the rate of such by 3/G, and each can move the mean by at most the measure's width: ± 3/G of the width instead.
+    """
+    half = np.where(found.se > 0.0, _quantile(found, level) * found.se, spreadless_half(found.clusters, bounds, config))
+    return _clipped(found.mean, half, bounds.differences, "cluster-t")
+
+
+def spreadless_half(clusters: int, bounds: Range, config: StatsConfig = DEFAULT) -> float:
+    """Half-width when no cluster differs from the rest (rule of three)."""
+    return config.rule_of_three / clusters * bounds.width
+
+
+def _quantile(found: Estimate, level: float) -> float:
+    """Student quantile for a two-sided level; infinite when there is no degree of freedom to estimate a spread."""
+    return t_quantile(0.5 + level / 2.0, float(found.df)) if found.df > 0 else math.inf
+
+
+def _clipped(mean: FloatArray, half: FloatArray, bounds: Range, method: str) -> Ends:
+    """Give mean ± half inside the range; an unknown half-width is the whole range."""
+    half = np.where(np.isnan(half), math.inf, half)
+    return Ends(np.clip(mean - half, bounds.low, bounds.high), np.clip(mean + half, bounds.low, bounds.high), method)
+
+
+def bootstrap_t(
+    table: ClusterTable,
+    rng: np.random.Generator,
+    *,
+    level: float = 1 - DEFAULT.alpha,
+    resamples: int = DEFAULT.resamples,
+    config: StatsConfig = DEFAULT,
+) -> Ends:
+    """Cluster bootstrap-t of each column: redraw clusters inside strata, studentise each redraw (Cameron et al. 2008).
+
+    Ends are m − t*(upper)·SE and m − t*(lower)·SE with order statistics of t*. The columns share the redraws.
+    """
+    found = estimate(table)
+    columns = table.sums.shape[1]
+    if found.df < 1:
+        return Ends(np.full(columns, -math.inf), np.full(columns, math.inf), "bootstrap-t")
+    drawn = np.empty((columns, resamples))
+    start = 0
+    for rows in row_blocks(resamples, max(table.clusters, columns), config.cells):
+        drawn[:, start : start + rows] = _studentised(table, found.mean, _counts(table, rows, rng)).T
+        start += rows
+    rank = tail_rank(resamples, level)
+    drawn.partition((rank - 1, resamples - rank), axis=1)
+    low, high = drawn[:, rank - 1], drawn[:, resamples - rank]
+    return Ends(_end(found, high), _end(found, low), "bootstrap-t")
+
+
+def _end(found: Estimate, quantile: FloatArray) -> FloatArray:
+    """Give m − t*·SE, with 0·∞ read as no spread."""
+    return found.mean - np.multiply(quantile, found.se, out=np.zeros_like(found.se), where=found.se > 0.0)
+
+
+def _counts(table: ClusterTable, rows: int, rng: np.random.Generator) -> FloatArray:
+    """Draw how often each cluster comes up, a row a resample; one double a draw, so that blocks change nothing."""
+    draws = rng.random((rows, table.clusters))
+    for part in table.strata:
+        size = part.stop - part.start
+        draws[:, part] = part.start + np.floor(draws[:, part] * size)
+    flat = draws.astype(np.intp) + table.clusters * np.arange(rows)[:, None]
+    counts = np.bincount(flat.ravel(), minlength=rows * table.clusters)
+    return counts.reshape(rows, table.clusters).astype(np.float64)
+
+
+def _studentised(table: ClusterTable, mean: FloatArray, counts: FloatArray) -> FloatArray:
+    """(m* − m)/SE* of each resample; a resample without spread is ± ∞, or 0 when it hits the mean."""
+    total = np.zeros((len(counts), len(mean)))
+    spread = np.zeros_like(total)
+    n = counts @ table.sizes
+    for part in table.strata:
+        drawn, sums, sizes = counts[:, part], table.sums[part], table.sizes[part]
+        subtotal = drawn @ sums
+        size = (drawn @ sizes)[:, None]
+        crossed = subtotal if table.single else drawn @ (sizes[:, None] * sums)
+        squares = drawn @ sums**2
+        part_mean = subtotal / size
+        squares += part_mean * (part_mean * (drawn @ sizes**2)[:, None] - 2.0 * crossed)
+        spread += small_sample(len(sizes)) * squares
+        total += subtotal
+    total -= np.outer(n, mean)
+    largest = np.abs(table.sums).max(axis=0)
+    flat = spread <= DEFAULT.rounding * largest**2  # rounding of zero
+    off = np.where(np.abs(total) > DEFAULT.rounding * n[:, None] * largest, np.copysign(math.inf, total), 0.0)
+    return np.divide(total, np.sqrt(np.maximum(spread, 0.0)), out=off, where=~flat)
+
+
+def tail_rank(resamples: int, level: float) -> int:
+    """Find k such that the ends are the k-th smallest and the k-th largest resample: ⌊(B + 1)(1 − level)/2⌋.
+
+    Efron & Tibshirani 1993, section 12.5. No interpolation: an end is a value that was drawn, and mirrored data give
+    mirrored ends.
+    """
+    return max(1, math.floor((resamples + 1) * (1.0 - level) / 2.0 + 1e-9))
+
+
+def percentile_bootstrap(
+    values: FloatArray,
+    rng: np.random.Generator,
+    *,
+    level: float = 1 - DEFAULT.alpha,
+    resamples: int = DEFAULT.percentile_resamples,
+    config: StatsConfig = DEFAULT,
+) -> Interval:
+    """Plain percentile bootstrap of a mean over queries, as published results use it; it ignores clusters."""
+    n = len(values)
+    means = np.empty(resamples)
+    start = 0
+    for rows in row_blocks(resamples, n, config.cells):
+        means[start : start + rows] = values[np.floor(rng.random((rows, n)) * n).astype(np.intp)].mean(axis=1)
+        start += rows
+    means.sort()
+    rank = tail_rank(resamples, level)
+    return Interval(float(means[rank - 1]), float(means[resamples - rank]), level, "percentile bootstrap")
+
+
+def paired_percentile_bootstrap(
+    a: FloatArray,
+    b: FloatArray,
+    rng: np.random.Generator,
+    *,
+    level: float = 1 - DEFAULT.alpha,
+    resamples: int = DEFAULT.percentile_resamples,
+) -> Interval:
+    """Percentile bootstrap of the mean of b − a, query by query."""
+    found = percentile_bootstrap(b - a, rng, level=level, resamples=resamples)
+    return Interval(found.low, found.high, level, "paired percentile bootstrap")

@@ -1,0 +1,81 @@
+"""Every engine on every measure: the mean over queries with its interval, the mean over repositories beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from assay.stats.clustered import Estimate, cluster_table, estimate
+from assay.stats.config import DEFAULT
+from assay.stats.intervals import mean_interval
+from assay.stats.records import MeanRow
+from assay.stats.tables import Column, Table, column, headline, same_queries
+from assay.stats.units import Partition, partition, repository_codes
+
+if TYPE_CHECKING:
+    from assay.stats.traits import MeasureLike
+    from assay.stats.units import IntArray
+    from assay.types import FloatArray, Scores
+
+
+@dataclass(frozen=True, slots=True)
+class _Cell:
+    """One engine on one measure."""
+
+    engine: str
+    measure: Column
+
+
+def means(
+    scores: Scores, *, measures: Sequence[MeasureLike | str] | None = None, alpha: float = DEFAULT.alpha
+) -> tuple[MeanRow, ...]:
+    """Give the headline mean of each engine on each measure, measure by measure."""
+    chosen = [column(scores, measure) for measure in (scores.measures if measures is None else measures)]
+    return table_means(headline(scores), chosen, alpha)
+
+
+def table_means(table: Table, chosen: Sequence[Column], alpha: float) -> tuple[MeanRow, ...]:
+    """Give the mean of each engine on each measure; one that applies to no query has no row."""
+    cells = [_Cell(engine, measure) for measure in chosen for engine in table.engines]
+    values = [table.row(cell.engine, cell.measure) for cell in cells]
+    rows: dict[int, MeanRow] = {}
+    for group in same_queries(values):
+        units = [table.units[i] for i in group.kept]
+        stacked = np.stack([values[i][group.kept] for i in group.members], axis=1)
+        members = [cells[i] for i in group.members]
+        found = _rows(members, stacked, partition(units), repository_codes(units), alpha, len(table.units) - len(units))
+        rows.update(zip(group.members, found, strict=True))
+    return tuple(rows[i] for i in sorted(rows))
+
+
+def _rows(
+    cells: Sequence[_Cell], values: FloatArray, parts: Partition, repositories: IntArray, alpha: float, left_out: int
+) -> list[MeanRow]:
+    """Give the rows of the cells that share their queries."""
+    found = estimate(cluster_table(values, parts))
+    sizes = np.bincount(repositories)
+    return [
+        MeanRow(
+            engine=cell.engine,
+            measure=cell.measure.name,
+            mean=float(found.mean[at]),
+            interval=mean_interval(found.column(at), cell.measure.bounds, level=1 - alpha).at(0, 1 - alpha),
+            repository_mean=float((np.bincount(repositories, weights=values[:, at]) / sizes).mean()),
+            queries=len(values),
+            left_out=left_out,
+            clusters=parts.count,
+            repositories=parts.repositories,
+            effective_n=_effective_n(found, at),
+            label=parts.label,
+        )
+        for at, cell in enumerate(cells)
+    ]
+
+
+def _effective_n(found: Estimate, at: int) -> float:
+    """Independent queries that would be as precise; never more than there are."""
+    se, plain = float(found.se[at]), float(found.plain_se[at])
+    return found.n * min(1.0, (plain / se) ** 2) if se > 0.0 and plain > 0.0 else found.n

@@ -1,0 +1,219 @@
+"""The records of this room. Frozen, slotted; a report needs nothing else."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+def one_digit(value: float) -> str:
+    """Write with one significant digit."""
+    if value == 0.0:
+        return "0"
+    exponent = math.floor(math.log10(float(f"{abs(value):.0e}")))
+    return f"{round(value, -exponent):.{max(0, -exponent)}f}"
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """What values a measure can take and which end is good."""
+
+    low: float = 0.0
+    high: float = 1.0
+    higher_is_better: bool = True
+
+    @property
+    def width(self) -> float:
+        """The largest possible difference of two values."""
+        return self.high - self.low
+
+    @property
+    def finite(self) -> bool:
+        """Whether both ends are known."""
+        return math.isfinite(self.low) and math.isfinite(self.high)
+
+    @property
+    def differences(self) -> Range:
+        """What a difference of two values can be."""
+        return Range(-self.width, self.width, self.higher_is_better)
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """An interval, its level and the method that made it."""
+
+    low: float
+    high: float
+    level: float
+    method: str
+
+    def inside(self, margin: float) -> bool:
+        """Whether it lies strictly inside ± margin."""
+        return -margin < self.low and self.high < margin
+
+
+class Verdict(StrEnum):
+    """What may be claimed of an engine against its baseline."""
+
+    WORSE = "worse"
+    BETTER = "better"
+    EQUIVALENT = "equivalent"
+    NOT_INFERIOR = "not inferior"
+    INCONCLUSIVE = "inconclusive"
+
+
+@dataclass(frozen=True, slots=True)
+class MeanRow:
+    """One engine on one measure: the mean over queries, its interval, and the mean over repositories."""
+
+    engine: str
+    measure: str
+    mean: float
+    interval: Interval
+    repository_mean: float
+    queries: int
+    left_out: int  # queries to which the measure does not apply
+    clusters: int
+    repositories: int
+    effective_n: float
+    label: str  # how far it reaches
+
+
+@dataclass(frozen=True, slots=True)
+class ComparisonRow:
+    """One engine against one baseline on one measure.
+
+    `difference` is engine − baseline in the measure's own units; `verdict`, `wins` and `harmed` know which end is good.
+    """
+
+    engine: str
+    baseline: str
+    measure: str
+    higher_is_better: bool
+    mean: float
+    baseline_mean: float
+    difference: float
+    se: float | None  # clustered; None with a single cluster
+    df: int
+    interval: Interval
+    equivalence: Interval  # at 1 − 2α, the one that verdicts and gates read
+    cross_check: Interval  # cluster bootstrap-t
+    p: float | None  # None with fewer than six clusters
+    p_adjusted: float | None  # Holm inside the family, Benjamini–Hochberg for a slice, None elsewhere
+    smallest_p: float | None  # what this many clusters could reach
+    in_family: bool
+    verdict: Verdict | None  # only inside the family
+    within_margin: bool
+    d_z: float | None
+    wins: int
+    ties: int
+    losses: int
+    harmed: float
+    icc: float | None
+    design_effect: float | None
+    effective_n: float
+    mde: float | None  # smallest difference the set could have shown; None when it could show none
+    queries: int
+    left_out: int
+    clusters: int
+    repositories: int
+    label: str
+    notes: tuple[str, ...] = ()
+
+    @property
+    def identical(self) -> bool:
+        """Whether no query differs."""
+        return self.wins == self.losses == 0
+
+    @property
+    def mde_text(self) -> str:
+        """The MDE with one significant digit: it is not known better."""
+        return "none" if self.mde is None else one_digit(self.mde)
+
+    @property
+    def claim(self) -> str:
+        """The verdict in words, with how it stands to the margin and how far it reaches."""
+        if self.verdict is None:
+            return f"not in the family, {self.label}"
+        margin = ", within the margin" if self.within_margin and self.verdict in _AGAINST_MARGIN else ""
+        return f"{self.verdict}{margin}, {self.label}"
+
+
+_AGAINST_MARGIN = (Verdict.BETTER, Verdict.WORSE)
+
+
+@dataclass(frozen=True, slots=True)
+class SliceRow:
+    """A comparison on a part of the queries; exploratory, its p adjusted over all slices (Benjamini–Hochberg)."""
+
+    by: str  # "form" or a tag
+    value: str
+    row: ComparisonRow
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Engines against a baseline: the family's rows on the primary measure first, what is secondary apart."""
+
+    baseline: str
+    primary: str
+    alpha: float
+    margin: float
+    seed: int
+    resamples: int
+    family_size: int
+    rows: tuple[ComparisonRow, ...]  # primary measure
+    secondary: tuple[ComparisonRow, ...]  # other measures; not in the family, no verdict
+    means: tuple[MeanRow, ...]
+    label: str
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AllPairs:
+    """Every engine against every other; `leaders` are the best engine and those that cannot be told apart from it."""
+
+    primary: str
+    alpha: float
+    margin: float
+    seed: int
+    resamples: int
+    family_size: int
+    leader: str
+    leaders: tuple[str, ...]
+    rows: tuple[ComparisonRow, ...]
+    secondary: tuple[ComparisonRow, ...]
+    means: tuple[MeanRow, ...]
+    label: str
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """How two results are called, the baseline first."""
+
+    old: str = "a"
+    new: str = "b"
+
+
+@dataclass(frozen=True, slots=True)
+class QueryValue:
+    """One line of a per-query table: query, value and, where known, the repository it belongs to."""
+
+    query: str
+    value: float
+    cluster: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How large a set must be to show a difference; None where no size of that kind would do."""
+
+    delta: float
+    alpha: float
+    power: float
+    repositories: int | None  # with as many queries in each as now
+    queries: int | None  # in all, in the repositories there are
+    mde_now: float
+    sentence: str

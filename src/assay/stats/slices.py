@@ -1,0 +1,81 @@
+"""Where does it help and where does it hurt? Parts of the queries, by tag and by form. Exploratory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from assay.stats.analysis import Pair, analyse
+from assay.stats.config import DEFAULT
+from assay.stats.family import explore
+from assay.stats.records import ComparisonRow, SliceRow
+from assay.stats.settings import Settings
+from assay.stats.tables import Column, Table, check_engine, column, headline, part
+
+if TYPE_CHECKING:
+    from assay.stats.traits import MeasureLike
+    from assay.types import Scores
+
+EXPLORATORY = (
+    "Slices are exploratory: p-values are adjusted over all slices by Benjamini–Hochberg, and there is no verdict."
+)
+#: A slice of one query has no spread to speak of.
+SMALLEST_SLICE = 2
+
+
+@dataclass(frozen=True, slots=True)
+class _Slice:
+    """A named part of the queries."""
+
+    by: str
+    value: str
+    table: Table
+
+
+def compare_slices(
+    scores: Scores,
+    *,
+    baseline: str,
+    primary: MeasureLike | str,
+    margin: float = DEFAULT.margin,
+    alpha: float = DEFAULT.alpha,
+    seed: int = DEFAULT.seed,
+    B: int = DEFAULT.resamples,
+) -> tuple[SliceRow, ...]:
+    """Compare every other engine with the baseline on each tag value and each form that is not the whole set."""
+    settings = Settings(margin, alpha, seed, B)
+    check_engine(scores, baseline, "baseline")
+    measure = column(scores, primary)
+    found = [(piece, row) for piece in _slices(scores) for row in _rows(piece.table, baseline, measure, settings)]
+    adjusted = explore([row for _, row in found])
+    return tuple(SliceRow(piece.by, piece.value, row) for (piece, _), row in zip(found, adjusted, strict=True))
+
+
+def _rows(table: Table, baseline: str, measure: Column, settings: Settings) -> tuple[ComparisonRow, ...]:
+    """Compare the engines with the baseline on one slice."""
+    old = table.row(baseline, measure)
+    pairs = [
+        Pair(engine, baseline, measure.name, measure.bounds, table.row(engine, measure), old)
+        for engine in table.engines
+        if engine != baseline
+    ]
+    return analyse(pairs, table.units, settings)
+
+
+def _slices(scores: Scores) -> Iterator[_Slice]:
+    """Walk the forms, then the tags of the headline units, in order of name."""
+    forms = sorted({unit.form for unit in scores.units})
+    for form in forms if len(forms) > 1 else ():
+        yield from _large_enough("form", form, part(scores, [unit.form == form for unit in scores.units]))
+    whole = len(headline(scores).units)
+    for tag, value in sorted({pair for unit in scores.units if unit.headline for pair in unit.tags.items()}):
+        table = part(scores, [unit.headline and unit.tags.get(tag) == value for unit in scores.units])
+        if len(table.units) < whole:
+            yield from _large_enough(tag, value, table)
+
+
+def _large_enough(by: str, value: str, table: Table) -> Iterator[_Slice]:
+    """Pass on a slice that has queries to compare."""
+    if len(table.units) >= SMALLEST_SLICE:
+        yield _Slice(by, value, table)

@@ -1,0 +1,99 @@
+"""Reading a score table: the headline units, the measures asked for, the values of one engine."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from assay.errors import ConfigError
+from assay.stats.records import Range
+from assay.stats.traits import name_of, range_of
+from assay.stats.units import average_phrasings
+
+if TYPE_CHECKING:
+    from assay.stats.traits import MeasureLike
+    from assay.stats.units import IntArray
+    from assay.types import FloatArray, Scores, Unit
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One measure of a score table."""
+
+    name: str
+    at: int
+    bounds: Range
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A part of the scores: one column an intent."""
+
+    engines: tuple[str, ...]
+    units: tuple[Unit, ...]
+    values: FloatArray  # (engines, measures, intents)
+
+    def row(self, engine: str, measure: Column) -> FloatArray:
+        """The values of one engine on one measure."""
+        return np.asarray(self.values[self.engines.index(engine), measure.at])
+
+
+def part(scores: Scores, chosen: Sequence[bool]) -> Table:
+    """Take the chosen units, phrasings of one intent averaged."""
+    kept = np.flatnonzero(chosen)
+    folded = average_phrasings([scores.units[i] for i in kept], scores.values[:, :, kept])
+    return Table(scores.engines, folded.units, folded.values)
+
+
+def headline(scores: Scores) -> Table:
+    """Take the units that headline numbers are made of."""
+    table = part(scores, [unit.headline for unit in scores.units])
+    if not table.units:
+        raise ConfigError("there are no queries to compare", hint="the score table has no headline unit")
+    return table
+
+
+def column(scores: Scores, measure: MeasureLike | str) -> Column:
+    """Find a measure in the table."""
+    name = name_of(measure)
+    if name not in scores.measures:
+        raise ConfigError(f"{name} was not scored", hint=f"scored are: {', '.join(scores.measures)}")
+    return Column(name, scores.measures.index(name), range_of(measure))
+
+
+def columns(
+    scores: Scores, primary: MeasureLike | str, measures: Sequence[MeasureLike | str] | None
+) -> tuple[Column, ...]:
+    """Find the primary measure and, after it, the others asked for (all that were scored, unless told)."""
+    first = column(scores, primary)
+    others = [column(scores, measure) for measure in (scores.measures if measures is None else measures)]
+    return (first, *(other for other in others if other.name != first.name))
+
+
+@dataclass(frozen=True, slots=True)
+class SameQueries:
+    """Columns that have values on the same queries."""
+
+    kept: IntArray
+    members: tuple[int, ...]
+
+
+def same_queries(values: Sequence[FloatArray]) -> tuple[SameQueries, ...]:
+    """Group columns by where they are not NaN, so that a group is computed at once; empty ones are left out."""
+    groups: dict[bytes, list[int]] = {}
+    for at, column_values in enumerate(values):
+        groups.setdefault((~np.isnan(column_values)).tobytes(), []).append(at)
+    found = [
+        SameQueries(np.flatnonzero(np.frombuffer(mask, dtype=np.bool_)), tuple(members))
+        for mask, members in groups.items()
+    ]
+    return tuple(group for group in found if len(group.kept))
+
+
+def check_engine(scores: Scores, engine: str, role: str = "engine") -> None:
+    """Refuse an engine that is not in the table."""
+    if engine not in scores.engines:
+        raise ConfigError(f"{role} {engine!r} is not among the engines", hint=f"there are: {', '.join(scores.engines)}")

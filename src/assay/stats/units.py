@@ -1,0 +1,121 @@
+"""What is drawn independently: repositories, or the intents inside them. The one place that decides it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from assay.stats.config import DEFAULT
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from assay.types import FloatArray, Unit
+
+    IntArray = NDArray[np.intp]
+
+
+@dataclass(frozen=True, slots=True)
+class Partition:
+    """Which unit belongs to which cluster, and which cluster to which stratum.
+
+    Every consumer (standard error, test, bootstrap, degrees of freedom) takes its cluster count from here.
+    Clusters are numbered so that a stratum's clusters stand together.
+    """
+
+    kind: Literal["repository", "intent"]
+    clusters: IntArray  # (units,) number of each unit's cluster
+    strata: IntArray  # (clusters,) number of each cluster's stratum, ascending
+    repositories: int
+    label: str  # the sentence that says how far a claim reaches
+
+    @property
+    def count(self) -> int:
+        """The number of clusters."""
+        return len(self.strata)
+
+    @property
+    def df(self) -> int:
+        """Degrees of freedom: clusters less one for each stratum's own mean."""
+        return self.count - len(np.unique(self.strata))
+
+
+@dataclass(frozen=True, slots=True)
+class Intents:
+    """Values with the phrasings of each intent averaged into one column."""
+
+    units: tuple[Unit, ...]
+    values: FloatArray  # (..., intents)
+
+
+def average_phrasings(units: Sequence[Unit], values: FloatArray) -> Intents:
+    """Average inside each intent first, so that a phrasing is never a query of its own; NaN phrasings are left out."""
+    names = [unit.intent for unit in units]
+    first = {name: i for i, name in reversed(list(enumerate(names)))}
+    kept = sorted(first.values())
+    if len(kept) == len(names):
+        return Intents(tuple(units), values)
+    column = {names[i]: at for at, i in enumerate(kept)}
+    members = np.zeros((len(names), len(kept)))
+    members[np.arange(len(names)), [column[name] for name in names]] = 1.0
+    there = ~np.isnan(values)
+    counts = there @ members
+    means = np.where(there, values, 0.0) @ members / np.maximum(counts, 1.0)
+    return Intents(tuple(units[i] for i in kept), np.where(counts > 0, means, np.nan))
+
+
+def partition(units: Sequence[Unit], *, at_least: int = DEFAULT.repositories_as_clusters) -> Partition:
+    """Cluster by repository when there are enough of them, else by intent inside each repository."""
+    repositories = sorted({unit.repository for unit in units})
+    label = _label(len(repositories), at_least)
+    if len(repositories) >= at_least:
+        number = {name: i for i, name in enumerate(repositories)}
+        clusters = np.array([number[unit.repository] for unit in units], dtype=np.intp)
+        return Partition("repository", clusters, np.zeros(len(repositories), dtype=np.intp), len(repositories), label)
+    keys = sorted({(unit.repository, unit.intent) for unit in units})
+    position = {key: i for i, key in enumerate(keys)}
+    clusters = np.array([position[unit.repository, unit.intent] for unit in units], dtype=np.intp)
+    numbers = np.searchsorted(repositories, [repository for repository, _ in keys])
+    return _ordered(clusters, _collapse(numbers), len(repositories), label)
+
+
+def repository_codes(units: Sequence[Unit]) -> IntArray:
+    """Number the repository of each unit from 0 without gaps."""
+    _, codes = np.unique([unit.repository for unit in units], return_inverse=True)
+    return codes.astype(np.intp)
+
+
+def _label(repositories: int, at_least: int) -> str:
+    """Say how far the result reaches."""
+    if repositories >= at_least:
+        return f"over {repositories} repositories"
+    return "on this repository" if repositories <= 1 else f"on these {repositories} repositories only"
+
+
+def _collapse(strata: IntArray) -> IntArray:
+    """Merge strata of a single cluster, which have no spread of their own (collapsed strata, Cochran 1977, 5A.12).
+
+    Lone clusters form one stratum together; if only one is left alone, it joins the smallest other stratum.
+    The variance then includes the spread between the merged strata, which errs to the wide side.
+    """
+    names, counts = np.unique(strata, return_counts=True)
+    lone = names[counts == 1]
+    if len(lone) == 0 or len(names) == 1:
+        return strata
+    others = names[counts > 1]
+    if len(lone) > 1 or len(others) == 0:
+        return np.where(np.isin(strata, lone), lone[0], strata)
+    smallest = others[np.argmin(counts[counts > 1])]
+    return np.where(strata == lone[0], smallest, strata)
+
+
+def _ordered(clusters: IntArray, strata: IntArray, repositories: int, label: str) -> Partition:
+    """Renumber so that a stratum's clusters stand together."""
+    order = np.argsort(strata, kind="stable")
+    place = np.empty_like(order)
+    place[order] = np.arange(len(order))
+    _, dense = np.unique(strata[order], return_inverse=True)
+    return Partition("intent", place[clusters], dense.astype(np.intp), repositories, label)

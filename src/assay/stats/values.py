@@ -1,0 +1,112 @@
+"""Two per-query tables without a gold set: query, value and, where known, the repository."""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from assay.errors import InputError
+from assay.stats.analysis import Pair, analyse
+from assay.stats.compare import assemble
+from assay.stats.config import DEFAULT
+from assay.stats.means import table_means
+from assay.stats.records import Comparison, Names, QueryValue, Range
+from assay.stats.runs import shared_sentence
+from assay.stats.settings import Settings
+from assay.stats.tables import Column, Table
+from assay.types import Unit
+
+_NAMES = Names()
+_COLUMNS = ("query", "value", "cluster")
+
+
+def read_values(path: str | Path) -> tuple[QueryValue, ...]:
+    """Read a CSV with the columns query, value and, if there is one, cluster."""
+    file = Path(path)
+    try:
+        text = file.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"cannot be read: {error}", file=file, hint="a UTF-8 CSV file is needed") from error
+    reader = csv.DictReader(text.splitlines(), skipinitialspace=True)
+    header = tuple(reader.fieldnames or ())
+    if not {"query", "value"} <= set(header) <= set(_COLUMNS):
+        raise InputError(
+            f"the columns are {', '.join(header) or 'missing'}",
+            file=file,
+            line=1,
+            hint="query,value or query,value,cluster",
+        )
+    rows: dict[str, QueryValue] = {}
+    for line in reader:
+        row = _value(line, file, reader.line_num)
+        if row.query in rows:
+            raise InputError(
+                f"query {row.query!r} is there twice", file=file, line=reader.line_num, hint="one line a query"
+            )
+        rows[row.query] = row
+    return tuple(rows.values())
+
+
+def _value(line: Mapping[str | None, str | None], file: Path, number: int) -> QueryValue:
+    """Read one line."""
+    query, text, cluster = (line.get(name) for name in _COLUMNS)
+    try:
+        value = float(text or "")
+    except ValueError:
+        value = math.nan
+    if not query or not math.isfinite(value) or None in line:
+        raise InputError(
+            f"not a query and a number: {query!r}, {text!r}", file=file, line=number, hint="query,value[,cluster]"
+        )
+    return QueryValue(query, value, cluster or "")
+
+
+def compare_values(
+    a: Sequence[QueryValue],
+    b: Sequence[QueryValue],
+    *,
+    names: Names = _NAMES,
+    bounds: Range | None = None,
+    margin: float = DEFAULT.margin,
+    alpha: float = DEFAULT.alpha,
+    seed: int = DEFAULT.seed,
+    B: int = DEFAULT.resamples,
+) -> Comparison:
+    """Compare two per-query tables on the queries both have; `a` is the baseline.
+
+    Without `bounds` the range is [0, 1] when every value lies in it, else the one that was seen; higher is better.
+    """
+    settings = Settings(margin, alpha, seed, B)
+    old, new = ({row.query: row for row in rows} for rows in (a, b))
+    shared = [query for query in old if query in new]
+    sentence = shared_sentence(len(shared), max(len(old), len(new)), names)
+    _check_clusters(shared, old, new)
+    units = tuple(Unit("", query, "", old[query].cluster) for query in shared)
+    measure = Column("value", 0, bounds or _seen([*a, *b]))
+    values = np.array([[[rows[query].value for query in shared]] for rows in (old, new)])
+    table = Table((names.old, names.new), units, values)
+    pair = Pair(names.new, names.old, measure.name, measure.bounds, values[1, 0], values[0, 0])
+    rows = analyse([pair], units, settings)
+    found = assemble(rows, table_means(table, [measure], alpha), measure, names.old, settings, None)
+    return replace(found, notes=(sentence, *found.notes))
+
+
+def _check_clusters(shared: Sequence[str], old: Mapping[str, QueryValue], new: Mapping[str, QueryValue]) -> None:
+    """Refuse a query that belongs to different clusters in the two tables."""
+    for query in shared:
+        if old[query].cluster != new[query].cluster:
+            raise InputError(
+                f"query {query!r} is in cluster {old[query].cluster!r}, in the other file {new[query].cluster!r}",
+                hint="a query has one cluster; leave the column out of both files or make them agree",
+            )
+
+
+def _seen(rows: Sequence[QueryValue]) -> Range:
+    """[0, 1] when every value fits, else the range of the values."""
+    low, high = min(row.value for row in rows), max(row.value for row in rows)
+    return Range() if low >= 0.0 and high <= 1.0 else Range(low, high)

@@ -1,0 +1,122 @@
+"""What words does a text hold? Identifiers are split the way programmers join them."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from itertools import chain
+
+# fmt: off
+#: Words of English questions that say nothing about the code asked for. Some are keywords too (`for`, `with`, `in`),
+#: but nobody means those by them; keywords that are asked for (`class`, `import`, `return`) are not here.
+STOP_WORDS: frozenset[str] = frozenset(
+    {
+        "a", "about", "all", "also", "am", "an", "and", "any", "are", "as", "at", "be", "because", "been",
+        "before", "being", "but", "by", "can", "cannot", "could", "did", "do", "does", "doing", "don", "down",
+        "each", "for", "from", "further", "had", "has", "have", "having", "he", "her", "here", "hers", "him",
+        "his", "how", "i", "if", "in", "into", "is", "it", "its", "itself", "just", "let", "like", "me",
+        "might", "more", "most", "must", "my", "no", "nor", "not", "of", "off", "on", "once", "one", "only",
+        "or", "other", "our", "out", "over", "own", "please", "s", "same", "shall", "she", "should", "so",
+        "some", "such", "t", "than", "that", "the", "their", "them", "then", "there", "these", "they", "this",
+        "those", "through", "to", "too", "under", "until", "up", "upon", "us", "very", "was", "we", "were",
+        "what", "when", "where", "whether", "which", "while", "who", "whom", "whose", "why", "will", "with",
+        "within", "without", "would", "you", "your",
+    }
+)
+# fmt: on
+
+
+@dataclass(frozen=True, slots=True)
+class CacheLimits:
+    """How many raw identifiers are remembered between calls, and how long one may be."""
+
+    entries: int = 200_000  # the standard library has about 150,000 distinct ones; 200,000 take some 60 MB
+    characters: int = 64  # longer ones are data (hashes, base64), which hardly ever come twice
+
+
+CACHE_LIMITS = CacheLimits()
+
+# Python's \w leaves out the vowel signs and joiners that words of many scripts are written with, so they are added.
+_MARKS = (
+    r"\u0300-\u036f\u0483-\u0487\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u064b-\u065f\u0670"
+    r"\u06d6-\u06dc\u06df-\u06e4\u06e7\u06e8\u06ea-\u06ed\u0900-\u0963\u0966-\u0df3\u0e31-\u0e3a\u0e47-\u0e4e"
+    r"\u0eb1-\u0ebc\u0ec8-\u0ece\u200c\u200d"
+)
+_ASCII_WORD = re.compile(r"[A-Za-z0-9_]+")
+_WORD = re.compile(rf"[\w{_MARKS}]+")
+# The plural of an acronym (`URLs`) comes first, then acronyms, words, numbers; `_SHAPE_PART` is the same over shapes.
+_ASCII_PART = re.compile(r"[A-Z]{2,}s(?![a-z])|[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
+_SHAPE_PART = re.compile(r"U{2,}s(?![ls])|U+(?![ls])|U?[ls]+|d+")
+# Written without spaces, so a run of it is a phrase: Han, Hiragana, Katakana.
+_UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\U00020000-\U0002fa1f]{3,}")
+
+
+def split(identifier: str) -> tuple[str, ...]:
+    """Take an identifier apart at underscores, case changes and digits; parts are lower-case."""
+    if identifier.isascii():
+        return tuple(part.lower() for part in _ASCII_PART.findall(identifier))
+    shape = "".join(map(_shape, identifier))
+    return tuple(identifier[part.start() : part.end()].lower() for part in _SHAPE_PART.finditer(shape))
+
+
+def words(text: str) -> list[str]:
+    """List the words to index: each identifier's lower-cased compound, then its parts when there are several."""
+    return list(chain.from_iterable(map(_TOKENS.__getitem__, _raw(text))))
+
+
+def parts(text: str) -> list[str]:
+    """List the parts of each identifier of a text, compounds left out."""
+    return [part for raw in _raw(text) for part in split(raw)]
+
+
+def query_words(text: str) -> list[str]:
+    """List the words to search with: those of `words` without stop words, or all when nothing else is asked."""
+    every = words(text)
+    return [word for word in every if word not in STOP_WORDS] or every
+
+
+def _raw(text: str) -> list[str]:
+    """Find the identifiers and words of a text as they stand."""
+    return (_ASCII_WORD if text.isascii() else _WORD).findall(text)
+
+
+def _shape(character: str) -> str:
+    """Tell the role of a character: U upper, l lower (or without case), s, d digit, - none."""
+    if character.isupper() or character.istitle():
+        return "U"
+    if character.isnumeric() and not character.isalpha():
+        return "d"
+    if character == "s":
+        return "s"
+    return "l" if _WORD.match(character) and character != "_" else "-"
+
+
+def _tokens(raw: str) -> tuple[str, ...]:
+    """Give the tokens of one raw identifier."""
+    compound = raw.strip("_").lower()
+    if not compound:
+        return ()
+    found = split(raw)
+    pairs = () if raw.isascii() else _pairs(compound)
+    return (compound, *found, *pairs) if len(found) > 1 else (compound, *pairs)
+
+
+def _pairs(compound: str) -> tuple[str, ...]:
+    """Cut scripts that are written without spaces into overlapping pairs, so that a part of a phrase is found."""
+    runs = _UNSPACED.findall(compound)
+    return tuple(run[i : i + 2] for run in runs for i in range(len(run) - 1))
+
+
+class _TokenCache(dict[str, tuple[str, ...]]):
+    """Remember the tokens of identifiers, bounded; a source tree uses each of its identifiers many times."""
+
+    def __missing__(self, raw: str) -> tuple[str, ...]:
+        tokens = _tokens(raw)
+        if len(raw) <= CACHE_LIMITS.characters:
+            if len(self) >= CACHE_LIMITS.entries:
+                self.clear()
+            self[raw] = tokens
+        return tokens
+
+
+_TOKENS = _TokenCache()

@@ -1,0 +1,143 @@
+"""What does a file define, and on which lines? Python through `ast`; other languages define nothing here yet."""
+
+from __future__ import annotations
+
+import ast
+import re
+import warnings
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+from assay.types import Symbol
+
+SUPPORTED: frozenset[str] = frozenset({".py", ".pyi", ".pyw"})
+
+_LONE_RETURN = re.compile(r"\r(?!\n)")
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_BLOCKS = (ast.stmt, ast.excepthandler, ast.match_case)  # what can hold a definition; expressions cannot
+_TYPE_ALIAS: type[ast.AST] | None = getattr(ast, "TypeAlias", None)  # from Python 3.12
+
+
+def symbols(path: str, text: str) -> tuple[Symbol, ...]:
+    """List the definitions of a file in order of their first line; none when it does not parse."""
+    parsed = _parse(path, text)
+    if not isinstance(parsed, ast.Module):
+        return ()
+    return tuple(sorted(_numbered(_Definitions(parsed))))
+
+
+def parse_problem(path: str, text: str) -> str | None:
+    """Say why a file of a supported language has no symbols: `line 3: invalid syntax`."""
+    parsed = _parse(path, text)
+    return parsed if isinstance(parsed, str) else None
+
+
+def enclosing(symbols: Sequence[Symbol], start: int, end: int) -> Symbol | None:
+    """Find the innermost class, function or method that holds lines `start` to `end`."""
+    holders = [s for s in symbols if s.kind != "constant" and s.start <= start and end <= s.end]
+    return min(holders, key=lambda s: (s.end - s.start, -s.start, s.name), default=None)
+
+
+def _parse(path: str, text: str) -> ast.Module | str | None:
+    """Give the tree, the problem, or None when the language is not supported."""
+    if PurePosixPath(path).suffix not in SUPPORTED:
+        return None
+    # ast ends a line at a lone \r too; everything else in Assay, and most editors, only at \n.
+    source = _LONE_RETURN.sub(" ", text.removeprefix("\ufeff"))
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # an invalid escape in somebody's source is not our news
+            return ast.parse(source)
+    except SyntaxError as error:
+        return f"line {error.lineno or 1}: {error.msg}"
+    except (ValueError, RecursionError, MemoryError) as error:  # NUL bytes; brackets or blocks nested too deeply
+        return f"cannot be parsed: {error or type(error).__name__}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Scope:
+    """Where a statement stands: names of the definitions around it, and what the innermost one is."""
+
+    names: tuple[str, ...] = ()
+    kind: str = "module"
+
+    def inside(self, name: str, kind: str) -> _Scope:
+        """Give the scope of the definition `name` made here."""
+        return _Scope((*self.names, name), kind)
+
+    def qualified(self, name: str) -> str:
+        """Join a name with its scopes."""
+        return ".".join((*self.names, name))
+
+
+class _Definitions:
+    """Visit the statements of a module in file order and yield what they define.
+
+    The stack is explicit because a chain of `elif` nests as deeply as it is long.
+    """
+
+    def __init__(self, module: ast.Module) -> None:
+        self._module = module
+
+    def __iter__(self) -> Iterator[Symbol]:
+        stack: list[tuple[ast.AST, _Scope]] = [(self._module, _Scope())]
+        while stack:
+            node, scope = stack.pop()
+            yield from self._visit(node, scope)
+            inner = self._inner(node, scope)
+            children = [child for child in ast.iter_child_nodes(node) if isinstance(child, _BLOCKS)]
+            stack.extend((child, inner) for child in reversed(children))
+
+    def _inner(self, node: ast.AST, scope: _Scope) -> _Scope:
+        """Give the scope that the statements inside a node stand in."""
+        if isinstance(node, ast.ClassDef):
+            return scope.inside(node.name, "class")
+        if isinstance(node, _FUNCTIONS):
+            return scope.inside(node.name, "function")
+        return scope
+
+    def _visit(self, node: ast.AST, scope: _Scope) -> Iterator[Symbol]:
+        """Yield what one statement defines in its scope."""
+        if isinstance(node, ast.ClassDef):
+            yield self._symbol(node, scope, node.name, "class")
+        elif isinstance(node, _FUNCTIONS):
+            yield self._symbol(node, scope, node.name, "method" if scope.kind == "class" else "function")
+        elif scope.kind != "function" and isinstance(node, ast.stmt):
+            for name in _assigned(node):
+                yield self._symbol(node, scope, name, "constant")
+
+    def _symbol(self, node: ast.stmt, scope: _Scope, name: str, kind: str) -> Symbol:
+        """Make the record; decorators belong to what they decorate."""
+        decorators: list[ast.expr] = getattr(node, "decorator_list", [])
+        start = min([node.lineno, *(decorator.lineno for decorator in decorators)])
+        return Symbol(start, node.end_lineno or start, scope.qualified(name), kind)
+
+
+def _assigned(statement: ast.stmt) -> Iterator[str]:
+    """Yield the plain names a statement assigns or declares (a dataclass field), also those inside tuples."""
+    targets: list[ast.expr] = []
+    if isinstance(statement, ast.Assign):
+        targets = list(statement.targets)
+    elif isinstance(statement, ast.AnnAssign):
+        targets = [statement.target]
+    elif _TYPE_ALIAS is not None and isinstance(statement, _TYPE_ALIAS):
+        targets = [statement.name]  # type: ignore[attr-defined]  # typeshed knows it from 3.12 on
+    while targets:
+        target = targets.pop(0)
+        if isinstance(target, ast.Name):
+            yield target.id
+        elif isinstance(target, ast.Tuple | ast.List):
+            targets = [*target.elts, *targets]
+        elif isinstance(target, ast.Starred):
+            targets = [target.value, *targets]
+
+
+def _numbered(definitions: Iterable[Symbol]) -> Iterator[Symbol]:
+    """Give the second definition of a qualified name `~2`, the third `~3`."""
+    seen: Counter[str] = Counter()
+    for symbol in definitions:
+        seen[symbol.name] += 1
+        count = seen[symbol.name]
+        yield symbol if count == 1 else Symbol(symbol.start, symbol.end, f"{symbol.name}~{count}", symbol.kind)

@@ -1,0 +1,61 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from assay.corpus.languages import detect, extensions
+
+_SEMBLE = "bash c cpp csharp elixir go haskell java javascript kotlin lua php python ruby rust scala swift typescript zig"
+
+
+@pytest.mark.parametrize(
+    ("path", "head", "language", "kind"),
+    [
+        ("a/b.py", b"", "python", "code"),
+        ("a.JS", b"", "javascript", "code"),
+        ("a.jsx", b"", "javascript", "code"),
+        ("a.tsx", b"", "typescript", "code"),
+        ("a.d.ts", b"", "typescript", "code"),
+        ("a.h", b"", "c", "code"),
+        ("a.md", b"", "markdown", "docs"),
+        ("a.rst", b"", "rst", "docs"),
+        ("a.json", b"", "json", "config"),
+        ("a.yml", b"", "yaml", "config"),
+        ("README", b"", "text", "docs"),
+        ("x/Makefile", b"", "makefile", "code"),
+        ("Dockerfile.dev", b"", "dockerfile", "config"),
+        ("requirements-dev.txt", b"", "text", "config"),
+        ("requirements.md", b"", "markdown", "docs"),
+        ("CMakeLists.txt", b"", "cmake", "code"),
+        ("go.mod", b"", "go", "config"),
+        (".gitignore", b"", "gitignore", "config"),
+        (".eslintrc", b"", None, "config"),
+        ("tool", b"#!/usr/bin/env python3\n", "python", "code"),
+        ("tool", b"#! /usr/bin/env -S FOO=1 node --x\n", "javascript", "code"),
+        ("tool.cgi", b"#!/usr/bin/perl5.30 -w\r\n", "perl", "code"),
+        ("tool", b"#!/bin/sh", "bash", "code"),
+        ("tool", b"#!/opt/strange\n", None, "code"),
+        ("data.xyz", b"hello", None, "other"),
+        ("noext", b"", None, "other"),
+        ("noext", b"#!", None, "other"),
+    ],
+)
+def test_language_by_name_extension_and_shebang(path: str, head: bytes, language: str | None, kind: str) -> None:
+    found = detect(path, head)
+    assert (found.language, found.kind) == (language, kind)
+
+
+def test_language_table_covers_semble() -> None:
+    shared = Path("/work/shared/gold/semble/repos.json")
+    named = {repo["language"] for repo in json.loads(shared.read_text())} if shared.exists() else set()
+    for language in sorted(named | set(_SEMBLE.split())):
+        assert extensions(language), language
+
+
+def test_language_of_an_extension_is_unique() -> None:
+    from assay.corpus.languages import _CODE, _CONFIG, _DOCS
+
+    listed = [ext for table in (_CODE, _DOCS, _CONFIG) for names in table.values() for ext in names.split()]
+    assert len(listed) == len(set(listed))

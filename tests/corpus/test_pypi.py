@@ -1,0 +1,224 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from assay.corpus import open_corpus, parse_spec
+from assay.corpus.pip import parse_config, settings_from
+from assay.corpus.pypi import parse_package
+from assay.corpus.versions import parse_version
+from assay.errors import CorpusError, EnvironmentFailure
+from assay.types import Corpus
+
+from .conftest import everything_below, paths
+from .serving import Site, publish_html, publish_json, sdist, serve, wheel
+
+
+@pytest.fixture
+def site(monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
+    """Serve an empty index, and point pip at it alone."""
+    with serve() as served:
+        monkeypatch.setenv("PIP_CONFIG_FILE", "/dev/null")
+        monkeypatch.setenv("PIP_INDEX_URL", f"{served.url}/simple")
+        monkeypatch.setenv("PIP_RETRIES", "0")
+        monkeypatch.delenv("PIP_FIND_LINKS", raising=False)
+        monkeypatch.delenv("PIP_EXTRA_INDEX_URL", raising=False)
+        for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
+            monkeypatch.delenv(name, raising=False)
+        yield served
+
+
+def _open(tmp_path: Path, text: str) -> Corpus:
+    return open_corpus(parse_spec(text), cache=tmp_path / "cache")
+
+
+def _real(tmp_path: Path, text: str) -> Corpus:
+    """Open a package of the machine's own index; skip loudly when it cannot be reached."""
+    try:
+        return _open(tmp_path, text)
+    except EnvironmentFailure as error:
+        pytest.skip(f"NOT TESTED against a real index, which cannot be reached: {error}")
+
+
+def test_pypi_wheel_of_the_real_index(tmp_path: Path) -> None:
+    corpus = _real(tmp_path, "pypi:six==1.16.0")
+    assert "six.py" in paths(corpus)
+    assert any("wheel six-1.16.0-py2.py3-none-any.whl" in note for note in corpus.notes)
+    assert corpus.revision == "1.16.0"
+
+
+def test_pypi_sdist_of_the_real_index(tmp_path: Path) -> None:
+    corpus = _real(tmp_path, "pypi:Six==1.16#sdist")
+    assert {"six.py", "test_six.py", "setup.py"} <= set(paths(corpus))
+    assert any("sdist six-1.16.0.tar.gz" in note for note in corpus.notes)
+
+
+@pytest.mark.parametrize("publish", [publish_html, publish_json])
+def test_pypi_prefers_the_wheel_and_gives_the_sdist_when_asked(publish: object, site: Site, tmp_path: Path) -> None:
+    marker = tmp_path / "ran"
+    files = [sdist(tmp_path, "marked", "1.0", marker), wheel(tmp_path, "marked", "1.0")]
+    publish(site, "marked", files)  # type: ignore[operator]
+    assert "tests/test_marked.py" not in paths(_open(tmp_path, "pypi:marked==1.0"))
+    assert "tests/test_marked.py" in paths(_open(tmp_path, "pypi:marked==1.0#sdist"))
+    assert not marker.exists()
+
+
+def test_pypi_falls_back_to_the_sdist_without_running_it(site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    marker = tmp_path / "ran"
+    publish_html(site, "marked", [sdist(tmp_path, "marked", "1.0", marker)])
+    corpus = _open(tmp_path, "pypi:marked==1.0")
+    assert "setup.py" in paths(corpus)
+    assert any("no wheel" in note for note in corpus.notes)
+    monkeypatch.setenv("PIP_NO_BINARY", ":all:")
+    publish_html(site, "other", [sdist(tmp_path, "other", "1.0", marker), wheel(tmp_path, "other", "1.0")])
+    assert paths(_open(tmp_path, "pypi:other==1.0"))[-1] == "other.py"
+    assert not marker.exists()
+
+
+@pytest.mark.parametrize("form", ["wheel", "sdist"])
+@pytest.mark.parametrize("publish", [publish_html, publish_json])
+def test_pypi_refuses_a_file_with_the_wrong_hash(form: str, publish: object, site: Site, tmp_path: Path) -> None:
+    made = wheel(tmp_path, "bad", "1.0") if form == "wheel" else sdist(tmp_path, "bad", "1.0", tmp_path / "ran")
+    publish(site, "bad", [made], wrong=True)  # type: ignore[operator]
+    with pytest.raises(CorpusError, match="hash|sha256") as caught:
+        _open(tmp_path, f"pypi:bad==1.0#{form}")
+    assert caught.value.hint
+    assert not (tmp_path / "cache" / "trees").exists()
+    assert not list((tmp_path / "cache" / "tmp").iterdir())
+
+
+def test_pypi_says_when_there_is_no_hash_to_check(site: Site, tmp_path: Path) -> None:
+    publish_html(site, "bare", [sdist(tmp_path, "bare", "1.0", tmp_path / "ran")], hashes=False)
+    assert any("could not be verified" in note for note in _open(tmp_path, "pypi:bare==1.0#sdist").notes)
+
+
+@pytest.mark.parametrize("form", ["wheel", "sdist"])
+def test_pypi_archive_that_climbs_out_leaves_nothing(form: str, site: Site, tmp_path: Path) -> None:
+    evil = [("../../../evil.py", b"x")]
+    made = wheel(tmp_path, "evil", "1.0", evil) if form == "wheel" else sdist(tmp_path, "evil", "1.0", tmp_path / "r", evil)
+    publish_html(site, "evil", [made])
+    with pytest.raises(CorpusError, match="climb") as caught:
+        _open(tmp_path, f"pypi:evil==1.0#{form}")
+    assert caught.value.file == made.name
+    assert "evil.py" in caught.value.message
+    assert {path.suffix for path in everything_below(tmp_path / "cache")} <= {".lock"}
+
+
+def test_pypi_is_fetched_once_and_works_offline_then(site: Site, tmp_path: Path) -> None:
+    publish_html(site, "once", [sdist(tmp_path, "once", "1.0", tmp_path / "ran")])
+    first = _open(tmp_path, "pypi:once==1.0#sdist")
+    asked = len(site.asked)
+    site.pages.clear()
+    assert _open(tmp_path, "pypi:once==1.0#sdist") == first
+    assert len(site.asked) == asked
+
+
+def test_pypi_other_index_does_not_get_the_files_of_this_one(site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    publish_html(site, "twin", [sdist(tmp_path, "twin", "1.0", tmp_path / "ran")])
+    _open(tmp_path, "pypi:twin==1.0#sdist")
+    with serve() as other:
+        monkeypatch.setenv("PIP_INDEX_URL", f"{other.url}/simple")
+        with pytest.raises(CorpusError, match="no package 'twin'"):
+            _open(tmp_path, "pypi:twin==1.0#sdist")
+
+
+def test_pypi_reads_file_indexes_extra_indexes_and_find_links(site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "links").mkdir()
+    (tmp_path / "files").mkdir()
+    sdist(tmp_path / "links", "linked", "1.0", tmp_path / "ran")
+    made = sdist(tmp_path / "files", "local_name", "2.0", tmp_path / "ran")
+    page = tmp_path / "simple" / "local-name" / "index.html"
+    page.parent.mkdir(parents=True)
+    page.write_text(f'<a href="../../files/{made.name}">{made.name}</a>')
+    monkeypatch.setenv("PIP_EXTRA_INDEX_URL", f"file://{tmp_path}/simple")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path / "links"))
+    assert _open(tmp_path, "pypi:linked==1.0#sdist").files
+    assert _open(tmp_path, "pypi:Local.Name==2#sdist").files
+    assert not (tmp_path / "ran").exists()
+
+
+def test_pypi_sends_credentials_and_never_shows_them(site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    publish_html(site, "private", [sdist(tmp_path, "private", "1.0", tmp_path / "ran")])
+    secret = site.url.replace("http://", "http://user:s%40cret@")
+    monkeypatch.setenv("PIP_INDEX_URL", f"{secret}/simple")
+    assert _open(tmp_path, "pypi:private==1.0#sdist").files
+    assert site.logins[0] == "Basic dXNlcjpzQGNyZXQ="
+    with pytest.raises(CorpusError) as caught:
+        _open(tmp_path, "pypi:absent==1.0#sdist")
+    assert "cret" not in str(caught.value)
+    assert not any(b"cret@" in path.read_bytes() for path in everything_below(tmp_path / "cache"))
+
+
+def test_pypi_page_cannot_point_at_files_of_this_machine(site: Site, tmp_path: Path) -> None:
+    made = sdist(tmp_path, "sly", "1.0", tmp_path / "ran")
+    site.pages["/simple/sly/"] = ("text/html", f'<a href="{made.as_uri()}">{made.name}</a>'.encode())
+    with pytest.raises(EnvironmentFailure, match="points at"):
+        _open(tmp_path, "pypi:sly==1.0#sdist")
+
+
+def test_pypi_says_what_is_missing(site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    publish_html(site, "here", [sdist(tmp_path, "here", "1.0", tmp_path / "ran"), sdist(tmp_path, "here", "1.10", tmp_path / "ran")])
+    for text, words in [
+        ("pypi:absent==1.0#sdist", "no package 'absent'"),
+        ("pypi:here==3.0#sdist", "no version 3.0"),
+        ("pypi:here==1.0#wheel", "no wheel"),
+    ]:
+        with pytest.raises(CorpusError, match=words) as caught:
+            _open(tmp_path, text)
+        assert caught.value.hint
+    monkeypatch.setenv("PIP_INDEX_URL", "http://127.0.0.1:9/simple")
+    with pytest.raises(EnvironmentFailure, match="cannot be fetched"):
+        _open(tmp_path, "pypi:here==1.0")
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    monkeypatch.setenv("PATH", "/nonexistent")
+    with pytest.raises(EnvironmentFailure, match="pip is not installed") as failure:
+        _open(tmp_path, "pypi:here==1.0")
+    assert failure.value.hint
+
+
+@pytest.mark.parametrize("value", ["flask", "flask==", "flask==one", "flask>=1", "-r==1", "a b==1", "flask==1#egg", "../x==1", "flask==1.*"])
+def test_pypi_refuses_what_is_no_version(value: str, tmp_path: Path) -> None:
+    with pytest.raises(CorpusError) as caught:
+        _open(tmp_path, f"pypi:{value}")
+    assert "flask==3.1.0" in (caught.value.hint or "")
+
+
+def test_pypi_spec_allows_spaces_and_any_case() -> None:
+    package = parse_package("Foo._Bar == 1.0 #sdist".replace(" #", "#"))
+    assert (package.name, package.text, package.form) == ("foo-bar", "1.0", "sdist")
+
+
+@pytest.mark.parametrize(
+    ("one", "two", "same"),
+    [
+        ("1.0", "v1.0.0", True), ("1.0rc1", "1.0.C.1", True), ("1.0a", "1.0-alpha_0", True), ("1.0-1", "1.0.post1", True),
+        ("0!1", "1", True), ("1!1", "1", False), ("1.0.dev", "1.0dev0", True), ("1.0+u.1", "1.0+U-1", True),
+        ("1.0", "1.0.1", False), ("1.0a1", "1.0b1", False), ("1.0", "1.0.post0", False), ("0", "0.0", True),
+    ],
+)  # fmt: skip
+def test_versions_are_compared_as_pep_440_has_them(one: str, two: str, same: bool) -> None:
+    assert (parse_version(one) == parse_version(two)) is same
+
+
+def test_versions_agree_with_packaging() -> None:
+    packaging = pytest.importorskip("packaging.version")
+    texts = "1 1.0 1.0.0 2.0rc1 2.0.c1 2.0-pre1 1.0.post 1.0-1 1.0r2 1!1.0 1.0.dev3 1.0a1.dev2 1.0+abc.1 v1.0 1.0-dev".split()
+    for one in texts:
+        for two in texts:
+            assert (parse_version(one) == parse_version(two)) is (packaging.Version(one) == packaging.Version(two))
+
+
+def test_pip_configuration_is_read_as_pip_takes_it() -> None:
+    text = (
+        "global.index-url='https://a/simple'\nglobal.extra-index-url='\\nhttps://b/simple\\nhttps://c/simple'\n"
+        "download.index-url='https://d/simple'\n:env:.find-links='/w /x'\ninstall.index-url='https://no'\n"
+        "global.trusted-host='h'\nglobal.cert='/c.pem'\nglobal.proxy='http://p'\nnonsense\n"
+    )
+    settings = settings_from(parse_config(text))
+    assert settings.indexes == ("https://d/simple", "https://b/simple", "https://c/simple")
+    assert settings.find_links == ("/w", "/x")
+    assert (settings.trusted_hosts, settings.cert, settings.proxy) == (("h",), "/c.pem", "http://p")
+    assert settings_from({}).indexes == ("https://pypi.org/simple",)
+    assert settings_from({"no-index": "true"}).indexes == ()

@@ -1,0 +1,293 @@
+from __future__ import annotations
+
+import os
+import shutil
+import time
+from pathlib import Path
+
+import pytest
+
+from assay.corpus import open_corpus, parse_spec, read_bytes, read_text
+from assay.corpus.config import Walking
+from assay.corpus.exclusions import ALWAYS, AMBIGUOUS
+from assay.errors import CorpusError, EnvironmentFailure
+from assay.types import CorpusSpec
+
+from .conftest import Opener, git, paths, reasons, repository, write
+
+
+@pytest.mark.parametrize("name", sorted(AMBIGUOUS))
+def test_walk_keeps_an_ambiguous_folder_unless_git_knows_better(name: str, tmp_path: Path, opened: Opener) -> None:
+    plain = write(tmp_path / "plain", {"a.py": "1", f"{name}/b.py": "1"})
+    assert f"{name}/b.py" in paths(opened(plain))
+    repository(tmp_path / "tracked", {"a.py": "1", f"{name}/b.py": "1"})
+    write(tmp_path / "tracked", {f"{name}/new.py": "1", f"{name}/sub/new.py": "1"})
+    assert f"{name}/b.py" in paths(opened(tmp_path / "tracked"))
+    assert f"{name}/new.py" in paths(opened(tmp_path / "tracked"))
+    repository(tmp_path / "untracked", {"a.py": "1"})
+    write(tmp_path / "untracked", {f"{name}/b.py": "1"})
+    corpus = opened(tmp_path / "untracked")
+    assert paths(corpus) == ["a.py"]
+    assert reasons(corpus) == {f"{name}/": "built-in"}
+
+
+def test_walk_keeps_ambiguous_folders_of_a_repository_that_tracks_nothing_yet(tmp_path: Path, opened: Opener) -> None:
+    root = write(tmp_path / "r", {"bin/tool": "#!/bin/sh\n"})
+    git(root, "init", "--quiet")
+    assert paths(opened(root)) == ["bin/tool"]
+
+
+@pytest.mark.parametrize("name", sorted(ALWAYS - {".git"}))
+def test_walk_leaves_folders_of_tools_out_unless_tracked(name: str, tmp_path: Path, opened: Opener) -> None:
+    plain = write(tmp_path / "plain", {"a.py": "1", f"x/{name}/b.py": "1"})
+    corpus = opened(plain)
+    assert paths(corpus) == ["a.py"]
+    assert reasons(corpus) == {f"x/{name}/": "built-in"}
+    repository(tmp_path / "tracked", {"a.py": "1", f"{name}/b.py": "1"}, force=True)
+    write(tmp_path / "tracked", {f"{name}/untracked.py": "1"})
+    assert paths(opened(tmp_path / "tracked")) == sorted([f"{name}/b.py", "a.py"])
+
+
+def test_walk_leaves_out_environments_and_caches_by_their_marks(tmp_path: Path, opened: Opener) -> None:
+    tag = "Signature: 8a477f597d28d172789f06886806bc55\n"
+    files = {"a.py": "1", "my/pyvenv.cfg": "x", "my/b.py": "1", "c/CACHEDIR.TAG": tag, "c/d.py": "1", "e/CACHEDIR.TAG": "no"}
+    corpus = opened(write(tmp_path / "r", files))
+    assert paths(corpus) == ["a.py", "e/CACHEDIR.TAG"]
+    assert reasons(corpus) == {"c/": "built-in", "my/": "built-in"}
+    assert paths(opened(tmp_path / "r" / "my")) == ["b.py", "pyvenv.cfg"]
+
+
+def test_walk_keeps_tracked_files_whatever_the_rules(tmp_path: Path, opened: Opener) -> None:
+    repository(tmp_path / "r", {".gitignore": "*.log\nbuild/\n", "a.log": "1", "build/b.py": "1"}, force=True)
+    write(tmp_path / "r", {"new.log": "1", "build/new.py": "1"})
+    assert paths(opened(tmp_path / "r")) == [".gitignore", "a.log", "build/b.py"]
+
+
+def test_walk_of_a_clean_checkout_equals_its_commit(tmp_path: Path, opened: Opener) -> None:
+    files = {".gitignore": "*.x\nout/\n", "a.py": "1", "out/b.py": "2", "node_modules/c.js": "3", "d.x": "4", "e/.gitignore": "f"}
+    repository(tmp_path / "r", files, force=True)
+    folder = opened(tmp_path / "r")
+    commit = open_corpus(CorpusSpec("git", str(tmp_path / "r")), cache=tmp_path / "cache")
+    assert paths(folder) == paths(commit) == sorted(files)
+    assert folder.digest == commit.digest
+
+
+def test_walk_gives_nested_repositories_their_own_rules_and_skips_second_work_trees(tmp_path: Path, opened: Opener) -> None:
+    root = tmp_path / "r"
+    repository(root, {".gitignore": "*.log\n", "a.py": "1"})
+    git(root, "worktree", "add", "--quiet", "--detach", str(root / "wt"))
+    repository(root / "inner", {".gitignore": "*.tmp\n", "b.log": "1", "b.tmp": "1", "bin/c": "1"})
+    corpus = opened(root)
+    assert paths(corpus) == [".gitignore", "a.py", "inner/.gitignore", "inner/b.log", "inner/bin/c"]
+    assert reasons(corpus)["wt/"] == "worktree"
+
+
+def test_walk_is_not_led_astray_by_the_variables_of_a_hook(tmp_path: Path, opened: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
+    repository(tmp_path / "other", {"z.py": "1"})
+    repository(tmp_path / "r", {".gitignore": "*.log\n", "a.log": "1"}, force=True)
+    monkeypatch.setenv("GIT_DIR", str(tmp_path / "other" / ".git"))
+    monkeypatch.setenv("GIT_INDEX_FILE", str(tmp_path / "other" / ".git" / "index"))
+    assert paths(opened(tmp_path / "r")) == [".gitignore", "a.log"]
+
+
+def test_walk_runs_no_program_a_repository_names(tmp_path: Path, opened: Opener) -> None:
+    root, marker = tmp_path / "r", tmp_path / "ran"
+    repository(root, {"a.py": "1"})
+    script = write(tmp_path / "s", {"hook": f"#!/bin/sh\ntouch {marker}\n"}) / "hook"
+    script.chmod(0o755)
+    git(root, "config", "core.fsmonitor", str(script))
+    assert paths(opened(root)) == ["a.py"]
+    assert not marker.exists()
+
+
+def test_walk_without_git_still_works_and_says_so(tmp_path: Path, opened: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
+    repository(tmp_path / "r", {".gitignore": "*.log\n", "a.py": "1"})
+    monkeypatch.setenv("PATH", str(tmp_path / "nothing"))
+    corpus = opened(tmp_path / "r")
+    assert paths(corpus) == [".gitignore", "a.py"]
+    assert any("git is not installed" in note for note in corpus.notes)
+
+
+def test_walk_follows_links_once(tmp_path: Path, opened: Opener) -> None:
+    root = write(tmp_path / "r", {"real/a.py": "1", "real/sub/b.py": "2"})
+    (root / "again").symlink_to("real")
+    (root / "alias.py").symlink_to("real/a.py")
+    (root / "real" / "loop").symlink_to("..")
+    (root / "self").symlink_to("self")
+    (root / "gone").symlink_to("nowhere")
+    corpus = opened(root)
+    assert paths(corpus) == ["real/a.py", "real/sub/b.py"]
+    assert reasons(corpus) == {"gone": "broken link", "self": "broken link"}
+
+
+def test_walk_shows_a_linked_file_under_its_link_when_its_real_place_is_left_out(tmp_path: Path, opened: Opener) -> None:
+    root = write(tmp_path / "r", {".gitignore": "hidden/\n", "hidden/a.py": "1", "hidden/d/b.py": "2"})
+    (root / "z").symlink_to("hidden")
+    (root / "y.py").symlink_to("hidden/a.py")
+    assert paths(opened(root)) == [".gitignore", "y.py", "z/d/b.py"]
+
+
+def test_walk_skips_links_that_leave_the_root(tmp_path: Path, opened: Opener) -> None:
+    secret = write(tmp_path / "secret", {"key.py": "1"})
+    root = write(tmp_path / "r", {"a.py": "1", "node_modules/m.js": "1", ".git/hooks/h": "1"})
+    (root / "out").symlink_to(secret)
+    (root / "key.py").symlink_to(secret / "key.py")
+    (root / "up").symlink_to("../secret")
+    (root / "dep").symlink_to("node_modules")
+    (root / "hooks").symlink_to(".git/hooks")
+    (root / "step").symlink_to("step2")
+    (root / "step2").symlink_to("../secret/key.py")
+    corpus = opened(root)
+    assert paths(corpus) == ["a.py"]
+    told = reasons(corpus)
+    assert {name for name, reason in told.items() if reason == "outside"} == {"key.py", "out", "step", "step2", "up"}
+    assert told["dep"] == told["hooks"] == "built-in"
+
+
+def test_walk_reports_binaries_and_oversized_files(tmp_path: Path) -> None:
+    files = {
+        "a.py": "1", "empty.py": "", "nul.py": b"x = 1\n\0", "doc.pdf": b"%PDF-1.4 text", "utf16.txt": "\ufeffhi".encode("utf-16-le"),
+        "late.py": b"#" * 9000 + b"\0", "exact.py": b"#" * 10_000, "big.py": b"#" * 10_001,
+    }  # fmt: skip
+    root = write(tmp_path / "r", files)
+    os.mkfifo(root / "pipe")
+    corpus = open_corpus(CorpusSpec("path", str(root)), cache=tmp_path / "c", walking=Walking(max_bytes=10_000))
+    assert paths(corpus) == ["a.py", "empty.py", "exact.py", "late.py"]
+    assert reasons(corpus) == {"big.py": "oversized", "doc.pdf": "binary", "nul.py": "binary", "pipe": "special", "utf16.txt": "binary"}
+    assert all(skipped.detail for skipped in corpus.skipped)
+
+
+def test_walk_keeps_files_that_are_not_utf8_and_says_so(tmp_path: Path, opened: Opener) -> None:
+    root = write(tmp_path / "r", {"a.py": "caf\u00e9".encode("latin-1"), "b.py": b"\xef\xbb\xbfx = 1\r\n", "c.py": "é"})
+    corpus = opened(root)
+    assert [note for note in corpus.notes if "Latin-1" in note] == ["not UTF-8, read as Latin-1: a.py"]
+    assert read_text(corpus, "a.py") == "café"
+    assert read_text(corpus, "b.py") == "x = 1\r\n"
+    assert read_bytes(corpus, "b.py").startswith(b"\xef\xbb\xbf")
+
+
+def test_walk_reports_names_that_are_not_utf8(tmp_path: Path, opened: Opener) -> None:
+    root = write(tmp_path / "r", {"a.py": "1"})
+    Path(os.fsdecode(os.fsencode(root) + b"/\xff.py")).write_text("1")
+    corpus = opened(root)
+    assert paths(corpus) == ["a.py"]
+    assert reasons(corpus) == {"\\udcff.py": "name"}
+
+
+def test_walk_reports_what_cannot_be_read(tmp_path: Path, opened: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = write(tmp_path / "r", {"a.py": "1", "b.py": "1"})
+
+    def refuse(real: str, walking: Walking) -> None:
+        raise PermissionError(13, "Permission denied", real)
+
+    monkeypatch.setattr("assay.corpus.walk.examine", refuse)
+    with pytest.raises(CorpusError, match="empty; left out: 2 unreadable"):
+        opened(root)
+
+
+@pytest.mark.parametrize(
+    ("include", "exclude", "kept"),
+    [
+        (("*.py",), (), ["a.py", "src/b.py", "src/x/c.py", "tests/d.py"]),
+        (("src/*.py",), (), ["src/b.py"]),
+        (("src/**/*.py",), (), ["src/b.py", "src/x/c.py"]),
+        (("src",), ("x/",), ["src/b.py", "src/n.md"]),
+        ((), ("tests/", "*.md"), ["a.py", "src/b.py", "src/x/c.py"]),
+        ((), ("src/*", "!src/x/"), ["a.py", "src/x/c.py", "tests/d.py"]),
+        (("./a.py",), (), ["a.py"]),
+    ],
+)  # fmt: skip
+def test_walk_selects_by_globs(include: tuple[str, ...], exclude: tuple[str, ...], kept: list[str], tmp_path: Path, opened: Opener) -> None:
+    root = write(tmp_path / "r", dict.fromkeys(["a.py", "src/b.py", "src/x/c.py", "src/n.md", "tests/d.py"], "1"))
+    assert paths(opened(root, include=include, exclude=exclude)) == kept
+
+
+def test_walk_gives_the_same_digest_anywhere(tmp_path: Path, opened: Opener) -> None:
+    names = ["b.py", "a/c.py", "a.py", "ä.py", "Z.py", "a-b.py"]
+    one = write(tmp_path / "one", {name: name for name in names})
+    two = write(tmp_path / "else" / "two", {name: name for name in reversed(names)})
+    first, second = opened(one), opened(two)
+    assert first.digest == second.digest
+    assert paths(first) == sorted(names)
+    (two / "a.py").rename(two / "a2.py")
+    assert opened(two).digest != first.digest
+    (one / "a.py").write_text("changed")
+    assert opened(one).digest != first.digest
+
+
+def test_digest_does_not_confuse_names_with_contents() -> None:
+    from assay.corpus.opening import digest
+
+    assert digest({"a": "1" * 64, "b": "2" * 64}) != digest({"a\n": "1" * 64, "b": "2" * 64})
+    assert digest({"b": "2" * 64, "a": "1" * 64}) == digest({"a": "1" * 64, "b": "2" * 64})
+
+
+def test_stdlib_opens_fast_without_installed_packages(tmp_path: Path) -> None:
+    open_corpus(parse_spec("stdlib"), cache=tmp_path)  # the disk cache warms up
+    started = time.process_time()
+    corpus = open_corpus(parse_spec("stdlib"), cache=tmp_path)
+    assert time.process_time() - started < 1.5
+    listed = set(paths(corpus))
+    assert {"json/encoder.py", "os.py", "asyncio/base_events.py"} <= listed
+    assert not any(path.startswith(("site-packages/", "dist-packages/")) or "__pycache__" in path for path in listed)
+    assert not any(path.endswith((".so", ".pyc")) for path in listed)
+    assert corpus.revision is not None
+
+
+def test_stdlib_reports_missing_tests(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    library = write(tmp_path / "lib", {"os.py": "1", "test/support/__init__.py": "1", "site-packages/x.py": "1"})
+    monkeypatch.setattr("sysconfig.get_path", lambda name: str(library))
+    corpus = open_corpus(parse_spec("stdlib"), cache=tmp_path)
+    assert paths(corpus) == ["os.py", "test/support/__init__.py"]
+    assert any("test/ package is not installed" in note for note in corpus.notes)
+    write(library, {"test/test_os.py": "1"})
+    assert not open_corpus(parse_spec("stdlib"), cache=tmp_path).notes
+    (library / "os.py").unlink()
+    with pytest.raises(EnvironmentFailure, match="no standard library"):
+        open_corpus(parse_spec("stdlib"), cache=tmp_path)
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        CorpusSpec("path", "nowhere"),
+        CorpusSpec("path", "a.py"),
+        CorpusSpec("path", "empty"),
+        CorpusSpec("path", ".", include=("*.nothing",)),
+        CorpusSpec("path", ".", root="nowhere"),
+        CorpusSpec("path", "empty", root=".."),
+        CorpusSpec("path", ".", root="/etc"),
+        CorpusSpec("path", ".", root="out"),
+        CorpusSpec("path", ".", rev="v1"),
+        CorpusSpec("path", "a\0b"),
+        CorpusSpec("nonsense", "x"),  # type: ignore[arg-type]
+    ],
+)
+def test_open_corpus_refuses_bad_input_with_a_next_step(spec: CorpusSpec, tmp_path: Path) -> None:
+    base = write(tmp_path / "base", {"a.py": "1"})
+    (base / "empty").mkdir()
+    (base / "out").symlink_to("/etc")
+    with pytest.raises(CorpusError) as caught:
+        open_corpus(spec, base=base, cache=tmp_path / "c")
+    assert caught.value.hint
+    assert caught.value.exit_code == 2
+
+
+@pytest.mark.parametrize("path", ["", "/etc/passwd", "../secret.py", "a/../../secret.py", "out/passwd", "a\0b"])
+def test_read_refuses_paths_outside_the_root(path: str, tmp_path: Path, opened: Opener) -> None:
+    root = write(tmp_path / "r", {"a.py": "1"})
+    write(tmp_path, {"secret.py": "1"})
+    (root / "out").symlink_to("/etc")
+    with pytest.raises(CorpusError, match="not inside"):
+        read_text(opened(root), path)
+
+
+def test_read_tells_a_vanished_corpus_from_a_vanished_file(tmp_path: Path, opened: Opener) -> None:
+    corpus = opened(write(tmp_path / "r", {"a.py": "1", "b.py": "2"}))
+    (tmp_path / "r" / "a.py").unlink()
+    with pytest.raises(CorpusError, match="cannot be read") as caught:
+        read_text(corpus, "a.py")
+    assert caught.value.file == str(corpus.root / "a.py")
+    shutil.rmtree(tmp_path / "r")
+    with pytest.raises(CorpusError, match="vanished"):
+        read_text(corpus, "b.py")

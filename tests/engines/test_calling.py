@@ -1,0 +1,167 @@
+from __future__ import annotations
+
+import sqlite3
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from itertools import repeat
+
+import pytest
+
+from assay.engines import as_engine
+from assay.engines.base import EngineCrash
+from assay.engines.calling import ask, close_session, open_session
+from assay.errors import ConfigError, EngineError, EngineTimeout
+from assay.types import Corpus, Hit, Status
+
+
+class Scripted:
+    """A session that does what it is told."""
+
+    def __init__(self, act: object) -> None:
+        self.act = act
+
+    def open(self, corpus: Corpus) -> Scripted:
+        return self
+
+    def search(self, query: str, k: int) -> Sequence[Hit]:
+        if isinstance(self.act, BaseException):
+            raise self.act
+        return self.act(query, k) if callable(self.act) else self.act  # type: ignore[return-value]
+
+    def close(self) -> None:
+        self.search("", 0)
+
+
+@pytest.mark.parametrize(
+    ("act", "status", "message"),
+    [
+        (ValueError("bad\nthing"), Status.ERROR, "ValueError: bad thing"),
+        (SystemExit(3), Status.ERROR, "SystemExit: 3"),
+        (KeyboardInterrupt(), Status.ERROR, "KeyboardInterrupt"),
+        (RecursionError(), Status.ERROR, "RecursionError"),
+        (EngineError("no index"), Status.ERROR, "no index"),
+        (EngineCrash("died by SIGSEGV"), Status.CRASH, "died by SIGSEGV"),
+        (EngineTimeout("too slow"), Status.TIMEOUT, "too slow"),
+        (None, Status.ERROR, "the engine returned NoneType, not a list of results"),
+        ("a.py", Status.ERROR, "the engine returned str, not a list of results"),
+        ([3], Status.ERROR, "the engine returned a result of type int: 3"),
+    ],
+)
+def test_ask_turns_every_failure_into_a_status(act: object, status: Status, message: str) -> None:
+    answer = ask(Scripted(act), "q", 5, 5.0)
+    assert (answer.status, answer.hits, answer.error) == (status, (), message)
+
+
+def test_ask_reads_lazy_answers_inside_the_time_limit() -> None:
+    def slow(query: str, k: int) -> Iterator[Hit]:
+        yield Hit("a")
+        time.sleep(30)
+
+    answer = ask(Scripted(slow), "q", 5, 0.2)
+    assert (answer.status, answer.seconds) == (Status.TIMEOUT, 0.2)
+
+
+def test_ask_ends_an_endless_answer() -> None:
+    answer = ask(Scripted(lambda q, k: repeat(Hit("a"))), "q", 5, 20.0)
+    assert (answer.status, len(answer.hits)) == (Status.OK, 100_000)
+
+
+def test_ask_abandons_a_call_that_hangs_and_goes_on(corpus: Corpus) -> None:
+    stuck = threading.Event()
+
+    def search(query: str, k: int) -> list[str]:
+        if query == "hang":
+            stuck.wait(30)
+        return ["README.md"]
+
+    session = open_session(as_engine(search), corpus).session
+    begin = time.perf_counter()
+    statuses = [ask(session, query, 1, 0.3).status for query in ("x", "hang", "x", "hang", "x")]
+    assert statuses == [Status.OK, Status.TIMEOUT, Status.OK, Status.TIMEOUT, Status.OK]
+    assert time.perf_counter() - begin < 5
+    stuck.set()
+    assert close_session(session) is None
+
+
+def test_ask_times_the_search_and_nothing_else(corpus: Corpus) -> None:
+    def search(query: str, k: int) -> list[str]:
+        time.sleep(0.1)
+        return []
+
+    session = open_session(as_engine(search), corpus).session
+    assert 0.1 <= ask(session, "q", 1, 5).seconds < 0.5
+
+
+def test_open_session_keeps_an_engine_on_one_thread(corpus: Corpus) -> None:
+    class Database:
+        config: dict[str, object] = {}
+
+        def open(self, corpus: Corpus) -> Database:
+            self.connection = sqlite3.connect(":memory:")  # refuses calls from any other thread
+            return self
+
+        def search(self, query: str, k: int) -> list[Hit]:
+            return [Hit(self.connection.execute("select 'README.md'").fetchone()[0])]
+
+        def close(self) -> None:
+            self.connection.close()
+
+    session = open_session(Database(), corpus, 5.0).session
+    assert [ask(session, "q", 1, 5.0).status for _ in range(3)] == [Status.OK] * 3
+    assert close_session(session) is None
+
+
+@pytest.mark.parametrize(
+    ("problem", "raised"),
+    [(ValueError("x"), EngineError), (ConfigError("x"), ConfigError), (SystemExit(1), EngineError)],
+)
+def test_open_session_raises_what_the_user_can_read(
+    corpus: Corpus, problem: BaseException, raised: type[Exception]
+) -> None:
+    class Broken:
+        config: dict[str, object] = {}
+
+        def open(self, corpus: Corpus) -> Scripted:
+            raise problem
+
+    with pytest.raises(raised, match=r"x|cannot be opened"):
+        open_session(Broken(), corpus)
+
+
+def test_open_session_does_not_wait_for_ever(corpus: Corpus) -> None:
+    class Slow:
+        config: dict[str, object] = {}
+
+        def open(self, corpus: Corpus) -> Scripted:
+            time.sleep(30)
+            return Scripted([])
+
+    with pytest.raises(EngineTimeout, match="cannot be opened: no answer after"):
+        open_session(Slow(), corpus, 0.2)
+
+
+def test_close_session_tells_problems(corpus: Corpus) -> None:
+    session = open_session(Scripted(OSError("gone")), corpus).session  # type: ignore[arg-type]
+    assert close_session(session) == "did not close: OSError: gone"
+
+
+def test_abandoned_thread_does_not_hold_up_the_end_of_the_process() -> None:
+    code = """
+    import time
+    from assay.engines.calling import ask
+
+    class Hangs:
+        def search(self, query, k):
+            time.sleep(60)
+        def close(self): ...
+
+    print(ask(Hangs(), "q", 1, 0.2).status)
+    """
+    begin = time.perf_counter()
+    done = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, timeout=30)
+    assert (done.stdout.strip(), done.returncode) == ("timeout", 0)
+    assert time.perf_counter() - begin < 20

@@ -1,0 +1,215 @@
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections.abc import Callable
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from assay.engines import make_engine
+from assay.engines.counting import LIMITS, CountingLimits, GitCounter, PythonCounter, RipgrepCounter, WordCounter
+from assay.engines.keywords import query_keywords
+from assay.engines.windows import Window, densest_window
+from assay.errors import ConfigError
+from assay.types import Corpus, CorpusSpec, Hit, SourceFile
+
+CorpusOf = Callable[..., Corpus]
+TOOLS: list[Callable[[Corpus], WordCounter]] = [PythonCounter]
+TOOLS += [GitCounter] if shutil.which("git") else []
+TOOLS += [RipgrepCounter] if shutil.which("rg") else []
+
+FILES: dict[str, str | bytes] = {
+    "a.py": "Float FLOAT\nfloatfloat json\n",
+    "b/json.py": "json JSON\r\nfloat\r\n",
+    "c d/-x.py": "float",
+    "-dash.py": "json\n",
+    "empty.py": "",
+    "nul.bin": b"json\0float\0json\n",
+    "bom.txt": b"\xef\xbb\xbfjson\n",
+    "latin.txt": b"json caf\xe9 CAF\xc9\n",
+    "utf8.txt": "json Größe GRÖSSE größe ſtrange KELVIN \u212a\n",
+    "wide.txt": "json".encode("utf-16"),
+    ".hidden/x": "float\n",
+    "build/ignored.py": "float json\n",
+    ".gitignore": "build\n",
+    "aaa": "aaaa aaaaa\n",
+}
+WORDS = ["json", "float", "größe", "café", "strange", "k", "aa", "nothing", "ss", "é"]
+
+
+def search(corpus: Corpus, query: str, k: int = 10, **settings: object) -> list[Hit]:
+    session = make_engine({"kind": "keywords", "backend": "python", **settings}).open(corpus)
+    return list(session.search(query, k))
+
+
+def track(corpus: Corpus) -> None:
+    """Make the corpus a git repository that tracks every file, the ignored ones too."""
+    subprocess.run(["git", "init", "-q", str(corpus.root)], check=True)
+    subprocess.run(["git", "-C", str(corpus.root), "-c", "core.safecrlf=false", "add", "-f", "."], check=True)
+
+
+def test_keywords_ranks_by_distinct_words_then_matches_then_path(corpus_of: CorpusOf) -> None:
+    corpus = corpus_of(
+        {"z.py": "x json float\n", "many.py": "json " * 99, "b.py": "json json\n", "a.py": "json JSON\n"}
+    )
+    hits = search(corpus, "where is the json float?")
+    assert [(hit.path, hit.score) for hit in hits] == [("z.py", 2), ("many.py", 1), ("a.py", 1), ("b.py", 1)]
+    assert [hit.path for hit in search(corpus, "json float", 2)] == ["z.py", "many.py"]
+
+
+def test_keywords_leaves_out_stop_words_unless_there_is_nothing_else() -> None:
+    assert query_keywords("How does the JSON_encoder write a Float, and a float?", 2) == [
+        "json_encoder",
+        "write",
+        "float",
+    ]
+    assert query_keywords("where is it", 2) == ["where", "is", "it"]
+    assert query_keywords("?!", 2) == []
+
+
+def test_keywords_without_a_word_finds_nothing(corpus_of: CorpusOf) -> None:
+    assert search(corpus_of({"a.py": "x"}), "?!") == []
+
+
+def test_keywords_points_to_the_densest_window(corpus_of: CorpusOf) -> None:
+    lines = ["filler"] * 300
+    lines[9] = lines[19] = lines[29] = "json json json"
+    lines[199], lines[219] = "json", "float"
+    hit = search(corpus_of({"a.py": "\n".join(lines)}), "json float")[0]
+    assert (hit.start, hit.end) == (200, 239)
+
+
+@pytest.mark.parametrize(
+    ("text", "size", "window"),
+    [
+        ("x\n", 3, Window(1, 1)),
+        ("a\nb", 5, Window(1, 2)),
+        ("a\n.\n.\nb\na\n", 2, Window(4, 5)),
+        ("a\n.\na\n.\n", 1, Window(1, 1)),
+        ("a\n.\na a\n.\n", 1, Window(3, 3)),
+        (".\n.\na\n.\n", 40, Window(3, 4)),
+    ],
+)
+def test_densest_window_prefers_distinct_words_then_matches_then_the_first(
+    text: str, size: int, window: Window
+) -> None:
+    assert densest_window(text, ["a", "b"], size) == window
+
+
+@given(st.text(alphabet="ab \n", max_size=40), st.integers(1, 5))
+def test_densest_window_equals_trying_every_line(text: str, size: int) -> None:
+    lines = text.split("\n")
+
+    def richness(start: int) -> tuple[int, int]:
+        part = "\n".join(lines[start : start + size])
+        return sum(word in part for word in "ab"), part.count("a") + part.count("b")
+
+    found = densest_window(text, ["a", "b"], size)
+    if "a" in text or "b" in text:
+        assert richness(found.start - 1) == max(richness(start) for start in range(len(lines)))
+        assert found.start <= found.end < found.start + size
+
+
+@pytest.mark.parametrize("tracked", [False, True])
+def test_counters_agree_on_odd_files(corpus_of: CorpusOf, tracked: bool) -> None:
+    corpus = corpus_of(FILES)
+    if tracked:
+        track(corpus)
+    expected = [dict(PythonCounter(corpus).count(word)) for word in WORDS]
+    assert expected[0]["nul.bin"] == 2
+    assert expected[1] == {
+        "a.py": 4,
+        "b/json.py": 1,
+        "c d/-x.py": 1,
+        "nul.bin": 1,
+        ".hidden/x": 1,
+        "build/ignored.py": 1,
+    }
+    assert expected[2] == {"utf8.txt": 2}
+    assert expected[3] == {"latin.txt": 2}
+    assert expected[6] == {"aaa": 4}
+    assert "wide.txt" not in expected[0]
+    for tool in TOOLS:
+        counter = tool(corpus)
+        assert [dict(counter.count(word)) for word in WORDS] == expected, tool
+
+
+def test_counters_see_through_links_and_into_nested_repositories(corpus_of: CorpusOf) -> None:
+    corpus = corpus_of({"real/a.py": "json\n", "nested/b.py": "json\n", "held.py": "json\n"})
+    (corpus.root / "linked").symlink_to("real")
+    (corpus.root / "link.py").symlink_to("real/a.py")
+    subprocess.run(["git", "init", "-q", str(corpus.root / "nested")], check=True)
+    subprocess.run(["git", "init", "-q", str(corpus.root)], check=True)
+    (corpus.root / "outside.py").write_text("json\n")  # not a file of the corpus: never counted
+    (corpus.root / "untracked.py").write_text("json\n")
+    git = ["git", "-C", str(corpus.root)]
+    subprocess.run([*git, "add", "link.py", "real/a.py", "held.py", "outside.py"], check=True)
+    subprocess.run([*git, "update-index", "--assume-unchanged", "held.py"], check=True)
+    subprocess.run([*git, "config", "grep.fullName", "true"], check=True)
+    (corpus.root / "held.py").write_text("json json\n")  # git would answer from what it remembers
+    counts = {"held.py": 2, "link.py": 1, "linked/a.py": 1, "nested/b.py": 1, "real/a.py": 1, "untracked.py": 1}
+    paths = sorted(counts)
+    corpus = Corpus(corpus.root, corpus.spec, tuple(SourceFile(path, 5, "code") for path in paths), "d")
+    for tool in TOOLS:
+        assert dict(tool(corpus).count("json")) == counts, tool
+
+
+def test_counters_agree_when_memory_and_command_lines_are_short(
+    corpus_of: CorpusOf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    corpus = corpus_of(FILES)
+    expected = dict(PythonCounter(corpus).count("json"))
+    assert LIMITS.cached_bytes > 10
+    monkeypatch.setattr("assay.engines.counting.LIMITS", CountingLimits(cached_bytes=10, argument_bytes=12))
+    for tool in TOOLS:
+        counter = tool(corpus)
+        assert dict(counter.count("json")) == dict(counter.count("json")) == expected, tool
+
+
+_texts = st.text(alphabet="abAB_é \n\0", max_size=30)
+
+
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(contents=st.lists(_texts, min_size=1, max_size=5), words=st.lists(st.sampled_from(["a", "ab", "ba", "_", "b"])))
+def test_counters_agree_on_random_corpora(corpus_of: CorpusOf, contents: list[str], words: list[str]) -> None:
+    corpus = corpus_of({f"f{n}.py": text for n, text in enumerate(contents)})
+    track(corpus)
+    reference = PythonCounter(corpus)
+    for tool in TOOLS[1:]:
+        counter = tool(corpus)
+        for word in words:
+            assert dict(counter.count(word)) == dict(reference.count(word)), (tool, word)
+
+
+@pytest.mark.skipif(not shutil.which("rg"), reason="LOUD: ripgrep is not installed, its counts were not compared")
+def test_keywords_ranking_is_the_same_with_ripgrep(corpus_of: CorpusOf) -> None:
+    corpus = corpus_of(FILES)
+    query = "json float größe aa"
+    assert search(corpus, query, backend="rg") == search(corpus, query)
+
+
+def test_keywords_ranking_is_the_same_with_git(corpus_of: CorpusOf) -> None:
+    corpus = corpus_of(FILES)
+    track(corpus)
+    assert search(corpus, "json float größe aa", backend="git") == search(corpus, "json float größe aa")
+
+
+def test_keywords_backend_is_a_note_and_not_part_of_the_configuration(monkeypatch: pytest.MonkeyPatch) -> None:
+    by_git, by_python = make_engine("keywords:git"), make_engine("keywords:python")
+    assert by_git.config == by_python.config
+    assert by_git.notes == ("words counted by git",)
+    monkeypatch.setattr("assay.engines.keywords.find_tool", lambda name: None)
+    assert make_engine("keywords").notes == ("words counted by python",)
+    with pytest.raises(ConfigError, match="rg is not installed"):
+        make_engine("keywords:rg")
+
+
+def test_keywords_prefix_property(corpus_of: CorpusOf) -> None:
+    corpus = corpus_of({f"{n}.py": "json " * (n % 3) + "float " * (n % 2) for n in range(20)})
+    assert search(corpus, "json float", 5) == search(corpus, "json float", 10)[:5]
+
+
+def test_corpus_spec_is_not_needed_to_count(corpus_of: CorpusOf) -> None:
+    assert search(corpus_of({"a": "json"}, CorpusSpec("stdlib")), "json") == [Hit("a", 1, 1, 1.0)]

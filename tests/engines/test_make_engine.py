@@ -1,0 +1,130 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Sequence
+
+import pytest
+
+from assay.engines import KINDS, as_engine, make_engine
+from assay.engines.calling import ask, open_session
+from assay.errors import ConfigError
+from assay.types import Corpus, CorpusSpec, Gold, Hit, Status, Suite
+
+SUITE = Suite((Gold("g", CorpusSpec("stdlib"), ()),))
+
+
+@pytest.mark.parametrize("spec", ["builtin", "builtin:span", "keywords", "keywords:python", "random", "oracle"])
+def test_make_engine_reads_short_forms(spec: str) -> None:
+    engine = make_engine(spec, suite=SUITE)
+    assert engine.config["kind"] == spec.partition(":")[0]
+    assert engine.oversample == 1
+
+
+def test_make_engine_refuses_an_unknown_kind_and_names_the_nearest() -> None:
+    with pytest.raises(ConfigError, match="did you mean 'builtin'") as caught:
+        make_engine("bultin")
+    assert caught.value.hint is not None
+    assert all(kind in caught.value.hint for kind in KINDS)
+
+
+@pytest.mark.parametrize(
+    ("spec", "near", "known"),
+    [
+        ({"kind": "builtin", "pre": "span"}, "per", "search"),
+        ({"kind": "builtin", "search": {"windw": 3}}, "window", "overlap"),
+        ({"kind": "command", "argv": "x {query}", "timout": 3}, "timeout", "ok_codes"),
+        ({"kind": "random", "sed": 3}, "seed", "window"),
+        ({"kind": "keywords", "backnd": "rg"}, "backend", "window"),
+    ],
+)
+def test_make_engine_refuses_unknown_keys_and_lists_the_known(spec: dict[str, object], near: str, known: str) -> None:
+    with pytest.raises(ConfigError, match=f"did you mean '{near}'") as caught:
+        make_engine(spec, suite=SUITE)
+    assert known in str(caught.value.hint)
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        {"per": "file"},
+        {"kind": "builtin", "per": "line"},
+        {"kind": "builtin", "search": {"window": 10, "overlap": 10}},
+        {"kind": "builtin", "search": {"k1": "1.2"}},
+        {"kind": "builtin", "search": 3},
+        {"kind": "random", "seed": True},
+        {"kind": "random", "window": 0},
+        {"kind": "keywords", "shortest": 0},
+        {"kind": "oracle", "k": 3},
+        {"kind": "command"},
+        {"kind": "command", "argv": []},
+        {"kind": "command", "argv": "tool"},
+        {"kind": "command", "argv": "tool {qeury}"},
+        {"kind": "command", "argv": "tool 'unbalanced {query}"},
+        {"kind": "command", "argv": "tool {query}", "index": "tool index {query}"},
+        {"kind": "command", "argv": ["tool", 3, "{query}"]},
+        {"kind": "command", "argv": "tool {query}", "start": "results[].line"},
+        {"kind": "command", "argv": "tool {query}", "path": "results[", "format": "json"},
+        {"kind": "command", "argv": "tool {query}", "path": "path", "format": "text"},
+        "builtin:",
+        "random:3",
+        "python:module",
+        "nothing",
+    ],
+)
+def test_make_engine_refuses_bad_settings_with_a_next_step(spec: str | dict[str, object]) -> None:
+    with pytest.raises(ConfigError) as caught:
+        make_engine(spec, suite=SUITE)
+    assert caught.value.hint
+    assert caught.value.exit_code == 2
+
+
+@pytest.mark.parametrize("kind", ["oracle", "runfile:x"])
+def test_make_engine_needs_a_suite_where_answers_are_asked_for(kind: str) -> None:
+    with pytest.raises(ConfigError, match="gold set"):
+        make_engine(kind)
+
+
+def test_make_engine_gives_random_the_seed_of_the_run() -> None:
+    assert make_engine("random", seed=7).config["seed"] == 7
+    assert make_engine({"kind": "random", "seed": 3}, seed=7).config["seed"] == 3
+
+
+def test_engines_import_neither_numpy_nor_kinds_until_named() -> None:
+    code = "import sys, assay.engines; print([m for m in sys.modules if m in ('numpy', 'yaml', 'assay.search')])"
+    assert subprocess.check_output([sys.executable, "-c", code], text=True).strip() == "[]"
+
+
+def test_as_engine_wraps_a_callable_of_any_result_shape(corpus: Corpus) -> None:
+    def find(query: str, k: int) -> list[object]:
+        return ["README.md", "json/encoder.py:2-3", {"path": "a", "start": 1, "end": 2, "score": 0.5}, Hit("b")][:k]
+
+    session = as_engine(find).open(corpus)
+    assert session.search("x", 9) == (Hit("README.md"), Hit("json/encoder.py", 2, 3), Hit("a", 1, 2, 0.5), Hit("b"))
+
+
+def test_as_engine_gives_engines_as_they_are_and_fills_in_what_they_leave_out(corpus: Corpus) -> None:
+    class Bare:
+        oversample = 3
+
+        def open(self, corpus: Corpus) -> Bare:
+            return self
+
+        def search(self, query: str, k: int) -> Sequence[Hit]:
+            return [Hit("README.md")] * k
+
+        def close(self) -> None: ...
+
+    full = as_engine(Bare())  # type: ignore[arg-type]  # leaves config out, as users do
+    assert (full.oversample, full.notes) == (3, ())
+    assert "Bare" in str(full.config["target"])
+    assert as_engine(full) is full
+    answer = ask(open_session(full, corpus).session, "x", 2)
+    assert (answer.status, answer.hits) == (Status.OK, (Hit("README.md"),) * 2)
+
+
+def test_as_engine_refuses_classes_and_other_things() -> None:
+    with pytest.raises(ConfigError, match="class"):
+        as_engine(dict)  # type: ignore[arg-type]  # what is being tested
+    with pytest.raises(ConfigError, match="no engine"):
+        as_engine(3)  # type: ignore[arg-type]  # what is being tested

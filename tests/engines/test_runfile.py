@@ -1,0 +1,116 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from assay.engines import make_engine
+from assay.engines.base import Session
+from assay.engines.calling import ask
+from assay.errors import EngineError, InputError
+from assay.types import Corpus, CorpusSpec, Gold, Hit, Query, Span, Status, Suite, Target
+
+CorpusOf = Callable[..., Corpus]
+SPEC = CorpusSpec("stdlib")
+QUERIES = (
+    Query("one", {"human": "first?", "keyword": "first"}, (Target(Span("a.py")),)),
+    Query("two", {"human": "second?"}, (Target(Span("b.py")),)),
+)
+SUITE = Suite((Gold("g", SPEC, QUERIES), Gold("h", CorpusSpec("pypi", "x==1"), QUERIES)))
+
+
+@pytest.fixture
+def opened(corpus_of: CorpusOf, tmp_path: Path) -> Callable[..., Session]:
+    """Write a run file and open it."""
+
+    def write(text: str | bytes, **settings: object) -> Session:
+        path = tmp_path / "run"
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
+        engine = make_engine({"kind": "runfile", "path": str(path), **settings}, suite=SUITE)
+        return engine.open(corpus_of({"a.py": "x\n"}, SPEC))
+
+    return write
+
+
+Opened = Callable[..., Session]
+
+
+def test_runfile_reads_trec_by_score_then_rank(opened: Opened) -> None:
+    session = opened(
+        "g/one/human Q0 c.py 1 0.5 tag\ng/one/human Q0 a.py:3-9 3 0.9 tag\n\ng/one/human Q0 b.py 2 0.9 tag\r\n"
+    )
+    assert session.search("first?", 9) == (Hit("b.py", score=0.9), Hit("a.py", 3, 9, 0.9), Hit("c.py", score=0.5))
+    assert session.search("first?", 1) == (Hit("b.py", score=0.9),)
+
+
+def test_runfile_name_without_a_form_is_the_headline_alone(opened: Opened) -> None:
+    for name in ("one", "g/one"):
+        session = opened(f"{name} Q0 a.py 1 1 t\n")
+        assert session.search("first?", 5) == (Hit("a.py", score=1.0),)
+        assert ask(session, "first", 5).status == Status.ERROR
+
+
+def test_runfile_exact_name_wins_over_the_short_one(opened: Opened) -> None:
+    session = opened("one Q0 a.py 1 1 t\ng/one/human Q0 b.py 1 1 t\n")
+    assert session.search("first?", 5) == (Hit("b.py", score=1.0),)
+
+
+def test_runfile_reads_json_lines_by_name_or_words(opened: Opened) -> None:
+    lines = [
+        {"query": "g/one/keyword", "hits": ["a.py:3-9", {"path": "b.py", "start": 1, "end": 2, "score": 3}]},
+        {"text": "second?", "hits": []},
+    ]
+    session = opened("\n".join(map(json.dumps, lines)))
+    assert session.search("first", 5) == (Hit("a.py", 3, 9), Hit("b.py", 1, 2, 3))
+    assert session.search("second?", 5) == ()
+
+
+def test_runfile_missing_query_is_an_error_of_that_query(opened: Opened) -> None:
+    answer = ask(opened("two Q0 a.py 1 1 t\n"), "first?", 5)
+    assert answer.status == Status.ERROR
+    assert "has no answer to this query" in str(answer.error)
+
+
+def test_runfile_that_answers_no_query_is_told_at_once(opened: Opened) -> None:
+    with pytest.raises(EngineError, match="answers no query"):
+        opened("other Q0 a.py 1 1 t\n")
+
+
+def test_runfile_configuration_is_its_content(opened: Opened, tmp_path: Path) -> None:
+    for name, text in (("a", "one Q0 a 1 1 t\n"), ("b", "one Q0 a 1 1 t\n"), ("c", "one Q0 b 1 1 t\n")):
+        (tmp_path / name).write_text(text)
+    a, b, c = (make_engine(f"runfile:{tmp_path / name}", suite=SUITE).config for name in "abc")
+    assert a == b != c
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "message"),
+    [
+        ("one Q0 a.py 1 1 t\none Q0 b c.py 2 1 t\n", 2, "7 columns"),
+        ("one Q0 a.py 1\n", 1, "4 columns"),
+        ("one Q0 a.py first 1 t\n", 1, "no number"),
+        ("one Q0 a.py 1 nan t\n", 1, "cannot be ordered"),
+        ("one Q0 a.py 1 2 t\ntwo Q0 a.py 1 2 t\none Q0 a.py 2 1 t\n", 3, "twice for one, first in line 1"),
+        ('{"query": "one", "hits": []}\n{"query": "one", "hits": []}\n', 2, "second answer"),
+        ('{"query": "one", "hits": []}\n{"query"\n', 2, "no answer on this line"),
+        ('{"query": "one"}\n', 1, "no answer on this line"),
+        ('{"query": "one", "hits": [3]}\n', 1, "no answer on this line"),
+        ('{"query": "one", "hits": 3}\n', 1, "no answer on this line"),
+        ('{"query": 3, "hits": []}\n', 1, "no text"),
+        (b"one Q0 a.py 1 1 t\ntwo Q0 caf\xe9.py 1 1 t\n", 2, "not UTF-8"),
+        ("\n\n", None, "empty"),
+    ],
+)
+def test_runfile_bad_lines_are_told_with_file_and_line(
+    opened: Opened, tmp_path: Path, text: str | bytes, line: int | None, message: str
+) -> None:
+    with pytest.raises(InputError, match=message) as caught:
+        opened(text)
+    assert (caught.value.file, caught.value.line, caught.value.exit_code) == (str(tmp_path / "run"), line, 2)
+
+
+def test_runfile_that_is_not_there_is_told(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="No such file"):
+        make_engine(f"runfile:{tmp_path / 'none'}", suite=SUITE)

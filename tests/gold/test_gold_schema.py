@@ -1,0 +1,122 @@
+"""The reader and the JSON Schema for editors accept the same documents."""
+
+import copy
+import json
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from assay.errors import GoldError
+from assay.gold import schema
+from assay.gold.native import read_native
+from assay.gold.source import Source
+from assay.types import FORMS
+
+SCHEMA = json.loads((files("assay") / "data" / "schemas" / "gold.schema.json").read_text("utf-8"))
+VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
+
+FULL: dict[str, Any] = {
+    "assay": "1",
+    "name": "small",
+    "corpus": {"git": "https://x/y", "rev": "abc", "root": "src", "include": ["*.py"], "exclude": ["build"]},
+    "provenance": {"author": "somebody"},
+    "queries": [
+        {
+            "id": "one",
+            "retrieval": {"primary": ["a.py::A.b", "b/c.py:1-2"], "secondary": ["d.py"]},
+            "cognitive": {form: f"the {form} form" for form in FORMS},
+            "interference": [
+                {"target": f"{relationship}.py", "relationship": relationship, "strength": strength, "confusion": "x"}
+                for relationship, strength in zip(schema.RELATIONSHIPS, schema.STRENGTHS * 3, strict=True)
+            ],
+            "rationale": {"owner": "A", "reason": "because", "boundary": "not B"},
+            "evaluation": {"measures": ["RR@10", "nDCG(level=lines)@10", "TokensToHit"]},
+            "tags": {"category": "semantic"},
+        }
+    ],
+}
+
+VALUES = st.sampled_from(
+    [
+        "", " ", "x", "true", "false", "1", "2", "strong", "weak", "sibling", "sister", "RR@10", "RR@", "a b", "a/b.py",
+        "/a.py", "../a.py", "a/../b.py", "a\\b.py", ".",
+        "a.py:3-4", "a.py::f", "a.py::", "a.py::f g", "a.py:", "a/", "./a",
+        [], {}, ["x"], [""], [[]], {"x": "y"}, {"": "y"}, {"x": ""}, {"x": []}, {"stdlib": "true"}, {"path": "."},
+        {"stdlib": "no"}, {"pypi": "x==1"}, {"npm": "x@1", "path": "."}, {"stdlib": "true", "root": "x"},
+    ]
+)  # fmt: skip
+KEYS = st.sampled_from([*FORMS, *schema.QUERY.known, *schema.DOCUMENT.known, "root", "rev", "stdlib", "path", "extra"])
+
+
+def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    """List the way to every node of a document."""
+    here = [path]
+    entries = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    return here + [deeper for key, child in entries for deeper in places(child, (*path, key))]
+
+
+@st.composite
+def documents(draw: st.DrawFn) -> dict[str, Any]:
+    """Draw the full document with up to three changes of shape."""
+    document = copy.deepcopy(FULL)
+    for _ in range(draw(st.integers(0, 3))):
+        path = draw(st.sampled_from(places(document)[1:] or [()]))
+        if not path:
+            break
+        parent: Any = document
+        for step in path[:-1]:
+            parent = parent[step]
+        change = draw(st.sampled_from(["delete", "replace", "rename"]))
+        if change == "delete":
+            del parent[path[-1]]
+        elif change == "rename" and isinstance(parent, dict):
+            parent[draw(KEYS)] = parent.pop(path[-1])
+        else:
+            parent[path[-1]] = copy.deepcopy(draw(VALUES))
+    return document
+
+
+def reader_accepts(document: Any) -> bool:
+    """Tell whether the reader takes the document; what no schema can say (repeats) counts as accepted."""
+    source = Source(Path("drawn.yaml"), yaml.safe_dump(document))
+    try:
+        read_native(source)
+    except GoldError as error:
+        return "twice" in error.message or "as an adversary" in error.message
+    return True
+
+
+@settings(max_examples=200, deadline=None)
+@given(documents())
+def test_schema_and_reader_accept_the_same_documents(document):
+    assert VALIDATOR.is_valid(document) == reader_accepts(document), document
+
+
+def test_schema_is_a_schema_and_takes_the_full_document():
+    jsonschema.Draft202012Validator.check_schema(SCHEMA)
+    assert list(VALIDATOR.iter_errors(FULL)) == []
+    assert reader_accepts(FULL)
+
+
+def test_schema_has_the_words_of_the_reader():
+    query = SCHEMA["$defs"]["query"]["properties"]
+    adversary = query["interference"]["items"]["properties"]
+    assert adversary["relationship"]["enum"] == list(schema.RELATIONSHIPS)
+    assert adversary["strength"]["enum"] == list(schema.STRENGTHS)
+    assert list(query["cognitive"]["properties"]) == list(FORMS)
+    assert set(query) == set(schema.QUERY.known)
+    assert set(SCHEMA["properties"]) == set(schema.DOCUMENT.known)
+
+
+def test_schema_takes_what_editors_type_implicitly():
+    typed = copy.deepcopy(FULL)
+    typed["assay"] = 1
+    typed["corpus"] = {"stdlib": True}
+    typed["queries"][0]["cognitive"]["keyword"] = False
+    typed["queries"][0]["tags"]["version"] = 1.1
+    assert VALIDATOR.is_valid(typed)

@@ -1,0 +1,50 @@
+"""How much of the answer is in the question."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assay.gold import leak, overlaps
+from assay.types import Span, Target
+
+ENCODER = (Target(Span("json/encoder.py"), symbol="JSONEncoder.iterencode"),)
+CACHE = (Target(Span("functools.py"), symbol="lru_cache"),)
+
+
+def test_leak_is_the_share_of_content_words_that_name_the_answer():
+    assert leak("how does the json encoder write floats?", ENCODER) == pytest.approx(2 / 4)
+    assert leak("how are numbers turned into text?", ENCODER) == 0.0
+    assert leak("JSONEncoder iterencode", ENCODER) == 1.0
+    assert leak("", ENCODER) == leak("what is the", ENCODER) == 0.0
+
+
+@pytest.mark.parametrize("word", ["cache", "caches", "cached", "caching", "Cache", "LRU", "functools", "my_cache"])
+def test_overlaps_sees_through_endings_and_case(word):
+    assert overlaps(f"two threads asking for a {word} value", CACHE)
+
+
+@pytest.mark.parametrize("word", ["memoised", "py", "catch", "tool"])
+def test_overlaps_leaves_other_words_and_the_extension_alone(word):
+    assert not overlaps(f"two threads asking for a {word} value", CACHE)
+
+
+@pytest.mark.parametrize(
+    ("asked", "name"), [("mapping", "map.py"), ("maps", "mapping.py"), ("calling", "call.py"), ("stopped", "stop.py")]
+)
+def test_overlaps_sees_doubled_consonants(asked, name):
+    assert overlaps(asked, [Target(Span(name))])
+
+
+def test_overlaps_does_not_join_words_over_a_stop_word():
+    assert not overlaps("where is it?", [Target(Span("is/it.py"))])
+
+
+@given(st.text(), st.lists(st.sampled_from([*ENCODER, *CACHE])))
+def test_leak_is_a_share_and_agrees_with_overlaps(text, targets):
+    assert 0.0 <= leak(text, targets) <= 1.0
+    assert overlaps(text, targets) == (leak(text, targets) > 0)
+
+
+@given(st.text(max_size=30))
+def test_leak_grows_with_more_targets(text):
+    assert leak(text, ENCODER) <= leak(text, [*ENCODER, *CACHE])

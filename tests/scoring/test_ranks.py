@@ -1,0 +1,212 @@
+"""Measures of a ranked list, against independent implementations and published definitions."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import ir_measures
+import numpy as np
+import pytest
+import pytrec_eval
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from assay.scoring import AP, RR, Hit, Judged, P, R, nDCG, score
+from assay.types import Hit as Result
+from assay.types import Query, Run, Span, Target
+
+#: Rankings in one example; with `max_examples` thousands of them are compared.
+BATCH = 25
+DEPTH = 12
+
+#: Judged documents with their grades, and a ranking, of each query.
+Rankings = list[tuple[dict[int, int], list[int]]]
+
+RANKINGS = st.lists(
+    st.tuples(
+        st.dictionaries(st.integers(0, 19), st.sampled_from([1, 2]), min_size=1, max_size=15),
+        st.lists(st.integers(0, 19), unique=True, max_size=DEPTH),
+    ),
+    min_size=BATCH,
+    max_size=BATCH,
+)
+
+
+def _run(make_run: Any, rankings: Rankings) -> Run:
+    queries = [
+        Query(f"q{n}", {"human": "?"}, tuple(Target(Span(f"d{d}"), grade) for d, grade in judged.items()))
+        for n, (judged, _) in enumerate(rankings)
+    ]
+    answers = {f"q{n}": {"human": [Result(f"d{d}") for d in ranked]} for n, (_, ranked) in enumerate(rankings)}
+    run: Run = make_run(queries, {"engine": answers}, k=DEPTH)
+    return run
+
+
+def _qrels(rankings: Rankings) -> dict[str, dict[str, int]]:
+    return {f"q{n}": {f"d{d}": grade for d, grade in judged.items()} for n, (judged, _) in enumerate(rankings)}
+
+
+def _scored(rankings: Rankings) -> dict[str, dict[str, float]]:
+    return {f"q{n}": {f"d{d}": float(-rank) for rank, d in enumerate(ranked)} for n, (_, ranked) in enumerate(rankings)}
+
+
+@settings(max_examples=80, deadline=None)
+@given(RANKINGS)
+def test_ranks_equal_ir_measures(make_run, rankings):
+    pairs = {
+        nDCG @ 10: ir_measures.nDCG @ 10,  # trec_eval's gain is the grade itself, not 2^grade - 1
+        nDCG @ 3: ir_measures.nDCG @ 3,
+        RR @ 10: ir_measures.RR @ 10,
+        RR(grade=2) @ 5: ir_measures.RR(rel=2) @ 5,
+        Hit @ 5: ir_measures.Success @ 5,
+        R @ 10: ir_measures.R @ 10,
+        P @ 5: ir_measures.P @ 5,
+        P(grade=2) @ 5: ir_measures.P(rel=2) @ 5,
+        AP @ 10: ir_measures.AP @ 10,
+        Judged @ 10: ir_measures.Judged @ 10,
+    }
+    mine = score(_run(make_run, rankings), list(pairs)).values[0]
+    # a query without results does not exist for some of its providers: they are ours to call 0
+    answered = {query: hits for query, hits in _scored(rankings).items() if hits}
+    theirs = {
+        (m.measure, m.query_id): m.value for m in ir_measures.iter_calc(pairs.values(), _qrels(rankings), answered)
+    }
+    for row, measure in zip(mine, pairs.values(), strict=True):
+        for number, value in enumerate(row):
+            expected = theirs.get((measure, f"q{number}"), 0.0)
+            # R(grade=2) and the like do not apply where the gold set has no primary: NaN here, 0 there
+            assert abs(value - expected) <= 1e-12 or (math.isnan(value) and expected == 0), (measure, number)
+
+
+@settings(max_examples=80, deadline=None)
+@given(RANKINGS)
+def test_ranks_equal_pytrec_eval(make_run, rankings):
+    pairs = {
+        nDCG @ 10: "ndcg_cut_10",
+        AP @ 10: "map_cut_10",
+        R @ 10: "recall_10",
+        P @ 5: "P_5",
+        Hit @ 5: "success_5",
+        RR @ DEPTH: "recip_rank",
+    }
+    mine = score(_run(make_run, rankings), list(pairs)).values[0]
+    peer = pytrec_eval.RelevanceEvaluator(_qrels(rankings), set(pairs.values()))
+    theirs = peer.evaluate(_scored(rankings))
+    for row, name in zip(mine, pairs.values(), strict=True):
+        expected = [theirs.get(f"q{number}", {}).get(name, 0.0) for number in range(BATCH)]
+        assert np.abs(row - expected).max() <= 1e-12, name
+
+
+def pyckle_mrr_at_10(results: list[dict[str, Any]]) -> float:
+    """The function of the Pyckle guide (seed 002), as printed there."""
+    reciprocal_ranks: list[float] = []
+    for r in results:
+        ranked = r["ranked"][:10]
+        expected = r["expected"]
+        try:
+            rank = ranked.index(expected) + 1
+            reciprocal_ranks.append(1.0 / rank)
+        except ValueError:
+            reciprocal_ranks.append(0.0)
+    return sum(reciprocal_ranks) / len(reciprocal_ranks)
+
+
+@settings(deadline=None)
+@given(st.lists(st.lists(st.integers(0, 14), unique=True, max_size=10), min_size=1, max_size=40))
+def test_rr_at_10_is_the_pyckle_guides_mrr_when_no_file_repeats(make_run, lists):
+    rankings = [({0: 2}, ranked) for ranked in lists]
+    mine = score(_run(make_run, rankings), [RR @ 10]).values[0, 0].mean()
+    theirs = pyckle_mrr_at_10([{"expected": 0, "ranked": ranked} for ranked in lists])
+    assert mine == pytest.approx(theirs, abs=1e-12)
+
+
+def test_rr_at_10_counts_files_where_the_pyckle_guide_counts_chunks(value, targets, hits):
+    ranked = ["big"] * 5 + ["answer"]
+    assert pyckle_mrr_at_10([{"expected": "answer", "ranked": ranked}]) == pytest.approx(1 / 6)
+    assert value(RR @ 10, hits(*ranked), targets("answer")) == 0.5
+
+
+def test_missing_rank_is_censored_not_dropped(make_run, targets, hits):
+    queries = [Query(f"q{n}", {"human": "?"}, targets("a")) for n in range(100)]
+    answers = {f"q{n}": {"human": hits("a") if n == 0 else hits("b")} for n in range(100)}
+    mine = score(make_run(queries, {"e": answers}), [RR @ 10]).values[0, 0]
+    assert mine.mean() == pytest.approx(0.01)  # ChunkHound's evaluation averages over the hits and says 1.0
+
+
+def test_cutoff_looks_at_what_was_returned_inside_it_and_refills_nothing(value, targets, hits):
+    found = hits("a:1-1", "a:2-2", "a:3-3", "a:4-4", "a:5-5", "b")
+    assert value(RR @ 10, found, targets("b")) == 0.5
+    assert value(Hit @ 5, found, targets("b")) == 0.0  # the sixth result, though the second file
+    assert value(Hit @ 5, found, targets("b"), config={"oversample": 2}) == 1.0  # declared, so the engine may
+    assert value(RR @ 2, found, targets("b"), config={"oversample": 3}) == 0.5
+
+
+def test_cutoff_is_not_moved_by_a_list_that_is_too_long(value, targets, hits):
+    found = hits("a", "b", "c", "d")
+    assert value(Hit @ 2, found, targets("c"), k=2) == 0.0
+    assert value(R @ 2, found, targets("b", "c"), k=2) == 0.5
+
+
+def test_judged_counts_targets_and_adversaries_among_distinct_results(value, targets, adversaries, hits):
+    found = hits("a:1-2", "a:3-4", "b", "c", "d")
+    assert value(Judged @ 5, found, targets("a=1"), adversaries("b")) == 0.5
+    assert value(Judged @ 5, (), targets("a")) == 0.0
+
+
+def test_grade_restricts_and_does_not_apply_without_a_primary(value, targets, hits):
+    right = targets("a=1", "b=2")
+    assert value(Hit(grade=2) @ 1, hits("a"), right) == 0.0
+    assert value(Hit @ 1, hits("a"), right) == 1.0
+    assert value(R(grade=2) @ 2, hits("a", "b"), right) == 1.0
+    for measure in (Hit, RR, R, P, AP):
+        assert math.isnan(value(measure(grade=2) @ 5, hits("a"), targets("a=1")))
+
+
+def test_p_divides_by_k_and_ap_by_all_relevant(value, targets, hits):
+    assert value(P @ 5, hits("a"), targets("a")) == 0.2
+    assert value(AP @ 1, hits("a"), targets("a", "b", "c", "d")) == 0.25
+
+
+def semble_reference(paths: list[str], wanted: list[str], k: int = 10) -> float:
+    """The definition in shared/gold/README.md, word for word."""
+    slots = [0] * k
+    for target in wanted:
+        for rank, path in enumerate(paths[:k], 1):
+            if path == target or path.endswith("/" + target) or target.endswith("/" + path):
+                slots[rank - 1] = 1
+                break
+    dcg = sum(s / math.log2(i + 1) for i, s in enumerate(slots, 1))
+    return dcg / sum(1 / math.log2(i + 1) for i in range(1, min(k, len(wanted)) + 1))
+
+
+def test_semble_rule_collapses_two_spans_of_one_file(value, targets, hits):
+    right = targets("a:1-5", "a:50-60=1")
+    assert value(nDCG(rule="semble") @ 10, hits("a"), right) == pytest.approx(0.613, abs=5e-4)
+    assert value(nDCG @ 10, hits("a"), right) == 1.0
+
+
+def test_semble_rule_matches_suffixes_in_both_directions(value, targets, hits):
+    rule = nDCG(rule="semble") @ 10
+    assert value(rule, hits("ginS/gin.go"), targets("gin.go")) == 1.0
+    assert value(rule, hits("gin.go"), targets("ginS/gin.go")) == 1.0
+    assert value(rule, hits("begin.go"), targets("gin.go")) == 0.0
+    assert value(nDCG @ 10, hits("ginS/gin.go"), targets("gin.go")) == 0.0
+
+
+def test_semble_rule_counts_repeated_files_as_returned(value, targets, hits):
+    found = hits("x:1-2", "x:3-4", "a")
+    assert value(nDCG(rule="semble") @ 10, found, targets("a")) == pytest.approx(1 / math.log2(4))
+    assert value(nDCG @ 10, found, targets("a")) == pytest.approx(1 / math.log2(3))
+
+
+PATHS = st.lists(st.sampled_from("abcd"), min_size=1, max_size=3).map("/".join)
+
+
+@settings(deadline=None)
+@given(st.lists(PATHS, max_size=14), st.lists(PATHS, min_size=1, max_size=12))
+def test_semble_rule_equals_its_readme(value, found, wanted):
+    mine = value(
+        nDCG(rule="semble") @ 10, [Result(path) for path in found], [Target(Span(path)) for path in wanted], k=14
+    )
+    assert mine == pytest.approx(semble_reference(found, wanted), abs=1e-12)

@@ -1,0 +1,89 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import optimize, stats
+
+from assay.errors import ConfigError
+from assay.stats.power import components_of, minimal_difference, observed_minimal_difference, plan, reach
+from assay.stats.records import one_digit
+
+
+@pytest.mark.parametrize("df", [5, 9, 19, 59, 500])
+def test_reach_is_that_of_the_noncentral_t(df):
+    critical = stats.t.ppf(0.975, df)
+    exact = optimize.brentq(lambda shift: stats.nct.sf(critical, df, shift) - 0.8, 1, 8)
+    assert reach(df) == pytest.approx(exact, rel=0.01)
+
+
+def test_observed_difference_allows_for_an_estimated_error_and_a_coarse_test():
+    assert observed_minimal_difference(1.0, 400, 401) == pytest.approx(minimal_difference(1.0, 400), rel=1e-3)
+    assert observed_minimal_difference(1.0, 9, 10) > 1.02 * minimal_difference(1.0, 9)
+    assert observed_minimal_difference(1.0, 5, 6) > 1.2 * minimal_difference(1.0, 5)
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0.014, "0.01"),
+        (0.0096, "0.01"),
+        (0.095, "0.1"),
+        (0.99, "1"),
+        (3.4, "3"),
+        (12.0, "10"),
+        (0.00034, "0.0003"),
+        (0, "0"),
+    ],
+)
+def test_one_digit_keeps_one(value, text):
+    assert one_digit(value) == text
+
+
+@given(
+    sd=st.floats(0.05, 0.6),
+    icc=st.floats(0, 0.5),
+    repositories=st.integers(1, 80),
+    queries=st.integers(3, 40),
+    delta=st.floats(0.005, 0.2),
+)
+def test_a_plan_reaches_its_difference_and_no_smaller_set_does(sd, icc, repositories, queries, delta):
+    components = components_of(sd, icc, repositories, queries)
+    found = plan(components, delta)
+
+    def mde(count: int) -> float:
+        variance = (components.between + components.within / queries) / count
+        return minimal_difference(np.sqrt(variance), count - 1)
+
+    assert found.repositories is not None
+    assert mde(found.repositories) <= delta
+    assert found.repositories == 6 or mde(found.repositories - 1) > delta
+
+
+def test_queries_alone_do_not_help_when_repositories_differ_too_much():
+    found = plan(components_of(0.3, 0.1, 8, 20), 0.01)
+    assert found.queries is None
+    assert "no number of queries in these 8 repositories" in found.sentence
+    assert found.repositories is not None
+
+
+def test_a_plan_for_one_repository_counts_queries():
+    found = plan(components_of(0.3, 0.0, 1, 60), 0.05)
+    assert found.queries is not None
+    assert found.queries == pytest.approx((2.8 * 0.3 / 0.05) ** 2, rel=0.03)
+    assert "in this repository" in found.sentence
+    assert found.mde_now > 0.05
+
+
+@pytest.mark.parametrize(
+    "arguments", [(0.0, 0.1, 5, 5), (0.3, -0.1, 5, 5), (0.3, 1.1, 5, 5), (0.3, 0.1, 0, 5), (0.3, 0.1, 5, 0)]
+)
+def test_impossible_components_are_refused(arguments):
+    with pytest.raises(ConfigError):
+        components_of(*arguments)
+
+
+def test_a_claim_of_no_size_is_refused():
+    with pytest.raises(ConfigError, match="above 0"):
+        plan(components_of(0.3, 0.1, 8, 20), 0.0)

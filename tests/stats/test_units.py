@@ -1,0 +1,91 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assay.stats.clustered import cluster_table, estimate
+from assay.stats.units import average_phrasings, partition
+from assay.types import Unit
+
+
+def unit(query: str, repository: str, form: str = "human", gold: str = "g") -> Unit:
+    return Unit(gold, query, form, repository)
+
+
+@pytest.mark.parametrize("repositories", [6, 7, 30])
+def test_partition_uses_repositories_from_six_up(repositories):
+    found = partition([unit(f"q{i}", f"r{i % repositories}") for i in range(60)])
+    assert (found.kind, found.count, found.df) == ("repository", repositories, repositories - 1)
+    assert found.label == f"over {repositories} repositories"
+
+
+@pytest.mark.parametrize("repositories", [2, 5])
+def test_partition_resamples_intents_inside_two_to_five_repositories(repositories):
+    found = partition([unit(f"q{i}", f"r{i % repositories}") for i in range(60)])
+    assert (found.kind, found.count, found.df) == ("intent", 60, 60 - repositories)
+    assert found.label == f"on these {repositories} repositories only"
+    assert list(found.strata) == sorted(found.strata)
+
+
+def test_partition_of_one_repository_says_so():
+    found = partition([unit(f"q{i}", "r") for i in range(9)])
+    assert (found.kind, found.count, found.df, found.label) == ("intent", 9, 8, "on this repository")
+
+
+@given(order=st.permutations(range(12)))
+def test_partition_puts_each_unit_in_its_repositorys_stratum(order):
+    units = [unit(f"q{i}", f"r{i % 3}") for i in range(12)]
+    found = partition([units[i] for i in order])
+    homes = {i: int(found.strata[found.clusters[place]]) for place, i in enumerate(order)}
+    assert all((homes[i] == homes[j]) == (i % 3 == j % 3) for i in range(12) for j in range(12))
+
+
+def test_phrasings_of_one_intent_share_a_cluster():
+    units = [unit(f"q{i}", "r", form) for i in range(7) for form in ("human", "keyword", "ai_optimized")]
+    assert partition(units).count == 7
+
+
+def test_same_query_id_in_two_golds_is_two_intents():
+    assert partition([unit("q", "r", gold="a"), unit("q", "r", gold="b")]).count == 2
+
+
+def test_average_phrasings_gives_one_column_an_intent():
+    units = [unit("a", "r"), unit("b", "r"), unit("a", "r", "keyword"), unit("c", "r")]
+    found = average_phrasings(units, np.array([[0.0, 0.2, 1.0, np.nan]]))
+    assert [u.query for u in found.units] == ["a", "b", "c"]
+    np.testing.assert_array_equal(found.values, [[0.5, 0.2, np.nan]])
+
+
+def test_average_phrasings_leaves_out_phrasings_without_a_value():
+    units = [unit("a", "r"), unit("a", "r", "keyword")]
+    assert average_phrasings(units, np.array([[np.nan, 0.4]])).values.tolist() == [[0.4]]
+
+
+def test_repeating_phrasings_does_not_shrink_the_standard_error():
+    rng = np.random.default_rng(0)
+    values = rng.random((20, 1))
+    once = [unit(f"q{i}", "r") for i in range(20)]
+    thrice = [unit(f"q{i}", "r", form) for i in range(20) for form in ("human", "keyword", "ai_optimized")]
+    expected = estimate(cluster_table(values, partition(once))).se
+    clustered = estimate(cluster_table(np.repeat(values, 3, axis=0), partition(thrice))).se
+    averaged = average_phrasings(thrice, np.repeat(values, 3, axis=0).T)
+    folded = estimate(cluster_table(averaged.values.T, partition(averaged.units))).se
+    np.testing.assert_allclose([clustered, folded], [expected, expected], rtol=1e-12)
+
+
+@pytest.mark.parametrize("sizes", [[1, 5], [1, 1, 5], [1, 1], [1, 1, 1, 1, 1], [1, 4, 2, 6]])
+def test_lone_intents_are_merged_so_that_every_stratum_has_a_spread(sizes):
+    units = [unit(f"q{r}-{i}", f"r{r}") for r, size in enumerate(sizes) for i in range(size)]
+    found = partition(units)
+    assert np.bincount(found.strata).min() >= 2
+    assert sorted(found.clusters) == list(range(sum(sizes)))
+
+
+def test_stratified_error_ignores_the_spread_between_repositories():
+    units = [unit(f"q{i}", f"r{i % 3}") for i in range(30)]
+    values = np.array([[0.3 * (i % 3) + 0.01 * (i // 3)] for i in range(30)])
+    inside = np.array([[0.01 * (i // 3)] for i in range(30)])
+    se = estimate(cluster_table(values, partition(units))).se
+    np.testing.assert_allclose(se, estimate(cluster_table(inside, partition(units))).se, rtol=1e-9)

@@ -1,0 +1,84 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from assay.errors import InputError, NotComparableError
+from assay.stats import Names, QueryValue, Range, Verdict, compare_values, read_values
+
+
+def table(values: Sequence[float], clusters: Sequence[int] | None = None) -> list[QueryValue]:
+    return [QueryValue(f"q{i}", v, f"c{clusters[i]}" if clusters else "") for i, v in enumerate(values)]
+
+
+def write(folder: Path, text: str, name: str = "a.csv") -> Path:
+    path = folder / name
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_two_files_compare_without_gold(tmp_path):
+    a = write(tmp_path, "query,value\n" + "".join(f"q{i},{0.1 * (i % 5)}\n" for i in range(40)))
+    b = write(
+        tmp_path, "query,value\n" + "".join(f"q{i},{0.1 * (i % 5) + 0.3}\n" for i in reversed(range(40))), "b.csv"
+    )
+    found = compare_values(read_values(a), read_values(b), names=Names("a.csv", "b.csv"), B=500)
+    assert found.rows[0].difference == pytest.approx(0.3)
+    assert found.rows[0].verdict is Verdict.BETTER
+    assert found.label == "on this repository"
+    assert [row.engine for row in found.means] == ["a.csv", "b.csv"]
+
+
+def test_the_cluster_column_is_the_unit(tmp_path):
+    a = read_values(write(tmp_path, "query,value,cluster\n" + "".join(f"q{i},0.{i % 9},c{i % 7}\n" for i in range(40))))
+    found = compare_values(a, [QueryValue(r.query, r.value / 2, r.cluster) for r in a], B=500)
+    assert (found.rows[0].clusters, found.label) == (7, "over 7 repositories")
+
+
+def test_a_table_outside_zero_to_one_takes_the_range_it_shows():
+    a, b = table([float(i) for i in range(20)]), table([float(i) + 1 + i % 2 for i in range(20)])
+    seen = compare_values(a, b, B=500).rows[0]
+    assert seen.interval.high <= 21
+    lower = compare_values(a, b, bounds=Range(0, 100, higher_is_better=False), B=500).rows[0]
+    assert (seen.verdict, lower.verdict) == (Verdict.BETTER, Verdict.WORSE)
+
+
+def test_too_few_shared_queries_are_not_comparable():
+    with pytest.raises(NotComparableError, match="only 7 of 10"):
+        compare_values(table([0.5] * 10), table([0.5] * 7))
+    assert compare_values(table([0.5] * 10), table([0.5] * 8), B=500).rows[0].queries == 8
+
+
+def test_a_query_in_two_clusters_is_refused():
+    with pytest.raises(InputError, match="'q1' is in cluster 'c1'"):
+        compare_values(table([0.1, 0.2], [1, 1]), table([0.1, 0.2], [1, 2]))
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "message"),
+    [
+        ("", 1, "missing"),
+        ("id,score\nq,1\n", 1, "id, score"),
+        ("query,value,colour\nq,1,red\n", 1, "colour"),
+        ("query,value\nq,high\n", 2, "not a query and a number"),
+        ("query,value\nq,0.5\n,0.5\n", 3, "not a query and a number"),
+        ("query,value\nq,nan\n", 2, "not a query and a number"),
+        ("query,value\nq,0.5,x\n", 2, "not a query and a number"),
+        ("query,value\nq,0.5\nq,0.6\n", 3, "twice"),
+    ],
+)
+def test_a_bad_file_is_refused_with_line_and_next_step(text, line, message, tmp_path):
+    path = write(tmp_path, text)
+    with pytest.raises(InputError, match=message) as caught:
+        read_values(path)
+    assert (caught.value.file, caught.value.line, caught.value.exit_code) == (str(path), line, 2)
+    assert caught.value.hint
+
+
+def test_a_missing_or_binary_file_is_refused(tmp_path):
+    (tmp_path / "latin.csv").write_bytes(b"query,value\n\xff,1\n")
+    for name in ("none.csv", "latin.csv"):
+        with pytest.raises(InputError, match="cannot be read"):
+            read_values(tmp_path / name)

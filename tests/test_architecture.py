@@ -1,0 +1,96 @@
+"""The walls of the house: who may import whom, and what is public."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import assay
+
+SOURCE = Path(assay.__file__).parent
+
+#: Each room, and the rooms it may import. Left to right, the path of the data.
+ALLOWED = {
+    "errors": set(),
+    "types": {"errors"},
+    "files": {"errors"},
+    "_version": set(),
+    "syntax": {"errors", "types"},
+    "corpus": {"errors", "types", "syntax", "files", "_version"},
+    "gold": {"errors", "types", "syntax", "corpus", "data", "files"},
+    "search": {"errors", "types", "syntax", "corpus", "files"},
+    "engines": {"errors", "types", "syntax", "corpus", "files"},
+    "scoring": {"errors", "types", "syntax"},
+    "stats": {"errors", "types", "scoring"},
+    "data": set(),
+}
+ALLOWED["experiment"] = {*ALLOWED, "experiment"} - {"search", "stats"}
+ALLOWED["report"] = {*ALLOWED} - {"search", "engines", "corpus"}
+ALLOWED["cli"] = {*ALLOWED} - {"search"}
+ALLOWED["__init__"] = {*ALLOWED} - {"search", "cli", "report"}
+
+DOORS = {"engines/builtin.py": {"search"}}
+
+
+def imports(path: Path) -> set[str]:
+    rooms = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "assay":
+            parts = node.module.split(".")
+            rooms |= {parts[1]} if len(parts) > 1 else {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.level:
+            pytest.fail(f"{path} imports relatively; the rooms are easier to see by name")
+        elif isinstance(node, ast.Import):
+            rooms |= {alias.name.split(".")[1] for alias in node.names if alias.name.startswith("assay.")}
+    return rooms
+
+
+@pytest.mark.parametrize("path", sorted(SOURCE.rglob("*.py")), ids=lambda p: p.relative_to(SOURCE).as_posix())
+def test_rooms_import_only_what_lies_before_them(path):
+    name = path.relative_to(SOURCE).as_posix()
+    room = name.partition("/")[0].removesuffix(".py")
+    allowed = ALLOWED[room] | {room} | DOORS.get(name, set())
+    assert imports(path) <= allowed, f"{name} reaches into {sorted(imports(path) - allowed)}"
+
+
+def test_engine_half_knows_nothing_of_the_answers():
+    for room in ("search", "engines"):
+        assert not ALLOWED[room] & {"gold", "scoring", "stats"}
+
+
+def test_every_room_on_disk_is_listed():
+    rooms = {p.name.removesuffix(".py") for p in SOURCE.iterdir() if p.suffix == ".py" or (p / "__init__.py").exists()}
+    assert rooms == set(ALLOWED)
+
+
+def test_public_names_are_pinned():
+    assert assay.__all__ == [
+        "AssayError",
+        "Engine",
+        "Gold",
+        "Hit",
+        "Query",
+        "Run",
+        "Scores",
+        "Session",
+        "Span",
+        "Suite",
+        "Target",
+        "__version__",
+        "compare",
+        "load_gold",
+        "measures",
+        "run",
+        "score",
+    ]
+
+
+def test_public_names_all_exist():
+    for name in assay.__all__:
+        assert getattr(assay, name) is not None
+    assert set(assay.__all__) <= set(dir(assay))
+
+
+def test_unknown_public_name_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="nonsense"):
+        assay.nonsense  # noqa: B018
