@@ -124,7 +124,7 @@ def time_all(scores: Scores, setup: Setup) -> dict[str, float]:
     best = {"ours": np.inf, "queries": np.inf, "clusters": np.inf}
     for other in range(1, setup.rounds + 1):
         difference = scores.values[other, 0] - scores.values[0, 0]
-        sums = np.bincount(codes, weights=difference)
+        sums = np.bincount(codes, weights=difference).astype(np.float64)
         spent = {
             "ours": seconds_of(lambda: all_pairs(scores, MEASURES[0], B=setup.resamples, seed=setup.seed)),
             "queries": seconds_of(partial(scipy_on_queries, difference, setup)),

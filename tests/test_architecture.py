@@ -24,6 +24,7 @@ ALLOWED = {
     "stats": {"errors", "types", "scoring"},
     "data": set(),
 }
+ALLOWED["measures"] = {"scoring"}
 ALLOWED["experiment"] = {*ALLOWED, "experiment"} - {"search", "stats"}
 ALLOWED["report"] = {*ALLOWED} - {"search", "engines", "corpus"}
 ALLOWED["cli"] = {*ALLOWED} - {"search"}

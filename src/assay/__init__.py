@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING
 from assay._version import __version__
 
 if TYPE_CHECKING:
+    from assay import measures
     from assay.engines.base import Engine, Session
     from assay.errors import AssayError
     from assay.experiment.runner import run
     from assay.gold import load_gold
-    from assay.scoring import measures, score
+    from assay.scoring import score
     from assay.stats import compare
     from assay.types import Gold, Hit, Query, Run, Scores, Span, Suite, Target
 
@@ -38,7 +39,6 @@ _HOMES = {
     "Target": "assay.types",
     "compare": "assay.stats",
     "load_gold": "assay.gold",
-    "measures": "assay.scoring",
     "run": "assay.experiment.runner",
     "score": "assay.scoring",
 }
@@ -65,10 +65,12 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    if name not in _HOMES:
-        raise AttributeError(f"module 'assay' has no attribute {name!r}")
     from importlib import import_module
 
+    if name == "measures":
+        return import_module("assay.measures")
+    if name not in _HOMES:
+        raise AttributeError(f"module 'assay' has no attribute {name!r}")
     value = getattr(import_module(_HOMES[name]), name)
     globals()[name] = value
     return value

@@ -59,7 +59,9 @@ def serve() -> Iterator[Site]:
 def sdist(folder: Path, name: str, version: str, marker: Path, extra: list[tuple[str, bytes]] | None = None) -> Path:
     """Make an sdist whose setup.py leaves a mark when it runs."""
     top = f"{name}-{version}"
-    setup = f"open({str(marker)!r}, 'w').close()\nfrom setuptools import setup\nsetup(name={name!r}, version={version!r})\n"
+    setup = (
+        f"open({str(marker)!r}, 'w').close()\nfrom setuptools import setup\nsetup(name={name!r}, version={version!r})\n"
+    )
     members = [
         (f"{top}/setup.py", setup.encode()),
         (f"{top}/PKG-INFO", f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n".encode()),
@@ -104,10 +106,12 @@ def publish_json(site: Site, name: str, files: list[Path], *, wrong: bool = Fals
     site.pages[f"/simple/{name}/"] = ("application/vnd.pypi.simple.v1+json", body)
 
 
-def npm_tarball(folder: Path, name: str, version: str, marker: Path, extra: list[tuple[str, bytes]] | None = None) -> Path:
+def npm_tarball(
+    folder: Path, name: str, version: str, marker: Path, extra: list[tuple[str, bytes]] | None = None
+) -> Path:
     """Make an npm tarball with a script at every occasion, each of which leaves a mark."""
     occasions = ("prepack", "prepare", "postpack", "preinstall", "install", "postinstall")
-    package = {"name": name, "version": version, "scripts": {occasion: f"touch {marker}" for occasion in occasions}}
+    package = {"name": name, "version": version, "scripts": dict.fromkeys(occasions, f"touch {marker}")}
     members = [("package/package.json", json.dumps(package).encode()), ("package/index.js", b"module.exports = 1\n")]
     return tar_of(folder / f"{version}.tgz", [*members, *(extra or [])])
 

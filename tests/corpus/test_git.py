@@ -29,7 +29,14 @@ def _two_commits(tmp_path: Path) -> tuple[str, str]:
 def test_git_opens_any_name_of_a_commit(remote: bool, tmp_path: Path) -> None:
     first, second = _two_commits(tmp_path)
     value = f"file://{tmp_path}/r" if remote else "r"
-    for rev, commit in [("v1", first), (first, first), (first[:9], first), ("HEAD~1", first), ("main", second), (None, second)]:
+    for rev, commit in [
+        ("v1", first),
+        (first, first),
+        (first[:9], first),
+        ("HEAD~1", first),
+        ("main", second),
+        (None, second),
+    ]:
         corpus = _open(tmp_path, value, rev)
         assert corpus.revision == commit, rev
         assert read_text(corpus, "a.py") == ("one\n" if commit == first else "two\n")
@@ -51,12 +58,22 @@ def test_git_runs_no_hook_no_filter_and_no_submodule(tmp_path: Path, monkeypatch
     script = write(tmp_path / "s", {"run": f"#!/bin/sh\ntouch {marker}\ncat\n"}) / "run"
     script.chmod(0o755)
     global_config = tmp_path / "gitconfig"
-    global_config.write_text(f'[filter "evil"]\n\tsmudge = {script}\n\trequired = true\n[core]\n\thooksPath = {script.parent}\n')
+    global_config.write_text(
+        f'[filter "evil"]\n\tsmudge = {script}\n\trequired = true\n[core]\n\thooksPath = {script.parent}\n'
+    )
     (script.parent / "post-checkout").symlink_to("run")
     (script.parent / "reference-transaction").symlink_to("run")
     repository(tmp_path / "sub", {"s.py": "1"})
     root = tmp_path / "r"
-    repository(root, {".gitattributes": "*.py filter=evil\nb.md export-ignore\n*.txt text eol=crlf\n", "a.py": "1", "b.md": "1", "c.txt": "x\n"})
+    repository(
+        root,
+        {
+            ".gitattributes": "*.py filter=evil\nb.md export-ignore\n*.txt text eol=crlf\n",
+            "a.py": "1",
+            "b.md": "1",
+            "c.txt": "x\n",
+        },
+    )
     git(root, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", f"file://{tmp_path}/sub", "mod")
     git(root, "commit", "--quiet", "-m", "sub")
     monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(global_config))
@@ -68,7 +85,9 @@ def test_git_runs_no_hook_no_filter_and_no_submodule(tmp_path: Path, monkeypatch
     assert not marker.exists()
 
 
-@pytest.mark.parametrize("value", ["ext::sh -c touch% {m}", "-c", "--upload-pack=touch {m}", "foo::bar", "ftp://h/x", "fd::7"])
+@pytest.mark.parametrize(
+    "value", ["ext::sh -c touch% {m}", "-c", "--upload-pack=touch {m}", "foo::bar", "ftp://h/x", "fd::7"]
+)
 def test_git_refuses_urls_that_run_something(value: str, tmp_path: Path) -> None:
     marker = tmp_path / "ran"
     with pytest.raises(CorpusError) as caught:
@@ -123,7 +142,9 @@ def test_git_commit_needs_no_network_twice(tmp_path: Path) -> None:
         _open(tmp_path, url, "main")
 
 
-def test_git_branch_is_asked_for_again_and_an_old_answer_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_git_branch_is_asked_for_again_and_an_old_answer_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     _, second = _two_commits(tmp_path)
     url = f"file://{tmp_path}/r"
     assert _open(tmp_path, url, "main").revision == second

@@ -7,7 +7,9 @@ import pytest
 
 from assay.corpus.languages import detect, extensions
 
-_SEMBLE = "bash c cpp csharp elixir go haskell java javascript kotlin lua php python ruby rust scala swift typescript zig"
+_SEMBLE = (
+    "bash c cpp csharp elixir go haskell java javascript kotlin lua php python ruby rust scala swift typescript zig"
+)
 
 
 @pytest.mark.parametrize(

@@ -67,7 +67,9 @@ def test_npm_range_is_resolved_and_said(site: Site, tmp_path: Path) -> None:
 def test_npm_pack_of_a_folder_runs_no_script(tmp_path: Path) -> None:
     marker = tmp_path / "ran"
     scripts = {"prepack": f"touch {marker}", "postinstall": f"touch {marker}", "prepare": f"touch {marker}"}
-    folder = write(tmp_path / "p", {"package.json": json.dumps({"name": "p", "version": "1.0.0", "scripts": scripts}), "i.js": "1"})
+    folder = write(
+        tmp_path / "p", {"package.json": json.dumps({"name": "p", "version": "1.0.0", "scripts": scripts}), "i.js": "1"}
+    )
     (tmp_path / "work").mkdir()
     pack(str(folder), tmp_path / "work", Limits())
     assert not marker.exists()
@@ -110,8 +112,21 @@ def test_npm_says_what_is_missing(site: Site, tmp_path: Path, monkeypatch: pytes
 
 
 @pytest.mark.parametrize(
-    "value", ["express", "express@", "@scope/x", "../x@1", "file:x@1.0.0", "x@file:../y", "x@npm:y", "x@https://h/t.tgz", "-x@1", "x@1 y", "a/b@1"]
-)  # fmt: skip
+    "value",
+    [
+        "express",
+        "express@",
+        "@scope/x",
+        "../x@1",
+        "file:x@1.0.0",
+        "x@file:../y",
+        "x@npm:y",
+        "x@https://h/t.tgz",
+        "-x@1",
+        "x@1 y",
+        "a/b@1",
+    ],
+)
 def test_npm_refuses_what_is_no_version_of_a_package(value: str, tmp_path: Path) -> None:
     with pytest.raises(CorpusError) as caught:
         _open(tmp_path, f"npm:{value}")
@@ -120,7 +135,12 @@ def test_npm_refuses_what_is_no_version_of_a_package(value: str, tmp_path: Path)
 
 @pytest.mark.parametrize(
     ("value", "name", "version"),
-    [("express@5.1.0", "express", "5.1.0"), ("@s/x@1", "@s/x", "1"), ("x@^1.2.0-rc.1", "x", "^1.2.0-rc.1"), ("x@next", "x", "next")],
-)  # fmt: skip
+    [
+        ("express@5.1.0", "express", "5.1.0"),
+        ("@s/x@1", "@s/x", "1"),
+        ("x@^1.2.0-rc.1", "x", "^1.2.0-rc.1"),
+        ("x@next", "x", "next"),
+    ],
+)
 def test_npm_package_is_read(value: str, name: str, version: str) -> None:
     assert parse_package(value) == (name, version)

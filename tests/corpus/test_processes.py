@@ -40,7 +40,9 @@ def site(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Site]:
 
 
 def _start(spec: str, cache: Path) -> subprocess.Popen[str]:
-    return subprocess.Popen([sys.executable, "-c", _OPEN, spec, str(cache)], stdout=subprocess.PIPE, text=True, start_new_session=True)
+    return subprocess.Popen(
+        [sys.executable, "-c", _OPEN, spec, str(cache)], stdout=subprocess.PIPE, text=True, start_new_session=True
+    )
 
 
 def _finish(process: subprocess.Popen[str]) -> str:

@@ -65,7 +65,9 @@ def test_pypi_prefers_the_wheel_and_gives_the_sdist_when_asked(publish: object, 
     assert not marker.exists()
 
 
-def test_pypi_falls_back_to_the_sdist_without_running_it(site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pypi_falls_back_to_the_sdist_without_running_it(
+    site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     marker = tmp_path / "ran"
     publish_html(site, "marked", [sdist(tmp_path, "marked", "1.0", marker)])
     corpus = _open(tmp_path, "pypi:marked==1.0")
@@ -97,7 +99,11 @@ def test_pypi_says_when_there_is_no_hash_to_check(site: Site, tmp_path: Path) ->
 @pytest.mark.parametrize("form", ["wheel", "sdist"])
 def test_pypi_archive_that_climbs_out_leaves_nothing(form: str, site: Site, tmp_path: Path) -> None:
     evil = [("../../../evil.py", b"x")]
-    made = wheel(tmp_path, "evil", "1.0", evil) if form == "wheel" else sdist(tmp_path, "evil", "1.0", tmp_path / "r", evil)
+    made = (
+        wheel(tmp_path, "evil", "1.0", evil)
+        if form == "wheel"
+        else sdist(tmp_path, "evil", "1.0", tmp_path / "r", evil)
+    )
     publish_html(site, "evil", [made])
     with pytest.raises(CorpusError, match="climb") as caught:
         _open(tmp_path, f"pypi:evil==1.0#{form}")
@@ -115,7 +121,9 @@ def test_pypi_is_fetched_once_and_works_offline_then(site: Site, tmp_path: Path)
     assert len(site.asked) == asked
 
 
-def test_pypi_other_index_does_not_get_the_files_of_this_one(site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pypi_other_index_does_not_get_the_files_of_this_one(
+    site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     publish_html(site, "twin", [sdist(tmp_path, "twin", "1.0", tmp_path / "ran")])
     _open(tmp_path, "pypi:twin==1.0#sdist")
     with serve() as other:
@@ -124,7 +132,9 @@ def test_pypi_other_index_does_not_get_the_files_of_this_one(site: Site, tmp_pat
             _open(tmp_path, "pypi:twin==1.0#sdist")
 
 
-def test_pypi_reads_file_indexes_extra_indexes_and_find_links(site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pypi_reads_file_indexes_extra_indexes_and_find_links(
+    site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "links").mkdir()
     (tmp_path / "files").mkdir()
     sdist(tmp_path / "links", "linked", "1.0", tmp_path / "ran")
@@ -139,7 +149,9 @@ def test_pypi_reads_file_indexes_extra_indexes_and_find_links(site: Site, tmp_pa
     assert not (tmp_path / "ran").exists()
 
 
-def test_pypi_sends_credentials_and_never_shows_them(site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pypi_sends_credentials_and_never_shows_them(
+    site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     publish_html(site, "private", [sdist(tmp_path, "private", "1.0", tmp_path / "ran")])
     secret = site.url.replace("http://", "http://user:s%40cret@")
     monkeypatch.setenv("PIP_INDEX_URL", f"{secret}/simple")
@@ -159,7 +171,11 @@ def test_pypi_page_cannot_point_at_files_of_this_machine(site: Site, tmp_path: P
 
 
 def test_pypi_says_what_is_missing(site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    publish_html(site, "here", [sdist(tmp_path, "here", "1.0", tmp_path / "ran"), sdist(tmp_path, "here", "1.10", tmp_path / "ran")])
+    publish_html(
+        site,
+        "here",
+        [sdist(tmp_path, "here", "1.0", tmp_path / "ran"), sdist(tmp_path, "here", "1.10", tmp_path / "ran")],
+    )
     for text, words in [
         ("pypi:absent==1.0#sdist", "no package 'absent'"),
         ("pypi:here==3.0#sdist", "no version 3.0"),
@@ -178,7 +194,9 @@ def test_pypi_says_what_is_missing(site: Site, tmp_path: Path, monkeypatch: pyte
     assert failure.value.hint
 
 
-@pytest.mark.parametrize("value", ["flask", "flask==", "flask==one", "flask>=1", "-r==1", "a b==1", "flask==1#egg", "../x==1", "flask==1.*"])
+@pytest.mark.parametrize(
+    "value", ["flask", "flask==", "flask==one", "flask>=1", "-r==1", "a b==1", "flask==1#egg", "../x==1", "flask==1.*"]
+)
 def test_pypi_refuses_what_is_no_version(value: str, tmp_path: Path) -> None:
     with pytest.raises(CorpusError) as caught:
         _open(tmp_path, f"pypi:{value}")
@@ -193,18 +211,43 @@ def test_pypi_spec_allows_spaces_and_any_case() -> None:
 @pytest.mark.parametrize(
     ("one", "two", "same"),
     [
-        ("1.0", "v1.0.0", True), ("1.0rc1", "1.0.C.1", True), ("1.0a", "1.0-alpha_0", True), ("1.0-1", "1.0.post1", True),
-        ("0!1", "1", True), ("1!1", "1", False), ("1.0.dev", "1.0dev0", True), ("1.0+u.1", "1.0+U-1", True),
-        ("1.0", "1.0.1", False), ("1.0a1", "1.0b1", False), ("1.0", "1.0.post0", False), ("0", "0.0", True),
+        ("1.0", "v1.0.0", True),
+        ("1.0rc1", "1.0.C.1", True),
+        ("1.0a", "1.0-alpha_0", True),
+        ("1.0-1", "1.0.post1", True),
+        ("0!1", "1", True),
+        ("1!1", "1", False),
+        ("1.0.dev", "1.0dev0", True),
+        ("1.0+u.1", "1.0+U-1", True),
+        ("1.0", "1.0.1", False),
+        ("1.0a1", "1.0b1", False),
+        ("1.0", "1.0.post0", False),
+        ("0", "0.0", True),
     ],
-)  # fmt: skip
+)
 def test_versions_are_compared_as_pep_440_has_them(one: str, two: str, same: bool) -> None:
     assert (parse_version(one) == parse_version(two)) is same
 
 
 def test_versions_agree_with_packaging() -> None:
     packaging = pytest.importorskip("packaging.version")
-    texts = "1 1.0 1.0.0 2.0rc1 2.0.c1 2.0-pre1 1.0.post 1.0-1 1.0r2 1!1.0 1.0.dev3 1.0a1.dev2 1.0+abc.1 v1.0 1.0-dev".split()
+    texts = [
+        "1",
+        "1.0",
+        "1.0.0",
+        "2.0rc1",
+        "2.0.c1",
+        "2.0-pre1",
+        "1.0.post",
+        "1.0-1",
+        "1.0r2",
+        "1!1.0",
+        "1.0.dev3",
+        "1.0a1.dev2",
+        "1.0+abc.1",
+        "v1.0",
+        "1.0-dev",
+    ]
     for one in texts:
         for two in texts:
             assert (parse_version(one) == parse_version(two)) is (packaging.Version(one) == packaging.Version(two))

@@ -44,7 +44,9 @@ def test_spec_options_follow_a_question_mark() -> None:
     assert parse_spec("what?ever").value == "what?ever"
 
 
-@pytest.mark.parametrize("text", ["", "svn:x", "https://example.org/x", "git:", "pypi:", "git://host/x", "a\0b", "hg+x:y"])
+@pytest.mark.parametrize(
+    "text", ["", "svn:x", "https://example.org/x", "git:", "pypi:", "git://host/x", "a\0b", "hg+x:y"]
+)
 def test_spec_unknown_kind_is_refused_with_a_next_step(text: str) -> None:
     with pytest.raises(CorpusError) as caught:
         parse_spec(text)

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from assay.corpus.config import Limits
 from assay.corpus.unpack import unpack
+from assay.corpus.writer import TreeWriter
 from assay.errors import CorpusError
 
 from .conftest import everything_below, tar_of, zip_of
@@ -96,7 +97,9 @@ def test_unpack_refuses_a_tar_that_climbs_out(name: str, tmp_path: Path) -> None
         [_link("l", ".."), ("l/evil.py", b"x")],
     ],
 )
-def test_unpack_refuses_a_zip_that_climbs_out(members: list[tuple[str | zipfile.ZipInfo, bytes]], tmp_path: Path) -> None:
+def test_unpack_refuses_a_zip_that_climbs_out(
+    members: list[tuple[str | zipfile.ZipInfo, bytes]], tmp_path: Path
+) -> None:
     archive = zip_of(tmp_path / "evil-1.0-py3-none-any.whl", members)
     with pytest.raises(CorpusError, match="member"):
         _unpack(archive)
@@ -185,6 +188,18 @@ def test_unpack_refuses_a_cut_archive(tmp_path: Path) -> None:
         stream.write(b"x")
     with pytest.raises(CorpusError):
         unpack(tmp_path / "big.tar.gz", tmp_path / "o2", limits=Limits(archive_bytes=1), revision="1")
+
+
+def test_writer_never_writes_through_what_is_already_there(tmp_path: Path) -> None:
+    """As on a file system that folds case, where `a` may turn out to be the link `A`."""
+    writer = TreeWriter(tmp_path / "out", source="x", limits=LIMITS)
+    (tmp_path / "victim").write_text("safe")
+    (tmp_path / "out" / "a").symlink_to(tmp_path / "victim")
+    (tmp_path / "out" / "d").symlink_to(tmp_path)
+    for name in ("a", "d/victim"):
+        with pytest.raises(CorpusError):
+            writer.file(name, [b"evil"])
+    assert (tmp_path / "victim").read_text() == "safe"
 
 
 _part = st.sampled_from(["a", "b", "..", ".", "", "A", "\u2025", "..\\", "l", "\uff0e."])

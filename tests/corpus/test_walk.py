@@ -50,7 +50,14 @@ def test_walk_leaves_folders_of_tools_out_unless_tracked(name: str, tmp_path: Pa
 
 def test_walk_leaves_out_environments_and_caches_by_their_marks(tmp_path: Path, opened: Opener) -> None:
     tag = "Signature: 8a477f597d28d172789f06886806bc55\n"
-    files = {"a.py": "1", "my/pyvenv.cfg": "x", "my/b.py": "1", "c/CACHEDIR.TAG": tag, "c/d.py": "1", "e/CACHEDIR.TAG": "no"}
+    files = {
+        "a.py": "1",
+        "my/pyvenv.cfg": "x",
+        "my/b.py": "1",
+        "c/CACHEDIR.TAG": tag,
+        "c/d.py": "1",
+        "e/CACHEDIR.TAG": "no",
+    }
     corpus = opened(write(tmp_path / "r", files))
     assert paths(corpus) == ["a.py", "e/CACHEDIR.TAG"]
     assert reasons(corpus) == {"c/": "built-in", "my/": "built-in"}
@@ -64,7 +71,14 @@ def test_walk_keeps_tracked_files_whatever_the_rules(tmp_path: Path, opened: Ope
 
 
 def test_walk_of_a_clean_checkout_equals_its_commit(tmp_path: Path, opened: Opener) -> None:
-    files = {".gitignore": "*.x\nout/\n", "a.py": "1", "out/b.py": "2", "node_modules/c.js": "3", "d.x": "4", "e/.gitignore": "f"}
+    files = {
+        ".gitignore": "*.x\nout/\n",
+        "a.py": "1",
+        "out/b.py": "2",
+        "node_modules/c.js": "3",
+        "d.x": "4",
+        "e/.gitignore": "f",
+    }
     repository(tmp_path / "r", files, force=True)
     folder = opened(tmp_path / "r")
     commit = open_corpus(CorpusSpec("git", str(tmp_path / "r")), cache=tmp_path / "cache")
@@ -72,7 +86,9 @@ def test_walk_of_a_clean_checkout_equals_its_commit(tmp_path: Path, opened: Open
     assert folder.digest == commit.digest
 
 
-def test_walk_gives_nested_repositories_their_own_rules_and_skips_second_work_trees(tmp_path: Path, opened: Opener) -> None:
+def test_walk_gives_nested_repositories_their_own_rules_and_skips_second_work_trees(
+    tmp_path: Path, opened: Opener
+) -> None:
     root = tmp_path / "r"
     repository(root, {".gitignore": "*.log\n", "a.py": "1"})
     git(root, "worktree", "add", "--quiet", "--detach", str(root / "wt"))
@@ -82,7 +98,9 @@ def test_walk_gives_nested_repositories_their_own_rules_and_skips_second_work_tr
     assert reasons(corpus)["wt/"] == "worktree"
 
 
-def test_walk_is_not_led_astray_by_the_variables_of_a_hook(tmp_path: Path, opened: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_walk_is_not_led_astray_by_the_variables_of_a_hook(
+    tmp_path: Path, opened: Opener, monkeypatch: pytest.MonkeyPatch
+) -> None:
     repository(tmp_path / "other", {"z.py": "1"})
     repository(tmp_path / "r", {".gitignore": "*.log\n", "a.log": "1"}, force=True)
     monkeypatch.setenv("GIT_DIR", str(tmp_path / "other" / ".git"))
@@ -100,7 +118,9 @@ def test_walk_runs_no_program_a_repository_names(tmp_path: Path, opened: Opener)
     assert not marker.exists()
 
 
-def test_walk_without_git_still_works_and_says_so(tmp_path: Path, opened: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_walk_without_git_still_works_and_says_so(
+    tmp_path: Path, opened: Opener, monkeypatch: pytest.MonkeyPatch
+) -> None:
     repository(tmp_path / "r", {".gitignore": "*.log\n", "a.py": "1"})
     monkeypatch.setenv("PATH", str(tmp_path / "nothing"))
     corpus = opened(tmp_path / "r")
@@ -120,7 +140,9 @@ def test_walk_follows_links_once(tmp_path: Path, opened: Opener) -> None:
     assert reasons(corpus) == {"gone": "broken link", "self": "broken link"}
 
 
-def test_walk_shows_a_linked_file_under_its_link_when_its_real_place_is_left_out(tmp_path: Path, opened: Opener) -> None:
+def test_walk_shows_a_linked_file_under_its_link_when_its_real_place_is_left_out(
+    tmp_path: Path, opened: Opener
+) -> None:
     root = write(tmp_path / "r", {".gitignore": "hidden/\n", "hidden/a.py": "1", "hidden/d/b.py": "2"})
     (root / "z").symlink_to("hidden")
     (root / "y.py").symlink_to("hidden/a.py")
@@ -145,15 +167,27 @@ def test_walk_skips_links_that_leave_the_root(tmp_path: Path, opened: Opener) ->
 
 
 def test_walk_reports_binaries_and_oversized_files(tmp_path: Path) -> None:
-    files = {
-        "a.py": "1", "empty.py": "", "nul.py": b"x = 1\n\0", "doc.pdf": b"%PDF-1.4 text", "utf16.txt": "\ufeffhi".encode("utf-16-le"),
-        "late.py": b"#" * 9000 + b"\0", "exact.py": b"#" * 10_000, "big.py": b"#" * 10_001,
-    }  # fmt: skip
+    files: dict[str, str | bytes] = {
+        "a.py": "1",
+        "empty.py": "",
+        "nul.py": b"x = 1\n\0",
+        "doc.pdf": b"%PDF-1.4 text",
+        "utf16.txt": "\ufeffhi".encode("utf-16-le"),
+        "late.py": b"#" * 9000 + b"\0",
+        "exact.py": b"#" * 10_000,
+        "big.py": b"#" * 10_001,
+    }
     root = write(tmp_path / "r", files)
     os.mkfifo(root / "pipe")
     corpus = open_corpus(CorpusSpec("path", str(root)), cache=tmp_path / "c", walking=Walking(max_bytes=10_000))
     assert paths(corpus) == ["a.py", "empty.py", "exact.py", "late.py"]
-    assert reasons(corpus) == {"big.py": "oversized", "doc.pdf": "binary", "nul.py": "binary", "pipe": "special", "utf16.txt": "binary"}
+    assert reasons(corpus) == {
+        "big.py": "oversized",
+        "doc.pdf": "binary",
+        "nul.py": "binary",
+        "pipe": "special",
+        "utf16.txt": "binary",
+    }
     assert all(skipped.detail for skipped in corpus.skipped)
 
 
@@ -197,7 +231,9 @@ def test_walk_reports_what_cannot_be_read(tmp_path: Path, opened: Opener, monkey
         (("./a.py",), (), ["a.py"]),
     ],
 )  # fmt: skip
-def test_walk_selects_by_globs(include: tuple[str, ...], exclude: tuple[str, ...], kept: list[str], tmp_path: Path, opened: Opener) -> None:
+def test_walk_selects_by_globs(
+    include: tuple[str, ...], exclude: tuple[str, ...], kept: list[str], tmp_path: Path, opened: Opener
+) -> None:
     root = write(tmp_path / "r", dict.fromkeys(["a.py", "src/b.py", "src/x/c.py", "src/n.md", "tests/d.py"], "1"))
     assert paths(opened(root, include=include, exclude=exclude)) == kept
 

@@ -68,7 +68,7 @@ def test_resolve_names_file_line_and_close_symbol(native, make_corpus):
 
 def test_resolve_counts_the_other_problems(native, make_corpus):
     path = native(("iterencode", "iterencod"), ("json/encoder.py:1-2", "json/encoder.py:1-99"))
-    with pytest.raises(GoldError, match=r"\(and 2 more problems\)"):
+    with pytest.raises(GoldError, match=r"\(and 1 more problem\)"):
         resolve(load_gold(path).golds[0], make_corpus())
 
 
@@ -125,11 +125,12 @@ def test_resolve_says_when_symbols_cannot_be_read(make_corpus):
 
 
 def test_resolve_suspects_a_gold_set_for_another_corpus(make_corpus):
-    gold = gold_of(*(Target(Span(f"other/{n}.py")) for n in range(4)), Target(Span("README.md")))
+    drawn = gold_of(*(Target(Span(f"other/{n}.py")) for n in range(4)), Target(Span("README.md")))
+    gold = replace(drawn, queries=tuple(replace(query, line=n) for n, query in enumerate(drawn.queries, 3)))
     with pytest.raises(GoldError, match="4 of the 5 paths .* looks like a gold set for another corpus"):
         resolve(gold, make_corpus())
     report = resolve(gold, make_corpus(), missing="report")
-    assert report.problems[0].code == "other-corpus"
+    assert (report.problems[0].code, report.problems[0].line) == ("other-corpus", 3)
     assert [q.id for q in report.gold.queries] == ["q4"]
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from assay.errors import GoldError
-from assay.gold import load_gold
+from assay.gold import join, load_gold
 from assay.types import CorpusSpec
 
 ONE = """\
@@ -54,3 +54,12 @@ def test_load_gold_refuses_what_is_not_there_and_what_is_empty(tmp_path):
 def test_load_gold_names_a_csv_after_its_file(tmp_path):
     (tmp_path / "my set.csv").write_text("query,path\nq,a.py\n")
     assert load_gold(tmp_path, corpus=CorpusSpec("stdlib")).name == "my-set"
+
+
+def test_join_keeps_order_and_refuses_one_name_twice(tmp_path):
+    for name in ("b", "a"):
+        (tmp_path / f"{name}.yaml").write_text(ONE.format(name))
+    first, second = (load_gold(tmp_path / f"{name}.yaml") for name in ("b", "a"))
+    assert join([first, second]).name == "b+a"
+    with pytest.raises(GoldError, match="two gold sets are called 'b'"):
+        join([first, second, first])

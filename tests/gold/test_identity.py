@@ -29,6 +29,7 @@ CHANGED = {
     "adversary": replace(QUERY, adversaries=()),
     "relationship": replace(QUERY, adversaries=(replace(QUERY.adversaries[0], relationship="test"),)),
     "strength": replace(QUERY, adversaries=(replace(QUERY.adversaries[0], strength="weak"),)),
+    "confusion": replace(QUERY, adversaries=(replace(QUERY.adversaries[0], confusion="else"),)),
     "adversary path": replace(QUERY, adversaries=(replace(QUERY.adversaries[0], target=Target(Span("d.py"))),)),
 }
 SAME = {

@@ -3,6 +3,7 @@
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -79,6 +80,15 @@ def unplaced(gold: Gold) -> Gold:
 def test_write_native_round_trips(gold):
     text = write_native(gold)
     assert unplaced(read_native(Source(Path("drawn.yaml"), text))) == gold
+
+
+@pytest.mark.parametrize(
+    "odd", ["\x85", "\u2028", "\u2029", "\r", "\r\n", "\n", "\t", "\x07", "\0", "\ufeff", "\u200b", "\U0001f600"]
+)
+def test_write_native_round_trips_odd_characters(odd):
+    forms = {"human": f"a{odd}b", "keyword": f"a{odd}", "ai_optimized": f"{odd}a: # b", "cross_module": "no"}
+    gold = Gold("g", CorpusSpec("stdlib"), (Query("q", forms, (Target(Span("a.py")),)),))
+    assert unplaced(read_native(Source(Path("odd.yaml"), write_native(gold)))) == gold
 
 
 def test_write_native_round_trips_the_sample(native):

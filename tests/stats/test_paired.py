@@ -48,15 +48,17 @@ def brute_force(values: Sequence[float], homes: Sequence[int], strata: dict[int,
             centre = sum(inside) / len(inside)
             sums = [sum(v - centre for v, h in zip(flipped, homes, strict=True) if h == g) for g in members]
             variance += len(members) / (len(members) - 1) * sum(s * s for s in sums) / n**2
-        return abs(mean) / math.sqrt(variance) if variance > 1e-20 else (math.inf if abs(mean) > 1e-10 else 0.0)
+        if variance <= 1e-20:
+            return math.inf if abs(mean) > 1e-10 else 0.0
+        return float(abs(mean) / math.sqrt(variance))
 
     observed = t(list(values))
     reached = 0
     for signs in itertools.product((1, -1), repeat=len(groups)):
         sign = dict(zip(groups, signs, strict=True))
-        value = t([v * sign[h] for v, h in zip(values, homes, strict=True)])
+        value: float = t([v * sign[h] for v, h in zip(values, homes, strict=True)])
         reached += value >= observed * (1 - 1e-9) or value == observed
-    return reached / 2 ** len(groups)
+    return float(reached / 2 ** len(groups))
 
 
 @settings(max_examples=40, deadline=None)

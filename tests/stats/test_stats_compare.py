@@ -2,7 +2,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import FrozenInstanceError, fields, is_dataclass, replace
-
 from typing import Any
 
 import numpy as np

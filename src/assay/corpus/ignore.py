@@ -15,6 +15,18 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
+from typing import Final
+
+_CLASSES: Final = {
+    "alnum": "a-zA-Z0-9",
+    "alpha": "a-zA-Z",
+    "blank": " \t",
+    "digit": "0-9",
+    "lower": "a-z",
+    "space": " \t\r\n\f\v",
+    "upper": "A-Z",
+    "xdigit": "0-9a-fA-F",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +46,7 @@ class Rule:
             return False
         if self.everything:
             return True
-        return bool(self.pattern.match(path) if self.below else self.pattern.fullmatch(path))
+        return bool(self.pattern.search(path) if self.below else self.pattern.fullmatch(path))
 
     def opens(self, path: str) -> bool:
         """Tell whether an anchored rule names something below a folder, so that the folder has to be entered."""
@@ -97,12 +109,17 @@ def as_bytes(path: str) -> str:
     return path if path.isascii() else os.fsencode(path).decode("latin-1")
 
 
+def _spelled_out(pattern: str) -> str:
+    """Write `[[:alpha:]]` as `[a-zA-Z]`, which pathspec knows."""
+    return re.sub(r"\[:(\w+):\]", lambda match: _CLASSES.get(match[1], match[0]), pattern)
+
+
 def _rule(line: str) -> Rule | None:
     """Translate a line; a blank, a comment or a pattern git discards is None."""
     from pathspec.patterns.gitignore import GitIgnorePatternError
     from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
 
-    line = _trimmed(line)
+    line = _spelled_out(_trimmed(line))
     body = line.removeprefix("!")
     folders_only = body.endswith("/")
     stem = body[:-1] if folders_only else body

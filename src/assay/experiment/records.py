@@ -22,6 +22,8 @@ from assay.files import write_atomic
 
 FORMAT = 1
 MANIFEST = "run.json"
+#: Results inside a repository are no part of it: the next run must not find them.
+_IGNORE = "# Results are not source: this keeps them out of every corpus.\n*\n"
 
 
 def write_run(run: types.Run, folder: Path) -> None:
@@ -29,7 +31,7 @@ def write_run(run: types.Run, folder: Path) -> None:
     members = {"gold.json": _dump(_suite_json(run.suite)), "lines.json": _dump(run.lines)}
     members |= {f"engines/{_slug(e.name)}.jsonl": _engine_lines(run, e) for e in run.engines}
     named = {_hashed(name, text): text for name, text in members.items()}
-    for name, text in named.items():
+    for name, text in {".assayignore": _IGNORE, **named}.items():
         write_atomic(folder / name, text)
     manifest = {
         "assay_run": FORMAT,
@@ -133,7 +135,7 @@ def _ranking_json(ranking: types.Ranking) -> dict[str, object]:
         "query": ranking.query,
         "form": ranking.form,
         "status": str(ranking.status),
-        "seconds": round(ranking.seconds, 6),
+        "seconds": ranking.seconds,
         "hits": hits,
     }
     optional = {"error": ranking.error, "notes": list(ranking.notes)}
@@ -148,7 +150,7 @@ def _hit_json(hit: types.Hit, tokens: int) -> dict[str, object]:
 
 def _read_engine(text: str) -> types.EngineRun:
     """Read one engine's records."""
-    header, *rows = (json.loads(line) for line in text.splitlines())
+    header, *rows = (json.loads(line) for line in text.split("\n") if line)
     return types.EngineRun(
         name=header["engine"],
         rankings=tuple(map(_ranking, rows)),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -20,10 +21,14 @@ from assay.errors import EngineError, EnvironmentFailure, GoldError, InputError
 from assay.experiment.environment import environment
 from assay.gold import gold_hash, query_hash, resolve
 from assay.syntax.tokens import approx4, line_bytes
-from assay.types import FORMS, Corpus, EngineRun, Gold, Hit, Query, Ranking, Run, Span, Status, Suite
+from assay.types import FORMS, Corpus, CorpusSpec, EngineRun, Gold, Hit, Query, Ranking, Run, Span, Status, Suite
 
 Missing = Literal["error", "report"]
 Searcher = Engine | Callable[[str, int], Sequence[Hit | str]]
+
+
+#: Times are kept to the microsecond, so that what is computed from memory and from disk is the same.
+_DIGITS = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +99,8 @@ def _prepare(
     """Open a gold set's corpus and resolve its anchors."""
     tell(Progress("", gold.name, 0, 1, "corpus"))
     base = Path(gold.source).parent if gold.source else None
-    corpus = open_corpus(gold.corpus, base=base, cache=cache)
+    hidden = replace(gold.corpus, exclude=(*gold.corpus.exclude, *_own_files(gold.corpus, base, gold.source)))
+    corpus = replace(open_corpus(hidden, base=base, cache=cache), spec=gold.corpus)
     policy = missing or ("report" if gold.corpus.kind == "stdlib" else "error")
     resolution = resolve(gold, corpus, missing=policy)
     questions = tuple((q, form) for q in resolution.gold.queries for form in _forms(q, forms))
@@ -103,6 +109,17 @@ def _prepare(
             "no query is left to ask", file=gold.source, hint="check the forms asked for and the problems above"
         )
     return _Place(resolution.gold, corpus, tuple(p.message for p in resolution.problems), questions)
+
+
+def _own_files(spec: CorpusSpec, base: Path | None, source: str | None) -> list[str]:
+    """List our own files that lie inside the corpus: a gold set there would be the best answer to every query."""
+    root = (base or Path()) / spec.value / (spec.root or "")
+    if spec.kind not in ("path", "git") or not root.is_dir():
+        return []
+    mine = [Path(source), Path(source).parent / "assay.toml"] if source else []
+    inside = [path.resolve() for path in mine if path.resolve().is_relative_to(root.resolve())]
+    names = [path.relative_to(root.resolve()).as_posix() for path in inside]
+    return ["/" + re.sub(r"([\\*?\[\]!# ])", r"\\\1", name) for name in names]
 
 
 def _forms(query: Query, wanted: Sequence[str] | None) -> list[str]:
@@ -127,7 +144,7 @@ def _run_engine(
             notes.append(f"could not be opened on {place.gold.name}: {one_line(error)}")
             rankings += [_failed(place, q, form, error) for q, form in place.questions]
             continue
-        seconds[place.gold.name] = opened.seconds
+        seconds[place.gold.name] = round(opened.seconds, _DIGITS)
         try:
             rankings += _ask_all(name, opened.session, engine, place, k, timeout, tell)
         finally:
@@ -152,7 +169,7 @@ def _ask_all(
             hits=tuple(replace(hit, snippet=None) for hit in normal.hits),
             tokens=tuple(sizes.tokens(hit) for hit in normal.hits),
             status=answer.status,
-            seconds=answer.seconds,
+            seconds=round(answer.seconds, _DIGITS),
             error=answer.error,
             notes=normal.notes,
         )

@@ -104,14 +104,15 @@ def _other_corpus(gold: Gold, checks: _Checks, guess: CorpusGuess | None = None)
             f"{len(absent)} of the {len(paths)} paths of '{gold.name}' are not in the corpus: "
             "this looks like a gold set for another corpus"
         )
-        hint = f"it was written for {gold.corpus.repository}; check the corpus, its revision and its root folder"
-        yield Problem("other-corpus", "", "", message, gold.source, None, hint)
+        hint = f"this corpus is {gold.corpus.repository}; name the one it was written for, its revision and its root"
+        first = next(query for query in gold.queries if any(t.span.path in absent for t in _anchored(query)))
+        yield Problem("other-corpus", "", "", message, gold.source, first.line, hint)
 
 
 def _error(problems: tuple[Problem, ...]) -> GoldError:
-    """Make an error of the first problem that counts the others."""
+    """Make an error of the first problem that counts the other anchors."""
     first = problems[0]
-    rest = len(problems) - 1
+    rest = sum(bool(problem.anchor) for problem in problems[1:])  # a query without primary is a consequence
     more = f" (and {rest} more {'problem' if rest == 1 else 'problems'})" if rest else ""
     return GoldError(first.message + more, file=first.file, line=first.line, hint=first.hint)
 

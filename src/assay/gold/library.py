@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import PurePosixPath
 
 from assay.syntax.symbols import SUPPORTED, enclosing, parse_problem, symbols
@@ -45,6 +47,7 @@ class Library:
     def __init__(self, corpus: Corpus) -> None:
         self._corpus = corpus
         self._paths = frozenset(file.path for file in corpus.files)
+        self._skipped = {skipped.path.rstrip("/"): skipped for skipped in corpus.skipped}
         self._parsed: dict[str, _Parsed] = {}
 
     def look_up(self, target: Target) -> Target | Missing:
@@ -57,6 +60,16 @@ class Library:
         if target.span.start is None or target.span.end is None:
             return target
         return self._range(target, target.span.start, target.span.end)
+
+    @cached_property
+    def _by_name(self) -> dict[str, list[str]]:
+        """Group the paths by file name; built for the first missing path, of which there may be many."""
+        return _grouped(self._paths, lambda path: path.name)
+
+    @cached_property
+    def _by_folder(self) -> dict[str, list[str]]:
+        """Group the paths by folder."""
+        return _grouped(self._paths, lambda path: str(path.parent))
 
     def _parse(self, path: str) -> _Parsed:
         """Read and parse a file once."""
@@ -114,8 +127,8 @@ class Library:
 
     def _left_out(self, path: str) -> Skipped | None:
         """Find the record of the file, or of a folder above it, that the walk skipped."""
-        above = {path, *(str(parent) for parent in PurePosixPath(path).parents)} - {"."}
-        return next((skipped for skipped in self._corpus.skipped if skipped.path.rstrip("/") in above), None)
+        upwards = (path, *(str(parent) for parent in PurePosixPath(path).parents))
+        return next((self._skipped[step] for step in upwards if step in self._skipped), None)
 
     def _path_hint(self, path: str) -> str:
         """Name the files a missing path may have moved to: a package, the same name elsewhere, a close name."""
@@ -123,12 +136,18 @@ class Library:
         package = str(wanted.with_suffix("") / f"__init__{wanted.suffix}")
         if package in self._paths:
             return f"did you mean '{package}'?"
-        same = sorted(known for known in self._paths if PurePosixPath(known).name == wanted.name)
-        near = [known for known in sorted(self._paths) if PurePosixPath(known).parent == wanted.parent]
-        candidates = same or _close(path, near)
+        candidates = self._by_name.get(wanted.name) or _close(path, self._by_folder.get(str(wanted.parent), []))
         if not candidates:
             return "paths are relative to the corpus root; check the root and the revision"
         return f"did you mean {_either(candidates)}?"
+
+
+def _grouped(paths: Iterable[str], key: Callable[[PurePosixPath], str]) -> dict[str, list[str]]:
+    """Group paths by a part of them, in path order."""
+    groups: dict[str, list[str]] = {}
+    for path in sorted(paths):
+        groups.setdefault(key(PurePosixPath(path)), []).append(path)
+    return groups
 
 
 def _symbol_hint(symbol: str, known: tuple[Symbol, ...]) -> str:

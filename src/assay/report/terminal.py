@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import os
+import shutil
 import sys
 from functools import singledispatch
 from typing import IO, TYPE_CHECKING
@@ -23,21 +25,26 @@ _PROSE = 48
 _GAP = 3
 
 
-def print_document(document: Document, stream: IO[str] | None = None, *, title: bool = True) -> None:
+def print_document(document: Document, stream: IO[str] | None = None) -> None:
     """Print a report to a stream, by default stdout."""
-    console = _console(stream or sys.stdout)
-    if title:
-        console.print(document.title, style="bold", markup=False, highlight=False)
+    out = stream or sys.stdout
+    console = _console(out)
+    console.print(document.title, style="bold", markup=False, highlight=False)
     for block in document.blocks:
         _show(block, console)
+    text = console.file.getvalue() if isinstance(console.file, io.StringIO) else ""
+    out.write(text)
 
 
 def _console(stream: IO[str]) -> Console:
-    """Make a console; rich itself honours NO_COLOR and TERM."""
+    """Make a console that draws into memory: rich itself ends the process when a pipe closes.
+
+    It honours NO_COLOR and TERM; the width is the terminal's, or COLUMNS.
+    """
     from rich.console import Console
 
-    width = None if stream.isatty() or "COLUMNS" in os.environ else _PIPE_WIDTH
-    return Console(file=stream, width=width, highlight=False, emoji=False, soft_wrap=False)
+    width = shutil.get_terminal_size().columns if stream.isatty() or "COLUMNS" in os.environ else _PIPE_WIDTH
+    return Console(file=io.StringIO(), width=width, force_terminal=stream.isatty(), highlight=False, emoji=False)
 
 
 @singledispatch

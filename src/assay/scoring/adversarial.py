@@ -73,8 +73,8 @@ def displacement(grid: Grid, measure: Measure) -> FloatArray:
     After Karta's displacement_rate (dev.to article on its v2.1), without exclusions.
     """
     ranks = _ranks(grid, measure)
-    displaced = (ranks.adversary <= cutoff_of(measure)) & (ranks.adversary < ranks.primary)
-    return displaced + ranks.applies
+    # censored at k + 1 the adversary is never above a primary, so A < P says A <= k too
+    return (ranks.adversary < ranks.primary) + ranks.applies
 
 
 def rank_gap(grid: Grid, measure: Measure) -> FloatArray:

@@ -124,7 +124,7 @@ def bootstrap_t(
     drawn = np.empty((columns, resamples))
     start = 0
     for rows in row_blocks(resamples, max(table.clusters, columns), config.cells):
-        drawn[:, start : start + rows] = _studentised(table, found.mean, _counts(table, rows, rng)).T
+        drawn[:, start : start + rows] = _studentised(table, _counts(table, rows, rng))
         start += rows
     rank = tail_rank(resamples, level)
     drawn.partition((rank - 1, resamples - rank), axis=1)
@@ -148,26 +148,29 @@ def _counts(table: ClusterTable, rows: int, rng: np.random.Generator) -> FloatAr
     return counts.reshape(rows, table.clusters).astype(np.float64)
 
 
-def _studentised(table: ClusterTable, mean: FloatArray, counts: FloatArray) -> FloatArray:
-    """(m* − m)/SE* of each resample; a resample without spread is ± ∞, or 0 when it hits the mean."""
-    total = np.zeros((len(counts), len(mean)))
+def _studentised(table: ClusterTable, counts: FloatArray) -> FloatArray:
+    """Give (m* − m)/SE* by column and resample; without spread it is ± ∞, or 0 when the resample hits the mean."""
+    drawn = counts.T
+    total = np.zeros((table.sums.shape[1], len(counts)))
     spread = np.zeros_like(total)
-    n = counts @ table.sizes
     for part in table.strata:
-        drawn, sums, sizes = counts[:, part], table.sums[part], table.sizes[part]
-        subtotal = drawn @ sums
-        size = (drawn @ sizes)[:, None]
-        crossed = subtotal if table.single else drawn @ (sizes[:, None] * sums)
-        squares = drawn @ sums**2
-        part_mean = subtotal / size
-        squares += part_mean * (part_mean * (drawn @ sizes**2)[:, None] - 2.0 * crossed)
+        sizes = table.sizes[part]
+        residual = (table.sums[part] - np.outer(sizes, table.sums[part].sum(axis=0) / sizes.sum())).T
+        off = residual @ drawn[part]
+        mean = off / (sizes @ drawn[part])
+        squares = mean * (sizes**2 @ drawn[part])
+        squares -= 2.0 * (off if table.single else (residual * sizes) @ drawn[part])
+        squares *= mean
+        squares += residual**2 @ drawn[part]
         spread += small_sample(len(sizes)) * squares
-        total += subtotal
-    total -= np.outer(n, mean)
-    largest = np.abs(table.sums).max(axis=0)
+        total += off
+    largest = np.abs(table.sums).max(axis=0)[:, None]
     flat = spread <= DEFAULT.rounding * largest**2  # rounding of zero
-    off = np.where(np.abs(total) > DEFAULT.rounding * n[:, None] * largest, np.copysign(math.inf, total), 0.0)
-    return np.divide(total, np.sqrt(np.maximum(spread, 0.0)), out=off, where=~flat)
+    total[flat & (np.abs(total) <= DEFAULT.rounding * table.n * largest)] = 0.0
+    with np.errstate(divide="ignore", invalid="ignore"):
+        t = total / np.sqrt(np.where(flat, 0.0, spread))
+    t[flat & (total == 0.0)] = 0.0
+    return t
 
 
 def tail_rank(resamples: int, level: float) -> int:

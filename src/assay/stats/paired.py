@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from assay.stats.clustered import ClusterTable, row_blocks, small_sample
+from assay.stats.clustered import ClusterTable, estimate, row_blocks, small_sample
 from assay.stats.config import DEFAULT, StatsConfig
 
 if TYPE_CHECKING:
@@ -30,11 +30,10 @@ def sign_flip(
         return None
     exact = table.clusters <= config.exact_clusters
     rows = 2 ** (table.clusters - 1) if exact else resamples
-    observed = _statistic(table, np.ones((1, table.clusters)))[0]
-    threshold = observed - config.statistic_tie
     blocks = row_blocks(rows, max(table.clusters, table.sums.shape[1]), config.cells)
     patterns = _every_pattern(table.clusters, blocks) if exact else _random_patterns(table.clusters, blocks, rng)
-    reached = sum((np.count_nonzero(_statistic(table, signs) >= threshold, axis=0) for signs in patterns), start=0)
+    threshold = _observed(table) - config.statistic_tie
+    reached = sum((_count_reached(table, threshold, signs) for signs in patterns), start=0)
     return np.asarray(reached / rows if exact else (reached + 1.0) / (rows + 1.0), dtype=np.float64)
 
 
@@ -45,25 +44,34 @@ def smallest_p(clusters: int, *, resamples: int = DEFAULT.resamples, config: Sta
     return 2.0 ** (1 - clusters) if clusters <= config.exact_clusters else 1.0 / (resamples + 1.0)
 
 
-def _statistic(table: ClusterTable, signs: FloatArray) -> FloatArray:
-    """Compute u = T²/(T² + n²SE²) for each row of signs and each column.
+def _observed(table: ClusterTable) -> FloatArray:
+    """Compute u = T²/(T² + n²SE²) of each column; it rises with |t| and stays in [0, 1], also when SE is zero."""
+    found = estimate(table)
+    total, spread = (found.mean * table.n) ** 2, (found.se * table.n) ** 2
+    return np.divide(total, total + spread, out=np.zeros_like(total), where=total > 0.0)
 
-    It rises with |t| and stays in [0, 1], so a standard error of zero needs no case of its own and rounding is
-    bounded by that of T²; the identity always ties with itself within the tolerance.
+
+def _count_reached(table: ClusterTable, threshold: FloatArray, signs: FloatArray) -> IntArray:
+    """Count the sign patterns (rows) whose u is at least the threshold θ, for each column.
+
+    u ≥ θ is T² − θ(T² + n²SE²) ≥ 0, where in n²SE² = Σ_h c_h (ΣD² − 2 m_h ΣnD + m_h² Σn²) only ΣεD and ΣεnD depend on
+    the signs. So it is a sum of products of two linear forms in ε, and the constants go into their columns; they are
+    one form when every cluster is one query. The gap between θ and the observed u is far above the rounding of these
+    sums, so the identity always counts.
     """
     total = np.zeros((len(signs), table.sums.shape[1]))
-    spread = np.zeros_like(total)
+    form = np.zeros_like(total)
+    fixed = np.zeros(table.sums.shape[1])
     for part in table.strata:
         sums, sizes = table.sums[part], table.sizes[part]
+        n, scale = sizes.sum(), threshold * small_sample(len(sizes))
+        weights = 2.0 / n * sizes - (sizes**2).sum() / n**2
         flipped = signs[:, part] @ sums
-        weighted = flipped if table.single else signs[:, part] @ (sizes[:, None] * sums)
-        mean = flipped / sizes.sum()
-        squares = (sums**2).sum(axis=0) + mean * (mean * (sizes**2).sum() - 2.0 * weighted)
-        spread += small_sample(len(sizes)) * np.maximum(squares, 0.0)
+        form += flipped * scale * (flipped * weights[0] if table.single else signs[:, part] @ (weights[:, None] * sums))
+        fixed += scale * (sums**2).sum(axis=0)
         total += flipped
-    total *= total
-    spread += total
-    return np.divide(total, spread, out=np.zeros_like(total), where=spread > 0.0)
+    form += (1.0 - threshold) * total**2
+    return np.asarray(np.count_nonzero(form >= fixed, axis=0))
 
 
 def _every_pattern(clusters: int, blocks: Iterator[int]) -> Iterator[FloatArray]:

@@ -50,18 +50,18 @@ FORMATS: tuple[Format, ...] = (
         plain.read_plain,
     ),
     Format(
-        "semble",
-        'JSON list of {"query", "relevant", "secondary"}',
-        (".json",),
-        lambda source: bool(_JSON_LIST.match(source.text)),
-        lambda source, _name, corpus: semble.read_semble(source, corpus),
-    ),
-    Format(
         "native",
         "YAML that begins with assay: 1",
         (".yaml", ".yml"),
         _is_native,
         lambda source, _name, corpus: read_native(source, corpus),
+    ),
+    Format(
+        "semble",
+        'JSON list of {"query", "relevant", "secondary"}',
+        (".json",),
+        lambda source: bool(_JSON_LIST.match(source.text)),
+        lambda source, _name, corpus: semble.read_semble(source, corpus),
     ),
 )
 

@@ -1,0 +1,337 @@
+"""The commands as a user meets them: what they print, what they write, how they end."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from assay.cli.main import main
+
+RUN = ["run", "--gold", "gold.yaml", "--quiet"]
+
+
+def call(capsys, *arguments: str) -> tuple[int, str, str]:
+    code = main(list(arguments))
+    out, err = capsys.readouterr()
+    return code, out, err
+
+
+def as_json(capsys, *arguments: str) -> tuple[int, dict]:
+    code, out, _ = call(capsys, *arguments, "--json")
+    return code, json.loads(out)
+
+
+def test_run_with_flags_alone_prints_the_table_and_writes_the_files(shop, capsys):
+    code, out, _ = call(capsys, *RUN)
+    assert code == 0
+    for text in ("nDCG@10", "builtin", "keywords", "random", "oracle", "Only 3 queries", "against keywords"):
+        assert text in out
+    written = {p.name for p in (shop / "results").iterdir()}
+    assert {"run.json", "RESULTS.md", "results.json", "per-query.csv", "report.html", "engines"} <= written
+
+
+def test_run_with_a_configuration_file(shop, capsys):
+    (shop / "assay.toml").write_text(
+        '[run]\ngold = "gold.yaml"\nk = 3\nout = "there"\nbaseline = "lines"\n'
+        '[engines.lines]\nkind = "builtin"\nper = "span"\n[engines.files]\nkind = "builtin"\n'
+    )
+    code, data = as_json(capsys, "run", "--quiet")
+    assert code == 0
+    assert data["k"] == 3
+    assert data["comparison"]["baseline"] == "lines"
+    assert (shop / "there" / "report.html").is_file()
+
+
+def test_run_can_be_scored_again_without_engine_or_corpus(shop, tmp_path, capsys):
+    _, first = as_json(capsys, *RUN, "--out", str(tmp_path / "kept"))
+    for path in sorted(shop.rglob("*"), reverse=True):
+        path.unlink() if path.is_file() else path.rmdir()
+    _, again = as_json(capsys, "score", str(tmp_path / "kept"))
+    assert again == first
+
+
+def test_score_takes_other_measures(shop, capsys):
+    call(capsys, *RUN)
+    code, data = as_json(capsys, "score", "results", "--measure", "P@5", "--primary", "RR@10")
+    assert code == 0
+    assert data["measures"] == ["RR@10", "P@5"]
+
+
+def test_score_refuses_a_cut_off_beyond_what_was_asked_for(shop, capsys):
+    call(capsys, *RUN)
+    code, _, err = call(capsys, "score", "results", "--measure", "nDCG@50")
+    assert code == 2
+    assert "50" in err
+
+
+def test_compare_inside_a_run(shop, capsys):
+    call(capsys, *RUN)
+    code, data = as_json(capsys, "compare", "results")
+    assert code == 0
+    assert [row["engine"] for row in data["rows"]] == ["builtin"]
+
+
+def test_compare_all_pairs_leaves_out_floor_and_ceiling(shop, capsys):
+    call(capsys, *RUN)
+    code, data = as_json(capsys, "compare", "results", "--all-pairs")
+    assert code == 0
+    assert {data["rows"][0]["engine"], data["rows"][0]["baseline"]} == {"builtin", "keywords"}
+    assert data["leader"] in ("builtin", "keywords")
+
+
+def test_compare_two_runs_uses_the_queries_that_agree(shop, capsys):
+    call(capsys, *RUN, "--out", "old")
+    call(capsys, *RUN, "--out", "new")
+    code, data = as_json(capsys, "compare", "old", "new", "--engine", "builtin")
+    assert code == 0
+    assert data["rows"][0]["difference"] == 0.0
+    assert "3 of 3" in data["notes"][0]
+
+
+def test_compare_two_runs_on_other_gold_is_not_comparable(shop, capsys):
+    call(capsys, *RUN, "--out", "old")
+    gold = (shop / "gold.yaml").read_text().replace("percentage is charged", "share is charged")
+    (shop / "gold.yaml").write_text(gold.replace("provider does not answer", "provider is silent"))
+    call(capsys, *RUN, "--out", "new")
+    code, _, err = call(capsys, "compare", "old", "new")
+    assert code == 5
+    assert "1 of 3" in err
+
+
+def test_compare_two_tables_needs_no_gold(shop, capsys):
+    (shop / "a.csv").write_text("query,value\n" + "".join(f"q{i},0.5\n" for i in range(30)))
+    (shop / "b.csv").write_text("query,value\n" + "".join(f"q{i},{0.5 + 0.01 * i}\n" for i in range(30)))
+    code, data = as_json(capsys, "compare", "a.csv", "b.csv")
+    assert code == 0
+    assert data["rows"][0]["verdict"] == "better"
+
+
+def test_gate_passes_on_an_unchanged_run(shop, capsys):
+    call(capsys, *RUN, "--out", "old")
+    call(capsys, *RUN, "--out", "new")
+    assert main(["gate", "new", "--against", "old", "--json"]) == 0
+
+
+@pytest.fixture
+def tables(shop):
+    """Forty queries over one file each: enough for a verdict, whatever engine answers them."""
+    for i in range(40):
+        (shop / f"part{i}.py").write_text(f"def thing{i}():\n    return {i}\n")
+    queries = "".join(
+        f"  - id: q{i}\n    retrieval: {{primary: [part{i}.py]}}\n    cognitive: {{human: where is thing{i}}}\n"
+        for i in range(40)
+    )
+    (shop / "many.yaml").write_text(f"assay: 1\nname: many\ncorpus: {{path: .}}\nqueries:\n{queries}")
+    return shop
+
+
+def answer_run(shop: Path, out: str, right: int, capsys, monkeypatch, broken: int = 0) -> None:
+    """Make a run whose engine answers `right` of the forty queries, and fails on `broken` of them."""
+    (shop / "answers.py").write_text(
+        "def search(query, k):\n"
+        "    number = int(query.rpartition('thing')[2])\n"
+        f"    if number >= {40 - broken}: raise RuntimeError('down')\n"
+        f"    return [f'part{{number}}.py'] if number < {right} else []\n"
+    )
+    monkeypatch.syspath_prepend(str(shop))
+    sys.modules.pop("answers", None)
+    code, _, err = call(
+        capsys, "run", "--gold", "many.yaml", "--engine", "mine=python:answers:search", "--out", out, "--quiet"
+    )
+    assert code == 0, err
+
+
+def test_gate_fails_on_a_proven_regression(tables, capsys, monkeypatch):
+    answer_run(tables, "old", 40, capsys, monkeypatch)
+    answer_run(tables, "new", 20, capsys, monkeypatch)
+    code, data = as_json(capsys, "gate", "new", "--against", "old", "--engine", "mine")
+    assert code == data["exit_code"] == 1
+    assert data["comparison"]["rows"][0]["verdict"] == "worse"
+
+
+def test_gate_lets_an_inconclusive_change_pass_with_a_warning_unless_strict(tables, capsys, monkeypatch):
+    answer_run(tables, "old", 40, capsys, monkeypatch)
+    answer_run(tables, "new", 38, capsys, monkeypatch)
+    arguments = ["gate", "new", "--against", "old", "--engine", "mine"]
+    code, out, _ = call(capsys, *arguments)
+    assert code == 0
+    assert "warning" in out
+    assert main([*arguments, "--strict"]) == 3
+
+
+def test_gate_ends_in_four_when_too_many_queries_failed(tables, capsys, monkeypatch):
+    answer_run(tables, "old", 40, capsys, monkeypatch)
+    answer_run(tables, "new", 40, capsys, monkeypatch, broken=3)
+    code, data = as_json(capsys, "gate", "new", "--against", "old", "--engine", "mine")
+    assert code == 4
+    assert "3 of 40" in data["checks"][0]["detail"]
+
+
+def test_gate_bears_five_percent_of_failures(tables, capsys, monkeypatch):
+    answer_run(tables, "new", 40, capsys, monkeypatch, broken=2)
+    assert main(["gate", "new", "--engine", "mine", "--require", "Hit@5>=0.5"]) == 0
+
+
+def test_gate_checks_floors_by_the_point_value_and_says_how_clear_they_are(tables, capsys, monkeypatch):
+    answer_run(tables, "new", 32, capsys, monkeypatch)
+    code, data = as_json(capsys, "gate", "new", "--engine", "mine", "--require", "Hit@5>=0.75")
+    assert code == 0
+    assert "not clear of the floor" in data["checks"][1]["detail"]
+    code, data = as_json(capsys, "gate", "new", "--engine", "mine", "--require", "Hit@5>=0.60")
+    assert code == 0
+    assert "interval" in data["checks"][1]["detail"]
+    assert "not clear" not in data["checks"][1]["detail"]
+    assert main(["gate", "new", "--engine", "mine", "--require", "Hit@5>=0.85"]) == 1
+
+
+def test_gate_on_other_gold_is_not_comparable(tables, capsys, monkeypatch):
+    answer_run(tables, "old", 40, capsys, monkeypatch)
+    call(capsys, *RUN, "--out", "other")
+    assert main(["gate", "other", "--against", "old"]) == 5
+
+
+def test_gate_with_an_unreadable_rule_is_a_usage_error(shop, capsys):
+    call(capsys, *RUN)
+    code, _, err = call(capsys, "gate", "results", "--require", "Hit@5 at least 0.7")
+    assert code == 2
+    assert "Hit@5>=0.70" in err
+
+
+def test_plan_from_a_pilot_and_from_assumptions(tables, capsys, monkeypatch):
+    answer_run(tables, "results", 30, capsys, monkeypatch)
+    code, data = as_json(capsys, "plan", "results", "--detect", "0.02", "--engine", "mine")
+    assert code == 0
+    assert data["queries"] > 40
+    code, data = as_json(capsys, "plan", "--detect", "0.05", "--sd", "0.3", "--icc", "0.1", "--repositories", "10")
+    assert code == 0
+    assert data["repositories"] > 10
+
+
+def test_init_writes_files_that_run_at_once(shop, capsys):
+    (shop / "gold.yaml").unlink()
+    code, data = as_json(capsys, "init")
+    assert code == 0
+    assert len(data["targets"]) == 5
+    code, out, err = call(capsys, "run", "--quiet")
+    assert code == 0, err
+    assert "Only 5 queries" in out
+
+
+def test_init_overwrites_nothing(shop, capsys):
+    before = (shop / "gold.yaml").read_text()
+    code, _, err = call(capsys, "init")
+    assert code == 2
+    assert "gold.yaml" in err
+    assert (shop / "gold.yaml").read_text() == before
+    assert not (shop / "assay.toml").exists()
+
+
+def test_init_in_a_repository_of_another_language_drafts_files(tmp_path, capsys, monkeypatch):
+    (tmp_path / "main.go").write_text("package main\n\nfunc main() {}\n")
+    monkeypatch.chdir(tmp_path)
+    code, data = as_json(capsys, "init")
+    assert code == 0
+    assert data["targets"] == ["main.go"]
+
+
+def test_init_in_an_empty_folder_says_what_to_do(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    code, _, err = call(capsys, "init")
+    assert code == 2
+    assert "→" in err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_doctor_reports_and_is_ready_here(shop, capsys):
+    code, data = as_json(capsys, "doctor")
+    assert code == 0
+    assert data["ready"]
+    assert {"python", "git", "cache", "standard library"} <= {f["name"] for f in data["findings"]}
+
+
+def test_doctor_names_a_broken_configuration(shop, capsys):
+    (shop / "assay.toml").write_text("[run]\nkk = 1\n")
+    _, data = as_json(capsys, "doctor")
+    finding = next(f for f in data["findings"] if f["name"] == "assay.toml")
+    assert finding["state"] == "failed"
+    assert "kk" in finding["detail"]
+
+
+def test_doctor_fails_when_the_cache_cannot_be_written(shop, tmp_path, capsys, monkeypatch):
+    blocked = tmp_path / "file"
+    blocked.write_text("")
+    monkeypatch.setenv("ASSAY_CACHE_DIR", str(blocked))
+    code, data = as_json(capsys, "doctor")
+    assert code == 4
+    assert not data["ready"]
+
+
+JSON_COMMANDS = [
+    ["run", "--gold", "gold.yaml"],
+    ["score", "results"],
+    ["compare", "results"],
+    ["gate", "results"],
+    ["plan", "results", "--detect", "0.05"],
+    ["doctor"],
+]
+
+
+@pytest.mark.parametrize("arguments", JSON_COMMANDS, ids=lambda a: a[0])
+def test_every_command_speaks_json_with_a_versioned_schema(shop, capsys, arguments):
+    call(capsys, *RUN)
+    _, data = as_json(capsys, *arguments, "--quiet")
+    assert data["schema"].startswith("assay/")
+    assert data["schema"].endswith("/1")
+
+
+def test_errors_speak_json_too(shop, capsys):
+    code, data = as_json(capsys, "run", "--gold", "nowhere.yaml")
+    assert code == data["exit_code"] == 2
+    assert "nowhere.yaml" in data["error"]
+
+
+def test_progress_goes_to_stderr_and_the_result_to_stdout(shop, capsys):
+    code, out, err = call(capsys, "run", "--gold", "gold.yaml", "--json")
+    assert code == 0
+    json.loads(out)
+    assert "builtin: 9/9 queries of shop" in err
+
+
+def test_unexpected_exception_ends_in_four_never_in_one(shop, capsys, monkeypatch):
+    monkeypatch.setattr("assay.gold.loading.read_source", lambda path: 1 / 0)
+    code, _, err = call(capsys, *RUN)
+    assert code == 4
+    assert "ZeroDivisionError" in err
+    assert "Traceback" not in err
+
+
+def test_engine_that_answers_nothing_at_all_ends_in_four_but_is_reported(shop, capsys):
+    code, out, _ = call(capsys, *RUN, "--engine", "dead=command:/nonexistent/tool {query}")
+    assert code == 4
+    assert "dead failed on 9 of 9 queries" in out
+    assert (shop / "results" / "report.html").is_file()
+
+
+def test_help_needs_none_of_the_heavy_packages():
+    heavy = ("numpy", "rich", "yaml", "pathspec")
+    code = (
+        "import sys\nfrom assay.cli.main import main\n"
+        "try:\n    main(['--help'])\nexcept SystemExit: pass\n"
+        f"print([m for m in {heavy!r} if m in sys.modules], file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stderr.strip() == "[]"
+
+
+def test_output_into_a_closed_pipe_is_no_error(shop):
+    environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
+    command = [sys.executable, "-m", "assay.cli.main", *RUN]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
+    assert process.stdout is not None
+    process.stdout.close()
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 0, err
+    assert "Traceback" not in err

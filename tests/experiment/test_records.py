@@ -1,0 +1,221 @@
+"""Runs on disk: what is read is what was written, and nothing is ever half there."""
+
+import json
+import multiprocessing
+import os
+import random
+import signal
+import time
+from dataclasses import replace
+from importlib import resources
+from pathlib import Path
+
+import jsonschema
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from assay import load_gold, run
+from assay.errors import InputError
+from assay.experiment import read_run, write_run
+from assay.types import (
+    Adversary,
+    CorpusSpec,
+    EngineRun,
+    Gold,
+    Hit,
+    Query,
+    Ranking,
+    Rationale,
+    Run,
+    Span,
+    Status,
+    Suite,
+    Target,
+)
+
+GOLDEN = Path(__file__).parent / "golden"
+
+
+def example() -> Run:
+    """A run that has everything a record can hold; no clock and no machine in it."""
+    target = Target(Span("a/b.py", 3, 9), 2, "f", Span("a/b.py", 3, 9))
+    query = Query(
+        id="q1",
+        forms={"human": "wo ist das Maß?", "keyword": "mass"},
+        targets=(target, Target(Span("c.py"), 1)),
+        adversaries=(Adversary(Target(Span("d.py"), 0), "sibling", "strong", "reads it"),),
+        rationale=Rationale("f", "because", "not d"),
+        measures=("RR@10",),
+        tags={"difficulty": "hard"},
+        line=4,
+    )
+    gold = Gold(
+        "g",
+        CorpusSpec("git", "https://example.org/x.git", "abc", None, ("*.py",), ()),
+        (query,),
+        {"by": "us"},
+        "g.yaml",
+    )
+    rankings = (
+        Ranking(
+            "g", "q1", "human", (Hit("a/b.py", 1, 5, 2.5), Hit("zz.py")), (12, 0), Status.OK, 0.25, None, ("1 path",)
+        ),
+        Ranking("g", "q1", "keyword", (), (), Status.TIMEOUT, 60.0, "no answer after 60 s"),
+    )
+    engine = EngineRun("my engine/v2", rankings, {"kind": "command", "argv": ["x"]}, {"g": 1.5}, ("note",))
+    header = {
+        "assay": "0.1.0",
+        "gold_hash": "0123456789abcdef",
+        "corpora": {
+            "g": {
+                "repository": "git:https://example.org/x",
+                "revision": "abc",
+                "digest": "d" * 64,
+                "files": 4,
+                "skipped": {"binary": 1},
+                "notes": [],
+                "problems": [],
+            }
+        },
+        "environment": {
+            "python": "3.11.7",
+            "implementation": "cpython",
+            "os": "Linux",
+            "machine": "x86_64",
+            "cpu": "a cpu",
+            "cores": 2,
+            "packages": {"numpy": "2.0"},
+            "threads": {},
+        },
+    }
+    return Run(Suite((gold,)), 10, (engine,), {"g": {"a/b.py": (3, 4, 5)}}, {"g/q1": "ffff"}, header)
+
+
+def test_run_reads_back_as_it_was_written(tmp_path):
+    write_run(example(), tmp_path)
+    assert read_run(tmp_path) == example()
+
+
+def test_real_run_reads_back_as_it_was_written(shop, tmp_path):
+    made = run({"mine": lambda q, k: ["shop/cart.py:1-3"]}, load_gold("gold.yaml"))
+    write_run(made, tmp_path / "out")
+    assert read_run(tmp_path / "out") == made
+
+
+texts = st.text(st.characters(codec="utf-8", exclude_characters="\x00"), min_size=1, max_size=8)
+hits = st.builds(Hit, texts, st.none(), st.none(), st.none() | st.floats(allow_nan=False, allow_infinity=False))
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.lists(hits, max_size=4), texts, texts)
+def test_any_path_name_and_error_survives_the_disk(tmp_path_factory, found, name, error):
+    folder = tmp_path_factory.mktemp("run")
+    base = example()
+    ranking = Ranking("g", "q1", "human", tuple(found), tuple(range(len(found))), Status.ERROR, 0.0, error)
+    made = replace(base, engines=(EngineRun(name, (ranking,)),))
+    write_run(made, folder)
+    assert read_run(folder) == made
+
+
+def schema() -> dict:
+    text = resources.files("assay.data").joinpath("schemas/records.schema.json").read_text(encoding="utf-8")
+    return json.loads(text)
+
+
+def test_records_fit_their_schema(tmp_path):
+    write_run(example(), tmp_path)
+    lines = next((tmp_path / "engines").iterdir()).read_text(encoding="utf-8").splitlines()
+    for line in lines:
+        jsonschema.validate(json.loads(line), schema())
+
+
+def test_schema_refuses_a_record_with_an_unknown_field(tmp_path):
+    write_run(example(), tmp_path)
+    line = next((tmp_path / "engines").iterdir()).read_text(encoding="utf-8").splitlines()[1]
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate({**json.loads(line), "surprise": 1}, schema())
+
+
+def test_records_equal_the_golden_file(tmp_path):
+    write_run(example(), tmp_path)
+    lines = next((tmp_path / "engines").iterdir()).read_text(encoding="utf-8")
+    assert lines == (GOLDEN / "records.jsonl").read_text(encoding="utf-8")
+
+
+def test_golden_run_of_this_format_is_still_read():
+    assert read_run(GOLDEN / "run") == example()
+
+
+def test_second_run_replaces_the_first_and_leaves_nothing_behind(tmp_path):
+    write_run(example(), tmp_path)
+    second = replace(example(), engines=(EngineRun("other", ()),))
+    write_run(second, tmp_path)
+    assert read_run(tmp_path) == second
+    assert len(list((tmp_path / "engines").iterdir())) == 1
+
+
+def test_foreign_files_in_the_folder_are_left_alone(tmp_path):
+    for name in ("mine.json", "notes-2024.json", "engines.txt"):
+        (tmp_path / name).write_text("{}")
+    write_run(example(), tmp_path)
+    write_run(replace(example(), k=5), tmp_path)
+    assert {"mine.json", "notes-2024.json", "engines.txt"} <= {p.name for p in tmp_path.iterdir()}
+
+
+def broken_runs():
+    yield "empty folder", lambda f: None, "no run here"
+    yield "not JSON", lambda f: (f / "run.json").write_text("{"), "cannot be read"
+    yield "not ours", lambda f: (f / "run.json").write_text("[]"), "not an Assay run"
+    yield "newer format", lambda f: (f / "run.json").write_text('{"assay_run": 99}'), "format 99"
+
+
+@pytest.mark.parametrize(("breaking", "message"), [pytest.param(b, m, id=i) for i, b, m in broken_runs()])
+def test_folder_that_is_no_run_is_an_input_error(tmp_path, breaking, message):
+    breaking(tmp_path)
+    with pytest.raises(InputError, match=message):
+        read_run(tmp_path)
+
+
+def test_edited_record_is_refused(tmp_path):
+    write_run(example(), tmp_path)
+    member = next((tmp_path / "engines").iterdir())
+    member.write_text(member.read_text().replace('"status":"timeout"', '"status":"ok"'))
+    with pytest.raises(InputError, match="changed after the run"):
+        read_run(tmp_path)
+
+
+def test_manifest_cannot_name_files_outside_its_folder(tmp_path):
+    (tmp_path / "secret.json").write_text("{}")
+    folder = tmp_path / "run"
+    write_run(example(), folder)
+    manifest = json.loads((folder / "run.json").read_text())
+    manifest["members"] = {"../secret.json": "0" * 64}
+    (folder / "run.json").write_text(json.dumps(manifest))
+    with pytest.raises(InputError, match="outside the folder"):
+        read_run(folder)
+
+
+def _write_for_ever(folder: str, first: int) -> None:
+    base = example()
+    for number in range(first, first + 10**6):
+        write_run(replace(base, k=number), Path(folder))
+
+
+def _kill_and_read(folder: Path, rng: random.Random) -> None:
+    """Kill a writer at a random instant; what is there afterwards is a whole run."""
+    before = read_run(folder).k
+    child = multiprocessing.get_context("fork").Process(target=_write_for_ever, args=(str(folder), before + 1))
+    child.start()
+    time.sleep(rng.uniform(0.0, 0.05))
+    os.kill(child.pid, signal.SIGKILL)
+    child.join()
+    assert read_run(folder).k >= before
+
+
+@pytest.mark.parametrize("kills", [5, pytest.param(100, marks=pytest.mark.soak)])
+def test_killed_writer_leaves_the_old_run_or_the_new_one(tmp_path, kills):
+    write_run(example(), tmp_path)
+    rng = random.Random(0)
+    for _ in range(kills):
+        _kill_and_read(tmp_path, rng)

@@ -1,0 +1,177 @@
+"""The runner: every engine is asked everything, and nothing an engine does stops it."""
+
+import time
+
+import pytest
+
+from assay import Hit, load_gold, run, score
+from assay.errors import ConfigError, CorpusError, GoldError, InputError
+from assay.experiment import write_run
+from assay.scoring import RR, nDCG
+from assay.types import Status
+
+
+def everything(query, k):
+    return ["shop/cart.py", "shop/tax.py", "shop/retry.py"][:k]
+
+
+def test_run_asks_every_form_of_every_query(shop):
+    made = run({"mine": everything}, load_gold("gold.yaml"), k=3)
+    asked = [(r.query, r.form) for r in made.engines[0].rankings]
+    forms = ["human", "keyword", "wrong_terminology"]
+    assert asked == [(q, f) for q in ("cart-total", "tax-lookup", "retry-wait") for f in forms]
+
+
+def test_run_asks_only_the_forms_that_are_wanted(shop):
+    made = run({"mine": everything}, load_gold("gold.yaml"), k=3, forms=["keyword"])
+    assert {r.form for r in made.engines[0].rankings} == {"keyword"}
+
+
+def test_run_with_a_form_that_nobody_has_is_refused(shop):
+    with pytest.raises(GoldError, match="no query is left"):
+        run({"mine": everything}, load_gold("gold.yaml"), forms=["cross_module"])
+
+
+def test_run_asks_each_engine_for_the_k_that_is_scored(shop):
+    seen = []
+
+    def engine(query, k):
+        seen.append(k)
+        return []
+
+    run({"mine": engine}, load_gold("gold.yaml"), k=7)
+    assert set(seen) == {7}
+
+
+def test_run_cuts_what_was_not_asked_for_and_says_so(shop):
+    made = run({"greedy": lambda q, k: ["shop/cart.py"] * 50}, load_gold("gold.yaml"), k=5)
+    first = made.engines[0].rankings[0]
+    assert len(first.hits) == 5
+    assert any("50 results" in note for note in first.notes)
+
+
+def test_run_counts_tokens_of_the_lines_of_a_hit(shop):
+    hits = [Hit("shop/tax.py", 1, 1), Hit("shop/tax.py")]
+    made = run({"mine": lambda q, k: hits}, load_gold("gold.yaml"))
+    text = (shop / "shop/tax.py").read_bytes()
+    first_line = text.index(b"\n") + 1
+    assert made.engines[0].rankings[0].tokens == (-(-first_line // 4), -(-len(text) // 4))
+
+
+def test_run_scores_a_raising_engine_by_the_worst_value_and_goes_on(shop):
+    def flaky(query, k):
+        if "total" in query:
+            raise RuntimeError("boom")
+        return everything(query, k)
+
+    made = run({"flaky": flaky, "fine": everything}, load_gold("gold.yaml"), k=3)
+    statuses = {r.query: r.status for r in made.engines[0].rankings if r.form == "human"}
+    assert statuses == {"cart-total": Status.ERROR, "tax-lookup": Status.OK, "retry-wait": Status.OK}
+    values = score(made, [RR @ 3]).values
+    assert values[0, 0, 0] == 0.0
+    assert values[1, 0, 0] == 1.0
+
+
+def test_run_scores_a_hanging_engine_as_a_timeout(shop):
+    def hangs(query, k):
+        if "total" in query:
+            time.sleep(30)
+        return everything(query, k)
+
+    begin = time.monotonic()
+    made = run({"slow": hangs}, load_gold("gold.yaml"), k=3, timeout=0.3, forms=["human"])
+    assert time.monotonic() - begin < 10
+    assert [str(r.status) for r in made.engines[0].rankings] == ["timeout", "ok", "ok"]
+
+
+def test_run_with_an_engine_that_does_not_open_scores_it_worst_and_keeps_the_others(shop):
+    class Broken:
+        config = {"kind": "broken"}
+
+        def open(self, corpus):
+            raise RuntimeError("no index for you")
+
+    made = run({"broken": Broken(), "fine": everything}, load_gold("gold.yaml"), k=3)
+    assert all(r.status == Status.ERROR for r in made.engines[0].rankings)
+    assert any("no index for you" in note for note in made.engines[0].notes)
+    assert score(made, [nDCG @ 3]).values[0].max() == 0.0
+    assert score(made, [RR @ 3]).values[1].max() == 1.0
+
+
+def test_run_checks_gold_before_any_engine_starts(shop):
+    text = (shop / "gold.yaml").read_text().replace("Cart.total", "Cart.sum")
+    (shop / "gold.yaml").write_text(text)
+    asked = []
+    with pytest.raises(GoldError, match=r"Cart\.sum"):
+        run({"mine": lambda q, k: asked.append(q) or []}, load_gold("gold.yaml"))
+    assert asked == []
+
+
+def test_run_can_report_what_is_missing_and_go_on(shop):
+    text = (shop / "gold.yaml").read_text().replace("Cart.total", "Cart.sum")
+    (shop / "gold.yaml").write_text(text)
+    made = run({"mine": everything}, load_gold("gold.yaml"), missing="report")
+    assert {r.query for r in made.engines[0].rankings} == {"tax-lookup", "retry-wait"}
+    assert any("Cart.sum" in problem for problem in made.header["corpora"]["shop"]["problems"])
+
+
+def test_run_on_a_vanished_corpus_is_an_input_error(shop):
+    text = (shop / "gold.yaml").read_text().replace("{path: .}", "{path: gone}")
+    (shop / "gold.yaml").write_text(text)
+    with pytest.raises(CorpusError, match="gone"):
+        run({"mine": everything}, load_gold("gold.yaml"))
+
+
+def test_run_refuses_a_k_below_one(shop):
+    with pytest.raises(InputError, match="k is 0"):
+        run({"mine": everything}, load_gold("gold.yaml"), k=0)
+
+
+def test_run_refuses_what_is_no_engine(shop):
+    with pytest.raises(ConfigError):
+        run({"mine": 7}, load_gold("gold.yaml"))  # type: ignore[dict-item]
+
+
+def test_run_keeps_no_source_code(shop):
+    secret = "PRICELESS-SNIPPET"
+    made = run({"mine": lambda q, k: [Hit("shop/cart.py", 1, 2, 1.0, secret)]}, load_gold("gold.yaml"))
+    assert all(hit.snippet is None for r in made.engines[0].rankings for hit in r.hits)
+
+
+def test_run_knows_the_line_sizes_of_targets_that_nobody_returned(shop):
+    made = run({"mine": lambda q, k: []}, load_gold("gold.yaml"))
+    assert {"shop/cart.py", "shop/tax.py", "shop/retry.py"} <= set(made.lines["shop"])
+
+
+def found_paths(shop, gold: str) -> list[str]:
+    """What an engine that returns all it is given sees of the corpus."""
+    seen: list[str] = []
+
+    class All:
+        config = {"kind": "all"}
+
+        def open(self, corpus):
+            seen.extend(file.path for file in corpus.files)
+            return self
+
+        def search(self, query, k):
+            return []
+
+        def close(self):
+            pass
+
+    run({"all": All()}, load_gold(gold))
+    return seen
+
+
+def test_gold_set_inside_its_corpus_is_hidden_from_the_engines(shop):
+    (shop / "assay.toml").write_text("[run]\n")
+    (shop / "odd [x] #1.yaml").write_text((shop / "gold.yaml").read_text())
+    assert {"gold.yaml", "assay.toml"} & set(found_paths(shop, "gold.yaml")) == set()
+    assert "odd [x] #1.yaml" not in found_paths(shop, "odd [x] #1.yaml")
+    assert "shop/cart.py" in found_paths(shop, "gold.yaml")
+
+
+def test_results_inside_the_corpus_are_hidden_from_the_next_run(shop):
+    write_run(run({"mine": everything}, load_gold("gold.yaml")), shop / "results")
+    assert not [path for path in found_paths(shop, "gold.yaml") if path.startswith("results/")]
