@@ -47,6 +47,7 @@ _pattern = st.builds(
     st.lists(_segment, min_size=1, max_size=3),
     st.sampled_from(["", "", "/", "/**", "/*"]),
 )
+# Not here: `x**/a.py`. git 2.39 compares pointers of two buffers there (wildmatch.c) and answers by chance.
 _odd = st.sampled_from(
     [
         "# c",
@@ -71,7 +72,6 @@ _odd = st.sampled_from(
         "[[:alpha:]].py",
         "a**",
         "**.py",
-        "x**/a.py",
         "[^a].py",
         "[a-]",
         "\\*",

@@ -137,7 +137,7 @@ def test_counters_agree_on_odd_files(corpus_of: CorpusOf, tracked: bool) -> None
 
 
 def test_counters_see_through_links_and_into_nested_repositories(corpus_of: CorpusOf) -> None:
-    corpus = corpus_of({"real/a.py": "json\n", "nested/b.py": "json\n", "held.py": "json\n"})
+    corpus = corpus_of({"real/a.py": "json\n", "nested/b.py": "json\n", "held.py": "nothing\n"})
     (corpus.root / "linked").symlink_to("real")
     (corpus.root / "link.py").symlink_to("real/a.py")
     subprocess.run(["git", "init", "-q", str(corpus.root / "nested")], check=True)
@@ -147,13 +147,20 @@ def test_counters_see_through_links_and_into_nested_repositories(corpus_of: Corp
     git = ["git", "-C", str(corpus.root)]
     subprocess.run([*git, "add", "link.py", "real/a.py", "held.py", "outside.py"], check=True)
     subprocess.run([*git, "update-index", "--assume-unchanged", "held.py"], check=True)
-    subprocess.run([*git, "config", "grep.fullName", "true"], check=True)
     (corpus.root / "held.py").write_text("json json\n")  # git would answer from what it remembers
     counts = {"held.py": 2, "link.py": 1, "linked/a.py": 1, "nested/b.py": 1, "real/a.py": 1, "untracked.py": 1}
     paths = sorted(counts)
     corpus = Corpus(corpus.root, corpus.spec, tuple(SourceFile(path, 5, "code") for path in paths), "d")
     for tool in TOOLS:
         assert dict(tool(corpus).count("json")) == counts, tool
+
+
+def test_git_counter_works_below_the_top_of_a_repository(corpus_of: CorpusOf) -> None:
+    outer = corpus_of({"sub/a.py": "json\n", "b.py": "json\n"})
+    track(outer)
+    subprocess.run(["git", "-C", str(outer.root), "config", "grep.fullName", "true"], check=True)
+    corpus = Corpus(outer.root / "sub", outer.spec, (SourceFile("a.py", 5, "code"),), "d")
+    assert dict(GitCounter(corpus).count("json")) == {"a.py": 1}
 
 
 def test_counters_agree_when_memory_and_command_lines_are_short(

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from dataclasses import replace
+
 import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from assay.scoring import RR, RecallAtTokens, Spread, Twins, identical_rankings, ties
-from assay.scoring.audit import _shuffle
-from assay.types import Hit, Query, Ranking, Status
+from assay.scoring.audit import _groups, _shuffled
+from assay.types import Hit, Query, Status
 
 
 def _scored(*pairs: tuple[str, float]) -> tuple[Hit, ...]:
@@ -58,11 +63,46 @@ def test_ties_survive_a_form_that_nobody_answered_where_the_ties_are(make_run, t
     assert (found.low, found.value, found.high) == (0.5, 0.5, 0.5)  # the tied intent failed once: 1, the other has 0
 
 
-def test_shuffle_moves_tokens_with_their_hits():
-    ranking = Ranking("g", "q", "human", _scored(*((path, 1.0) for path in "abcdef")), tokens=(1, 2, 3, 4, 5, 6))
-    turned = _shuffle(ranking, np.random.default_rng(0))
-    assert turned.hits != ranking.hits
-    assert dict(zip(turned.hits, turned.tokens, strict=True)) == dict(zip(ranking.hits, ranking.tokens, strict=True))
+def test_ties_in_another_phrasing_reach_measures_over_phrasings(make_run, targets, hits):
+    query = Query("q", {"human": "?", "keyword": "?"}, targets("a"))
+    answers = {"q": {"human": hits("a"), "keyword": _scored(("a", 1.0), ("b", 1.0))}}
+    run = make_run([query], {"e": answers})
+    (found,) = ties(run, [Spread(RR @ 10)], np.random.default_rng(0))
+    assert (found.low, found.value, found.high) == (0, 0, 0.5)
+    (found,) = ties(run, [RR @ 10], np.random.default_rng(0))
+    assert (found.rate, found.low, found.high) == (0.5, 1, 1)
+
+
+SCORES = st.lists(st.sampled_from([3.0, 2.0, 1.0, None]), max_size=8)
+
+
+@settings(deadline=None)
+@given(st.lists(SCORES, min_size=1, max_size=4), st.integers(0, 9))
+def test_shuffle_keeps_scores_in_place_and_tokens_with_their_hits(make_run, targets, lists, seed):
+    queries = [Query(f"q{n}", {"human": "?"}, targets("a")) for n in range(len(lists))]
+    answers = {
+        f"q{n}": {"human": [Hit(f"{n}-{i}", score=score) for i, score in enumerate(scores)]}
+        for n, scores in enumerate(lists)
+    }
+    run = make_run(queries, {"e": answers})
+    counted = tuple(replace(r, tokens=tuple(range(len(r.hits)))) for r in run.engines[0].rankings)
+    run = replace(run, engines=(replace(run.engines[0], rankings=counted),))
+    turned = _shuffled(run, _groups(run), np.random.default_rng(seed)).engines[0].rankings
+    for before, after in zip(counted, turned, strict=True):
+        assert [hit.score for hit in after.hits] == [hit.score for hit in before.hits]
+        assert dict(zip(after.hits, after.tokens, strict=True)) == dict(zip(before.hits, before.tokens, strict=True))
+        unscored = [place for place, hit in enumerate(before.hits) if hit.score is None]
+        assert all(after.hits[place] == before.hits[place] for place in unscored)
+
+
+def test_shuffle_draws_every_order_of_tied_hits_equally(make_run, targets):
+    run = make_run(
+        [Query("q", {"human": "?"}, targets("a"))], {"e": {"q": {"human": _scored(("a", 1.0), ("b", 1.0), ("c", 1.0))}}}
+    )
+    rng, groups = np.random.default_rng(0), _groups(run)
+    orders = Counter(_shuffled(run, groups, rng).engines[0].rankings[0].hits for _ in range(600))
+    assert len(orders) == 6
+    assert min(orders.values()) > 60  # 100 expected, standard deviation 9
 
 
 def test_identical_rankings_finds_the_knob_that_is_not_connected(make_run, targets, hits):

@@ -141,6 +141,12 @@ def test_index_breaks_ties_by_path_and_start(corpus_of: CorpusOf) -> None:
     ]  # fmt: skip
 
 
+def test_index_breaks_many_ties_by_path(corpus_of: CorpusOf) -> None:
+    corpus = corpus_of({f"{n:03}.txt": "json\n" * (1 + n % 2) for n in range(300)})
+    ranked = [hit.path for hit in Index.build(corpus).search("json", 300)]
+    assert ranked == [f"{n:03}.txt" for odd in (1, 0) for n in range(odd, 300, 2)]
+
+
 def test_index_order_does_not_depend_on_the_order_of_the_corpus(corpus_of: CorpusOf) -> None:
     corpus = corpus_of({f"{n}.py": "json float\n" * (n % 3 + 1) for n in range(9)})
     shuffled = Corpus(corpus.root, corpus.spec, corpus.files[::-1], corpus.digest)

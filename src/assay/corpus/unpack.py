@@ -23,6 +23,15 @@ from assay.errors import CorpusError
 ZIPS: Final = (".whl", ".zip")
 TARS: Final = (".tar.gz", ".tgz", ".tar.bz2", ".tar.xz", ".tar")
 _CHUNK: Final = 1 << 20
+#: Two paths of the longest kind Linux takes (4,096 bytes each), twice over for what else a header holds.
+_HEADER_BYTES: Final = 16_384
+_HEADERS: Final = (
+    tarfile.XHDTYPE,
+    tarfile.XGLTYPE,
+    tarfile.SOLARIS_XHDTYPE,
+    tarfile.GNUTYPE_LONGNAME,
+    tarfile.GNUTYPE_LONGLINK,
+)
 _BROKEN: Final = (
     zipfile.BadZipFile,
     tarfile.TarError,
@@ -107,9 +116,19 @@ def _from_tar(archive: Path, writer: TreeWriter, limits: Limits) -> None:
     allowed = max(limits.ratio_grace_bytes, limits.ratio * archive.stat().st_size)
     with _decompressed(archive) as raw:
         counted = io.BufferedReader(_Counted(raw, min(allowed, limits.unpacked_bytes), archive.name))
-        with tarfile.open(fileobj=counted, mode="r|") as tar:
+        with tarfile.open(fileobj=counted, mode="r|", tarinfo=_Member) as tar:
             for member in tar:
                 _tar_member(tar, member, writer)
+
+
+class _Member(tarfile.TarInfo):
+    """A member whose extended header is checked before tarfile reads it: that takes quadratic time (CVE-2024-6232)."""
+
+    def _proc_member(self, tar: tarfile.TarFile) -> tarfile.TarInfo:
+        """Refuse a header no path could need; the hook that tarfile leaves to subclasses."""
+        if self.type in _HEADERS and self.size > _HEADER_BYTES:
+            raise tarfile.ReadError(f"a header of {self.size:,} bytes: a bomb")
+        return cast(tarfile.TarInfo, super()._proc_member(tar))  # type: ignore[misc]  # not in typeshed
 
 
 def _tar_member(tar: tarfile.TarFile, member: tarfile.TarInfo, writer: TreeWriter) -> None:

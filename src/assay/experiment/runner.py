@@ -17,9 +17,10 @@ from assay.engines import as_engine
 from assay.engines.base import Engine, FullEngine, Session
 from assay.engines.calling import ask, close_session, one_line, open_session
 from assay.engines.normalise import Normaliser
-from assay.errors import EngineError, EnvironmentFailure, GoldError, InputError
+from assay.errors import ConfigError, EngineError, EnvironmentFailure, GoldError, InputError
 from assay.experiment.environment import environment
 from assay.gold import gold_hash, query_hash, resolve
+from assay.scoring import evaluation_measures
 from assay.syntax.tokens import approx4, line_bytes
 from assay.types import FORMS, Corpus, CorpusSpec, EngineRun, Gold, Hit, Query, Ranking, Run, Span, Status, Suite
 
@@ -98,6 +99,7 @@ def _prepare(
 ) -> _Place:
     """Open a gold set's corpus and resolve its anchors."""
     tell(Progress("", gold.name, 0, 1, "corpus"))
+    _check_measures(gold)
     base = Path(gold.source).parent if gold.source else None
     hidden = replace(gold.corpus, exclude=(*gold.corpus.exclude, *_own_files(gold.corpus, base, gold.source)))
     corpus = replace(open_corpus(hidden, base=base, cache=cache), spec=gold.corpus)
@@ -109,6 +111,16 @@ def _prepare(
             "no query is left to ask", file=gold.source, hint="check the forms asked for and the problems above"
         )
     return _Place(resolution.gold, corpus, tuple(p.message for p in resolution.problems), questions)
+
+
+def _check_measures(gold: Gold) -> None:
+    """Refuse an evaluation layer that names a measure nobody knows, before anything runs."""
+    try:
+        evaluation_measures(Suite((gold,)))
+    except ConfigError as error:
+        raise GoldError(
+            error.message, file=gold.source, line=error.line, hint=error.hint or "name a measure"
+        ) from error
 
 
 def _own_files(spec: CorpusSpec, base: Path | None, source: str | None) -> list[str]:

@@ -43,12 +43,17 @@ def _(block: Bars) -> str:
     most = max((bar.value for bar in block.bars), default=0) or 1
     wide = max((len(bar.label) for bar in block.bars), default=0)
     lines = [f"{b.label:>{wide}} {'█' * round(30 * b.value / most) or '·'} {b.text}" for b in block.bars]
-    return "```text\n" + "\n".join(lines) + "\n```"
+    return "```text\n" + "\n".join(_fenced(line) for line in lines) + "\n```"
 
 
 @_render.register
 def _(_: Forest) -> str:
     return ""  # its numbers stand in the table beside it; Markdown has no axis to draw them on
+
+
+def _fenced(text: str) -> str:
+    """Keep a line inside its fence."""
+    return text.replace("`", "'").replace("\n", " ")
 
 
 def _cell(cell: Cell) -> str:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations, groupby, pairwise
+from itertools import combinations, islice, pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from assay.scoring.evaluate import tabulate
+from assay.scoring.grid import IntArray
 from assay.scoring.measure import Measure
 from assay.types import EngineRun, Ranking, Run, Scores, Status, Suite
 
@@ -47,18 +48,18 @@ def ties(
     """Shuffle hits of equal score and score again; hits below the depth the engine was asked for cannot be seen."""
     base = tabulate(run, measures)
     tied = _tied_intents(run)
-    small = _restrict(run, tied)
-    forms = frozenset(unit.form for unit in base.units)
+    small = _restrict(run, tied, _shown(base, measures))
+    groups, forms = _groups(small), frozenset(unit.form for unit in base.units)
     base_means = _means(base, base.values)
     columns = [index for index, unit in enumerate(base.units) if unit.intent in tied]
     draws = np.repeat(base_means[None], shuffles, axis=0)
     values = base.values.copy()
     for draw in range(shuffles if tied else 0):
-        values[..., columns] = tabulate(_shuffled(small, rng), measures, forms).values
+        values[..., columns] = tabulate(_shuffled(small, groups, rng), measures, forms).values
         draws[draw] = _means(base, values)
     rates = [_rate(engine) for engine in run.engines]
     return tuple(
-        Ties(engine, measure, rates[e], base_means[e, m], *_summary(draws[:, e, m]))
+        Ties(engine, measure, rates[e], float(base_means[e, m]), *_summary(draws[:, e, m]))
         for e, engine in enumerate(base.engines)
         for m, measure in enumerate(base.measures)
     )
@@ -96,37 +97,59 @@ def _tied_intents(run: Run) -> frozenset[str]:
     return frozenset(f"{ranking.gold}/{ranking.query}" for ranking in rankings if _has_ties(ranking))
 
 
-def _restrict(run: Run, intents: frozenset[str]) -> Run:
-    """Keep these intents only."""
+def _shown(base: Scores, measures: Sequence[Measure]) -> frozenset[tuple[str, str]]:
+    """The intents and forms that a mean over headline units can see: all of them for a measure over phrasings."""
+    every = any(measure.kind.phrasings for measure in measures)
+    return frozenset((unit.intent, unit.form) for unit in base.units if unit.headline or every)
+
+
+def _restrict(run: Run, intents: frozenset[str], shown: frozenset[tuple[str, str]]) -> Run:
+    """Keep these intents only, and of their rankings those that are shown."""
     golds = tuple(
         replace(gold, queries=tuple(query for query in gold.queries if f"{gold.name}/{query.id}" in intents))
         for gold in run.suite.golds
     )
+    kept = {(intent, form) for intent, form in shown if intent in intents}
     engines = tuple(
-        replace(engine, rankings=tuple(r for r in engine.rankings if f"{r.gold}/{r.query}" in intents))
+        replace(engine, rankings=tuple(r for r in engine.rankings if (f"{r.gold}/{r.query}", r.form) in kept))
         for engine in run.engines
     )
     return replace(run, suite=Suite(golds), engines=engines)
 
 
-def _shuffled(run: Run, rng: np.random.Generator) -> Run:
-    """Put every group of tied hits in a random order."""
-    engines = tuple(
-        replace(engine, rankings=tuple(_shuffle(ranking, rng) for ranking in engine.rankings)) for engine in run.engines
-    )
-    return replace(run, engines=engines)
+def _groups(run: Run) -> IntArray:
+    """Number all hits of a run in one row; neighbours of one ranking with the same score have the same number."""
+    numbers: list[int] = []
+    group = 0
+    for engine in run.engines:
+        for ranking in engine.rankings:
+            group += 1
+            for before, hit in zip((None, *ranking.hits), ranking.hits, strict=False):
+                group += before is None or hit.score is None or before.score != hit.score
+                numbers.append(group)
+    return np.array(numbers, dtype=np.int64)
 
 
-def _shuffle(ranking: Ranking, rng: np.random.Generator) -> Ranking:
-    """Shuffle inside each run of equal scores; token counts move with their hits."""
-    if not _has_ties(ranking):
-        return ranking
-    order: list[int] = []
-    for score, group in groupby(range(len(ranking.hits)), key=lambda index: ranking.hits[index].score):
-        members = list(group)
-        order += members if score is None else [members[place] for place in rng.permutation(len(members))]
-    tokens = tuple(ranking.tokens[index] for index in order) if len(ranking.tokens) == len(order) else ranking.tokens
-    return replace(ranking, hits=tuple(ranking.hits[index] for index in order), tokens=tokens)
+def _shuffled(run: Run, groups: IntArray, rng: np.random.Generator) -> Run:
+    """Put the hits of each group in a random order; one draw for the whole run, groups stay where they are."""
+    order = iter(np.lexsort((rng.random(len(groups)), groups)).tolist())
+    offset = 0
+    engines = []
+    for engine in run.engines:
+        rankings = []
+        for ranking in engine.rankings:
+            places = [place - offset for place in islice(order, len(ranking.hits))]
+            rankings.append(_reordered(ranking, places))
+            offset += len(places)
+        engines.append(replace(engine, rankings=tuple(rankings)))
+    return replace(run, engines=tuple(engines))
+
+
+def _reordered(ranking: Ranking, places: list[int]) -> Ranking:
+    """Put hits in another order; token counts move with them."""
+    whole = len(ranking.tokens) == len(places)
+    tokens = tuple([ranking.tokens[place] for place in places]) if whole else ranking.tokens
+    return replace(ranking, hits=tuple([ranking.hits[place] for place in places]), tokens=tokens)
 
 
 def identical_rankings(run: Run) -> tuple[Twins, ...]:

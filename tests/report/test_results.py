@@ -1,0 +1,154 @@
+"""What a report says of a run, checked against numbers computed by hand."""
+
+import csv
+import json
+import math
+
+import numpy as np
+import pytest
+
+from assay import Hit, load_gold, run
+from assay.experiment.spec import Spec, check
+from assay.report import analyse, document, results_json, write_reports
+from assay.report.markdown import to_markdown
+from assay.report.ranks import _shape
+
+
+def made(shop, engines, **spec):
+    result = run(engines, load_gold("gold.yaml"), k=10)
+    return result, check(Spec(engines={e.name: "python" for e in result.engines}, references=False, **spec))
+
+
+def right_for_two(query, k):
+    """Right for the cart and the tax in every phrasing, never for the retry."""
+    cart = "items" in query or "cart" in query
+    tax = "country" in query
+    return ["shop/cart.py"] if cart else ["README.md", "shop/tax.py"] if tax else ["README.md"]
+
+
+@pytest.fixture
+def results(shop):
+    engines = {"base": lambda q, k: ["shop/cart.py"], "mine": right_for_two}
+    return analyse(*made(shop, engines, baseline="base"))
+
+
+def test_results_hold_means_that_can_be_checked_by_hand(results):
+    means = {(m.engine, m.measure): m.mean for m in results.comparison.means}
+    assert means["mine", "RR@10"] == pytest.approx((1 + 1 / 2 + 0) / 3)
+    assert means["base", "RR@10"] == pytest.approx(1 / 3)
+    cart = 2 / (2 + 1 / math.log2(3))
+    assert means["mine", "nDCG@10"] == pytest.approx((cart + 1 / math.log2(3)) / 3)
+
+
+def test_results_count_ranks_and_misses(results):
+    mine = next(r for r in results.ranks if r.engine == "mine")
+    assert mine.counts[:3] == (1, 1, 0)
+    assert mine.missed == 1
+
+
+def test_results_list_failures_worst_first_with_what_was_expected_and_what_came(results):
+    failures = [f for f in results.failures if f.engine == "mine"]
+    assert [f.query for f in failures] == ["retry-wait"]
+    assert failures[0].expected == ("shop/retry.py:6-13",)
+    assert failures[0].top == ("README.md",)
+    assert failures[0].rank is None
+
+
+def test_results_break_down_by_difficulty_with_standard_first(results):
+    cut = next(b for b in results.breakdowns if b.by == "difficulty")
+    assert [g.group for g in cut.groups if g.engine == "mine"] == ["standard", "hard"]
+    assert [g.queries for g in cut.groups if g.engine == "mine"] == [1, 2]
+
+
+def test_results_break_down_by_words_shared_with_the_answer(results):
+    cut = next(b for b in results.breakdowns if b.by.startswith("words shared"))
+    sizes = {g.group: g.queries for g in cut.groups if g.engine == "mine"}
+    assert sizes == {"names the answer": 1, "no word in common": 2}  # only "total" stands in its own symbol
+
+
+def test_results_show_every_form(results):
+    cut = next(b for b in results.breakdowns if b.by == "form")
+    assert {g.group for g in cut.groups} == {"human", "keyword", "wrong_terminology"}
+
+
+def test_results_say_how_adversaries_did(shop):
+    engines = {"base": lambda q, k: [], "mine": lambda q, k: ["tests/test_cart.py", "shop/cart.py"]}
+    found = analyse(*made(shop, engines, baseline="base"))
+    trap = next(t for t in found.traps if t.engine == "mine" and t.by == "all")
+    assert (trap.queries, trap.displacement, trap.rank_gap) == (1, 1.0, -1.0)
+    by = {(t.by, t.value) for t in found.traps}
+    assert {("relationship", "test"), ("strength", "strong")} <= by
+
+
+def test_results_warn_below_thirty_queries_everywhere(results):
+    assert any("Only 3 queries" in warning for warning in results.warnings)
+    page = to_markdown(document(results))
+    tables = page.split("## ")[1:]
+    scores = next(t for t in tables if t.startswith("Scores"))
+    against = next(t for t in tables if t.startswith("Against"))
+    assert "noise" in scores
+    assert "noise" in against
+
+
+def test_identical_rankings_raise_an_alarm(shop):
+    engines = {"base": right_for_two, "twin": right_for_two, "other": lambda q, k: ["shop/tax.py"]}
+    found = analyse(*made(shop, engines, baseline="base"))
+    alarms = [w for w in found.warnings if "identical" in w]
+    assert len(alarms) == 1
+    assert "base and twin" in alarms[0]
+
+
+def test_failed_queries_are_counted_and_shown(shop):
+    def breaks(query, k):
+        raise RuntimeError("down")
+
+    found = analyse(*made(shop, {"base": right_for_two, "mine": breaks}, baseline="base"))
+    assert any("mine failed on 9 of 9 queries (9 error)" in warning for warning in found.warnings)
+    assert next(f for f in found.engines if f.name == "mine").failed == 9
+
+
+def test_distinct_files_are_counted_after_duplicates(shop):
+    hits = [Hit("shop/cart.py", 1, 3), Hit("shop/cart.py", 4, 6), Hit("shop/tax.py", 1, 2)]
+    found = analyse(*made(shop, {"base": right_for_two, "mine": lambda q, k: hits}, baseline="base"))
+    assert next(f for f in found.engines if f.name == "mine").distinct == 2.0
+
+
+def test_lone_engine_is_reported_without_a_comparison(shop):
+    found = analyse(*made(shop, {"mine": right_for_two}, baseline="mine"))
+    assert found.comparison.rows == ()
+    assert found.leader == "mine"
+    assert "mine" in to_markdown(document(found))
+
+
+def test_reading_sentence_places_a_score_between_floor_and_ceiling(shop, capsys):
+    from assay.cli.main import main
+
+    main(["run", "--gold", "gold.yaml", "--quiet"])
+    out = capsys.readouterr().out
+    assert "of the way from random" in out
+    assert "a keyword search reaches" in out
+
+
+@pytest.mark.parametrize(
+    ("counts", "missed", "word"),
+    [
+        ((30, 5, 1), 5, "on top or are missing"),
+        ((5, 5, 20), 3, "spread over the ranks"),
+        ((5, 5, 5), 20, "never appear"),
+        ((0, 0, 0), 9, "nothing was found"),
+    ],
+)
+def test_shape_of_a_rank_distribution_is_said_in_words(counts, missed, word):
+    assert word in _shape(counts, missed)
+
+
+def test_written_files_agree_with_the_results(shop, tmp_path):
+    result, spec = made(shop, {"base": lambda q, k: ["shop/cart.py"], "mine": right_for_two}, baseline="base")
+    found = analyse(result, spec)
+    write_reports(found, result, tmp_path)
+    assert json.loads((tmp_path / "results.json").read_text()) == json.loads(json.dumps(results_json(found)))
+    with open(tmp_path / "per-query.csv", newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    human = [float(r["RR@10"]) for r in rows if r["engine"] == "mine" and r["form"] == "human"]
+    assert np.mean(human) == next(m.mean for m in found.comparison.means if (m.engine, m.measure) == ("mine", "RR@10"))
+    assert len(rows) == 2 * 9
