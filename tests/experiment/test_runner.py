@@ -175,3 +175,23 @@ def test_gold_set_inside_its_corpus_is_hidden_from_the_engines(shop):
 def test_results_inside_the_corpus_are_hidden_from_the_next_run(shop):
     write_run(run({"mine": everything}, load_gold("gold.yaml")), shop / "results")
     assert not [path for path in found_paths(shop, "gold.yaml") if path.startswith("results/")]
+
+
+def test_oversampling_engine_is_asked_for_more_and_it_is_printed(shop):
+    class Chunky:
+        config = {"kind": "chunky"}
+        oversample = 3
+
+        def open(self, corpus):
+            return self
+
+        def search(self, query, k):
+            assert k == 6
+            return [Hit("shop/cart.py", n, n) for n in range(1, 6)] + [Hit("shop/tax.py")]
+
+        def close(self):
+            pass
+
+    made = run({"chunky": Chunky()}, load_gold("gold.yaml"), k=2, forms=["human"])
+    assert any("3 × k" in note for note in made.engines[0].notes)
+    assert list(score(made, [RR @ 2]).values[0, 0]) == [1.0, 0.5, 0.0]

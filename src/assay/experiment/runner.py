@@ -162,7 +162,11 @@ def _run_engine(
         finally:
             trouble = close_session(opened.session)
             notes += [trouble] if trouble else []
-    return EngineRun(name, tuple(rankings), dict(engine.config), seconds, (*engine.notes, *notes))
+    config = dict(engine.config)
+    if engine.oversample > 1:
+        config["oversample"] = engine.oversample  # scoring needs it to know which hits belong to a cut-off
+        notes.insert(0, f"asked for {engine.oversample} × k results (oversample)")
+    return EngineRun(name, tuple(rankings), config, seconds, (*engine.notes, *notes))
 
 
 def _ask_all(

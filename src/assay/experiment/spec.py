@@ -125,7 +125,7 @@ def check(spec: Spec, path: Path | None = None, text: str = "") -> Spec:
     for key, (fine, wanted) in ranges.items():
         if not fine:
             raise refuse(key, f"{key} is {wanted}")
-    deepest = max(parse_measure(m).k or 0 for m in spec.all_measures())
+    deepest = max(parse_measure(m).depth for m in spec.all_measures())
     if deepest > spec.k:
         raise refuse("k", f"a measure looks at {deepest} results: ask for k = {deepest}, or lower its cut-off")
     if spec.baseline not in spec.all_engines():

@@ -1,0 +1,35 @@
+"""Run every benchmark in this process and write what was seen to benchmarks/RESULTS.md.
+
+Speed is a ratio against a peer in the same run; absolute times say how long to wait, nothing more.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from assay.experiment.environment import environment
+from assay.files import write_atomic
+from benchmarks import bench_scoring, bench_stats
+
+RESULTS = Path(__file__).parent / "RESULTS.md"
+
+
+def main() -> None:
+    """Run and write."""
+    parts = {"Scoring beside ir_measures": bench_scoring.main(), "All-pairs statistics beside scipy": bench_stats.main()}
+    machine = environment()
+    lines = ["# Benchmarks", "", f"Python {machine['python']}, {machine['cpu']}, {machine['cores']} cores. Made by `make bench`.", ""]
+    for title, figures in parts.items():
+        lines += [f"## {title}", "", "| figure | value |", "|---|---:|"]
+        lines += [f"| {name} | {_shown(value)} |" for name, value in figures.items()]
+        lines += [""]
+    write_atomic(RESULTS, "\n".join(lines))
+
+
+def _shown(value: object) -> str:
+    """Write a figure with four significant digits."""
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,54 @@
+"""Docs cannot rot: pages made from the program equal the program, and the README's commands exist."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from assay.cli.main import build_parser, main
+from docs.generate import PAGE, page
+
+ROOT = Path(__file__).parent.parent
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def test_command_page_equals_the_program():
+    assert PAGE.read_text(encoding="utf-8") == page(), "run `make docs`"
+
+
+def readme_commands() -> list[str]:
+    blocks = re.findall(r"```bash\n(.*?)```", README, flags=re.DOTALL)
+    lines = [line.partition("  #")[0].strip() for block in blocks for line in block.splitlines()]
+    return [line for line in lines if line.startswith("assay ")]
+
+
+def test_readme_shows_commands_to_check():
+    assert len(readme_commands()) >= 8
+
+
+@pytest.mark.parametrize("command", readme_commands())
+def test_readme_command_parses(command):
+    import shlex
+
+    build_parser().parse_args(shlex.split(command)[1:])
+
+
+def test_readme_python_example_runs(shop):
+    example = re.search(r"```python\n(.*?)```", README, flags=re.DOTALL)
+    assert example is not None
+    done = subprocess.run([sys.executable, "-c", example.group(1)], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_first_five_minutes_run_as_written(shop, capsys):
+    (shop / "gold.yaml").unlink()
+    for command in ("init", "run", "compare results --all-pairs", "gate results --require Hit@5>=0.1", "plan --detect 0.05"):
+        assert main([*command.split(), "--quiet"]) == 0, capsys.readouterr().err
+
+
+def test_readme_targets_exist_in_the_makefile():
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    for target in set(re.findall(r"^make (\w+)", README, flags=re.MULTILINE)):
+        assert re.search(rf"^{target}:", makefile, flags=re.MULTILINE), target
