@@ -5,6 +5,7 @@ Speed is a ratio against a peer in the same run; absolute times say how long to 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from assay.experiment.environment import environment
@@ -16,9 +17,12 @@ RESULTS = Path(__file__).parent / "RESULTS.md"
 
 def main() -> None:
     """Run and write."""
-    parts = {"Scoring beside ir_measures": bench_scoring.main(), "All-pairs statistics beside scipy": bench_stats.main()}
-    machine = environment()
-    lines = ["# Benchmarks", "", f"Python {machine['python']}, {machine['cpu']}, {machine['cores']} cores. Made by `make bench`.", ""]
+    parts: dict[str, Mapping[str, object]] = {
+        "Scoring beside ir_measures": bench_scoring.main(),
+        "All-pairs statistics beside scipy": bench_stats.main(),
+    }
+    on = environment()
+    lines = ["# Benchmarks", "", f"Python {on['python']}, {on['cpu']}, {on['cores']} cores. Made by `make bench`.", ""]
     for title, figures in parts.items():
         lines += [f"## {title}", "", "| figure | value |", "|---|---:|"]
         lines += [f"| {name} | {_shown(value)} |" for name, value in figures.items()]

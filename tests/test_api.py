@@ -1,12 +1,14 @@
 """The public API as the README and DESIGN.md write it."""
 
+from typing import Any
+
 import assay
 from assay.measures import RR, Hit, nDCG
 
 
 def test_api_runs_from_gold_to_verdict(shop):
     gold = assay.load_gold("gold.yaml")
-    engines = {
+    engines: dict[str, Any] = {
         "mine": lambda query, k: ["shop/cart.py", "shop/tax.py"],
         "yours": lambda query, k: [assay.Hit("shop/tax.py", 6, 8, 1.0)],
     }

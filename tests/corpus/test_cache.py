@@ -29,7 +29,7 @@ def test_cache_dir_follows_the_environment(tmp_path: Path, monkeypatch: pytest.M
     assert cache_dir() == Path.home() / ".cache" / "assay"
 
 
-@pytest.mark.parametrize("damage", ["changed", "removed", "added", "entry", "ref", "tree"])
+@pytest.mark.parametrize("damage", ["changed", "removed", "emptied", "entry", "ref", "tree"])
 def test_cache_that_was_damaged_is_fetched_again(damage: str, tmp_path: Path) -> None:
     repository(tmp_path / "r", {"a.py": "1", "d/b.py": "2"})
     whole = _open(tmp_path)
@@ -38,8 +38,8 @@ def test_cache_that_was_damaged_is_fetched_again(damage: str, tmp_path: Path) ->
         (tree / "a.py").write_text("tampered")
     elif damage == "removed":
         (tree / "d" / "b.py").unlink()
-    elif damage == "added":
-        (tree / "c.py").write_text("tampered")
+    elif damage == "emptied":
+        os.truncate(tree / "a.py", 0)  # as after a power cut
     elif damage == "entry":
         (tree.parent / "entry.json").write_text("{")
     elif damage == "tree":
@@ -49,6 +49,16 @@ def test_cache_that_was_damaged_is_fetched_again(damage: str, tmp_path: Path) ->
         ref.write_text(json.dumps({"format": 1}))
     again = _open(tmp_path)
     assert (paths(again), again.digest) == (["a.py", "d/b.py"], whole.digest)
+
+
+def test_cache_does_not_take_what_an_engine_leaves_for_source(tmp_path: Path) -> None:
+    repository(tmp_path / "r", {"a.py": "1"})
+    whole = _open(tmp_path)
+    (whole.root / ".index").mkdir()
+    (whole.root / ".index" / "words.txt").write_text("a\n")
+    again = _open(tmp_path)
+    assert (paths(again), again.digest) == (["a.py"], whole.digest)
+    assert [(skipped.path, skipped.reason) for skipped in again.skipped] == [(".index/words.txt", "foreign")]
 
 
 def test_cache_keeps_nothing_of_a_fetch_that_failed(tmp_path: Path) -> None:

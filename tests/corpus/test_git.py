@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -138,6 +139,8 @@ def test_git_commit_needs_no_network_twice(tmp_path: Path) -> None:
     fresh = _open(tmp_path, url, first)
     (tmp_path / "r").rename(tmp_path / "moved")
     assert _open(tmp_path, url, first) == fresh
+    shutil.rmtree(tmp_path / "cache" / "trees")
+    assert _open(tmp_path, url, first) == fresh, "the mirror still has it"
     with pytest.raises(CorpusError, match="no git repository"):
         _open(tmp_path, url, "main")
 

@@ -34,7 +34,7 @@ def site(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Site]:
             monkeypatch.delenv(name, raising=False)
         monkeypatch.setenv("PIP_CONFIG_FILE", "/dev/null")
         monkeypatch.setenv("PIP_INDEX_URL", f"{served.url}/simple")
-        files = [(f"big-1.0/src/m{number}.py", f"x = {number}\n".encode() * 200) for number in range(1500)]
+        files = [(f"big-1.0/src/m{number}.py", f"x = {number}\n".encode() * 200) for number in range(600)]
         publish_html(served, "big", [sdist(tmp_path, "big", "1.0", tmp_path / "ran", files)])
         yield served
 
@@ -82,13 +82,13 @@ def test_processes_killed_while_fetching_leave_nothing_that_is_trusted(site: Sit
 
 
 def test_processes_killed_while_reading_a_commit_leave_nothing_that_is_trusted(tmp_path: Path) -> None:
-    repository(tmp_path / "r", {f"d{number % 30}/m{number}.py": f"x = {number}\n" * 50 for number in range(800)})
+    repository(tmp_path / "r", {f"d{number % 30}/m{number}.py": f"x = {number}\n" * 50 for number in range(400)})
     _killed_at_random(f"git:file://{tmp_path}/r@main", tmp_path, 2, 2)
 
 
 @pytest.mark.soak
 def test_processes_killed_twenty_times_leave_nothing_that_is_trusted(site: Site, tmp_path: Path) -> None:
-    repository(tmp_path / "r", {f"d{number % 30}/m{number}.py": f"x = {number}\n" * 50 for number in range(800)})
+    repository(tmp_path / "r", {f"d{number % 30}/m{number}.py": f"x = {number}\n" * 50 for number in range(400)})
     (tmp_path / "a").mkdir()
     (tmp_path / "b").mkdir()
     _killed_at_random("pypi:big==1.0#sdist", tmp_path / "a", 10, 3)

@@ -165,7 +165,10 @@ def test_pypi_sends_credentials_and_never_shows_them(
 
 def test_pypi_page_cannot_point_at_files_of_this_machine(site: Site, tmp_path: Path) -> None:
     made = sdist(tmp_path, "sly", "1.0", tmp_path / "ran")
-    site.pages["/simple/sly/"] = ("text/html", f'<a href="{made.as_uri()}">{made.name}</a>'.encode())
+    site.pages["/simple/sly/"] = (
+        "text/html",
+        f'<a href="mailto:x@y">me</a><a href="{made.as_uri()}">{made.name}</a>'.encode(),
+    )
     with pytest.raises(EnvironmentFailure, match="points at"):
         _open(tmp_path, "pypi:sly==1.0#sdist")
 

@@ -16,19 +16,18 @@ from assay.types import CorpusSpec
 from .conftest import Opener, git, paths, reasons, repository, write
 
 
-@pytest.mark.parametrize("name", sorted(AMBIGUOUS))
-def test_walk_keeps_an_ambiguous_folder_unless_git_knows_better(name: str, tmp_path: Path, opened: Opener) -> None:
-    plain = write(tmp_path / "plain", {"a.py": "1", f"{name}/b.py": "1"})
-    assert f"{name}/b.py" in paths(opened(plain))
-    repository(tmp_path / "tracked", {"a.py": "1", f"{name}/b.py": "1"})
-    write(tmp_path / "tracked", {f"{name}/new.py": "1", f"{name}/sub/new.py": "1"})
-    assert f"{name}/b.py" in paths(opened(tmp_path / "tracked"))
-    assert f"{name}/new.py" in paths(opened(tmp_path / "tracked"))
+def test_walk_keeps_ambiguous_folders_unless_git_knows_better(tmp_path: Path, opened: Opener) -> None:
+    names = sorted(AMBIGUOUS)
+    files = {"a.py": "1"} | {f"{name}/b.py": "1" for name in names}
+    assert paths(opened(write(tmp_path / "plain", files))) == sorted(files)
+    repository(tmp_path / "tracked", files)
+    new = {f"{name}/{path}": "1" for name in names for path in ("new.py", "sub/new.py")}
+    write(tmp_path / "tracked", new)
+    assert paths(opened(tmp_path / "tracked")) == sorted([*files, *new])
     repository(tmp_path / "untracked", {"a.py": "1"})
-    write(tmp_path / "untracked", {f"{name}/b.py": "1"})
-    corpus = opened(tmp_path / "untracked")
+    corpus = opened(write(tmp_path / "untracked", files))
     assert paths(corpus) == ["a.py"]
-    assert reasons(corpus) == {f"{name}/": "built-in"}
+    assert reasons(corpus) == {f"{name}/": "built-in" for name in names}
 
 
 def test_walk_keeps_ambiguous_folders_of_a_repository_that_tracks_nothing_yet(tmp_path: Path, opened: Opener) -> None:
@@ -37,15 +36,15 @@ def test_walk_keeps_ambiguous_folders_of_a_repository_that_tracks_nothing_yet(tm
     assert paths(opened(root)) == ["bin/tool"]
 
 
-@pytest.mark.parametrize("name", sorted(ALWAYS - {".git"}))
-def test_walk_leaves_folders_of_tools_out_unless_tracked(name: str, tmp_path: Path, opened: Opener) -> None:
-    plain = write(tmp_path / "plain", {"a.py": "1", f"x/{name}/b.py": "1"})
-    corpus = opened(plain)
+def test_walk_leaves_folders_of_tools_out_unless_tracked(tmp_path: Path, opened: Opener) -> None:
+    names = sorted(ALWAYS - {".git"})
+    corpus = opened(write(tmp_path / "plain", {"a.py": "1"} | {f"x/{name}/b.py": "1" for name in names}))
     assert paths(corpus) == ["a.py"]
-    assert reasons(corpus) == {f"x/{name}/": "built-in"}
-    repository(tmp_path / "tracked", {"a.py": "1", f"{name}/b.py": "1"}, force=True)
-    write(tmp_path / "tracked", {f"{name}/untracked.py": "1"})
-    assert paths(opened(tmp_path / "tracked")) == sorted([f"{name}/b.py", "a.py"])
+    assert reasons(corpus) == {f"x/{name}/": "built-in" for name in names}
+    tracked = {"a.py": "1"} | {f"{name}/b.py": "1" for name in names}
+    repository(tmp_path / "tracked", tracked, force=True)
+    write(tmp_path / "tracked", {f"{name}/untracked.py": "1" for name in names})
+    assert paths(opened(tmp_path / "tracked")) == sorted(tracked)
 
 
 def test_walk_leaves_out_environments_and_caches_by_their_marks(tmp_path: Path, opened: Opener) -> None:

@@ -55,7 +55,9 @@ def test_keywords_ranks_by_distinct_words_then_matches_then_path(corpus_of: Corp
         {"z.py": "x json float\n", "many.py": "json " * 99, "b.py": "json json\n", "a.py": "json JSON\n"}
     )
     hits = search(corpus, "where is the json float?")
-    assert [(hit.path, hit.score) for hit in hits] == [("z.py", 2), ("many.py", 1), ("a.py", 1), ("b.py", 1)]
+    assert [hit.path for hit in hits] == ["z.py", "many.py", "a.py", "b.py"]
+    first, many, a, b = (hit.score or 0.0 for hit in hits)
+    assert first > many > a == b  # a score is equal only where both counts are
     assert [hit.path for hit in search(corpus, "json float", 2)] == ["z.py", "many.py"]
 
 
@@ -219,4 +221,4 @@ def test_keywords_prefix_property(corpus_of: CorpusOf) -> None:
 
 
 def test_corpus_spec_is_not_needed_to_count(corpus_of: CorpusOf) -> None:
-    assert search(corpus_of({"a": "json"}, CorpusSpec("stdlib")), "json") == [Hit("a", 1, 1, 1.0)]
+    assert search(corpus_of({"a": "json"}, CorpusSpec("stdlib")), "json") == [Hit("a", 1, 1, 1.5)]

@@ -208,7 +208,7 @@ def _kill_and_read(folder: Path, rng: random.Random) -> None:
     child = multiprocessing.get_context("fork").Process(target=_write_for_ever, args=(str(folder), before + 1))
     child.start()
     time.sleep(rng.uniform(0.0, 0.05))
-    os.kill(child.pid, signal.SIGKILL)
+    os.kill(child.pid or 0, signal.SIGKILL)
     child.join()
     assert read_run(folder).k >= before
 

@@ -101,7 +101,7 @@ def test_starter_file_names_every_key_with_its_default(tmp_path):
     given = tomllib.loads(uncommented)["run"]
     defaults = Spec(gold=("gold.yaml",))
     assert set(given) == {f.name for f in fields(Spec)} - {"engines", "tags", "references"}
-    for key in ("k", "baseline", "margin", "alpha", "seed", "timeout", "out"):
+    for key in ("k", "baseline", "margin", "alpha", "seed", "timeout", "index_timeout", "out"):
         assert given[key] == getattr(defaults, key), key
     assert tuple(given["measures"]) == defaults.all_measures()
     assert given["primary"] == defaults.primary_measure()

@@ -21,7 +21,9 @@ def test_reach_is_that_of_the_noncentral_t(df):
 def test_observed_difference_allows_for_an_estimated_error_and_a_coarse_test():
     assert observed_minimal_difference(1.0, 400, 401) == pytest.approx(minimal_difference(1.0, 400), rel=1e-3)
     assert observed_minimal_difference(1.0, 9, 10) > 1.02 * minimal_difference(1.0, 9)
-    assert observed_minimal_difference(1.0, 5, 6) > 1.2 * minimal_difference(1.0, 5)
+    # Six clusters must all lean one way: √6·Φ⁻¹(.8^(1/6)), and an SE with five degrees is 4.8 % too small on average.
+    unanimous = np.sqrt(6) * stats.norm.ppf(0.8 ** (1 / 6))
+    assert observed_minimal_difference(1.0, 5, 6) == pytest.approx(unanimous / 0.9515, rel=1e-3)
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from assay.errors import ConfigError, NotComparableError
 from assay.stats import Names, Verdict, all_pairs, compare, compare_scores, compare_slices, means, plan_claim, records
+from assay.stats.power import observed_minimal_difference
 from assay.types import Scores, Unit
 
 B = 500
@@ -194,6 +195,17 @@ def test_six_clusters_cannot_decide_a_family_of_two(scores_of):
     assert Verdict.BETTER not in {row.verdict for row in found.rows}
     alone = compare(table, baseline="a", primary="nDCG@10", family=["b"], B=B)
     assert alone.rows[0].verdict is Verdict.BETTER
+
+
+def test_the_minimal_difference_grows_with_the_family(scores_of):
+    table = random_table(scores_of, 20, 300, engines=6)
+    alone, family = (
+        next(row for row in compare(table, baseline="e0", primary="nDCG@10", family=f, B=B).rows if row.engine == "e1")
+        for f in (["e1"], None)
+    )
+    assert alone.se is not None
+    assert alone.mde == pytest.approx(observed_minimal_difference(alone.se, 19, 20, alpha=0.05))
+    assert family.mde == pytest.approx(observed_minimal_difference(alone.se, 19, 20, alpha=0.05 / 5))
 
 
 def test_no_p_value_and_no_better_below_six_queries(scores_of):

@@ -62,6 +62,7 @@ def execute(args: argparse.Namespace, spec: Spec, suite: Suite) -> int:
         k=spec.k,
         forms=spec.forms or None,
         timeout=spec.timeout,
+        index_timeout=spec.index_timeout,
         missing="report" if args.allow_missing else None,
         progress=teller(args),
     )

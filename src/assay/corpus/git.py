@@ -14,7 +14,7 @@ from typing import IO, Final
 
 from assay.corpus.cache import Entry, Fetched
 from assay.corpus.folder import named_folder
-from assay.corpus.mirror import fetch_commit, redacted
+from assay.corpus.mirror import COMMIT, fetch_commit, redacted
 from assay.corpus.source import Located, Request, from_entry
 from assay.corpus.spec import is_url
 from assay.corpus.tools import started
@@ -22,7 +22,6 @@ from assay.corpus.worktree import git, git_environment
 from assay.corpus.writer import TreeWriter
 from assay.errors import CorpusError, EnvironmentFailure
 
-_COMMIT: Final = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _BAD_REVISION: Final = re.compile(r"^-|[\x00-\x20\x7f:\\?*\[]|\.\.|@\{|^$")
 _PROTOCOL: Final = re.compile(r"(https?|ssh|git|file)://.", re.IGNORECASE)
 _CHUNK: Final = 1 << 20
@@ -63,7 +62,7 @@ def _remote(request: Request, url: str, rev: str) -> Located:
             return _unpack(mirror.folder, mirror.commit, work, request, redacted(url))
 
     key = f"git-remote {redacted(url)} {rev}"
-    if _COMMIT.fullmatch(rev):
+    if COMMIT.fullmatch(rev):
         return from_entry(request, request.store.obtain(key, fetch), built_in=False)
     try:
         return from_entry(request, request.store.refresh(key, fetch), built_in=False)

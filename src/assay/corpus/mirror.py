@@ -13,6 +13,8 @@ from assay.corpus.tools import Finished
 from assay.corpus.worktree import git
 from assay.errors import CorpusError, EnvironmentFailure
 
+#: A full hash: what it names never changes.
+COMMIT: Final = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 #: A fetch is under way, or was killed: what lies there is not built upon.
 _BUSY: Final = "assay-busy"
 _ALL: Final = ("+HEAD:refs/assay/head", "+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*")
@@ -42,7 +44,8 @@ def fetch_commit(store: Store, url: str, rev: str, limits: Limits) -> Mirror:
         store.discard(folder)
         _create(folder, limits)
     (folder / _BUSY).touch()
-    commit = _shallow(folder, url, rev, limits) or _whole(folder, url, rev, limits)
+    here = _commit(folder, rev, limits) if COMMIT.fullmatch(rev) else None
+    commit = here or _shallow(folder, url, rev, limits) or _whole(folder, url, rev, limits)
     (folder / _BUSY).unlink()
     return Mirror(folder, commit)
 

@@ -28,6 +28,7 @@ _ALGORITHMS: Final = ("sha512", "sha384", "sha256", "sha224", "sha1", "md5")
 #: The page of the largest project on PyPI has 20 MB.
 _PAGE_BYTES: Final = 100_000_000
 _CHUNK: Final = 1 << 20
+_SCHEMES: Final = frozenset({"file", "http", "https"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +124,8 @@ def _from_html(body: bytes, page: str) -> Iterator[Link]:
     base = urljoin(page, anchors.base)
     for href, yanked in anchors.found:
         url = urljoin(base, href)
+        if urlsplit(url).scheme not in _SCHEMES:
+            continue  # mailto: and the like
         yield _link(url, unquote(urlsplit(url).path).rpartition("/")[2], page, yanked)
 
 
@@ -137,10 +140,9 @@ def _link(url: str, filename: str, page: str, yanked: bool = False) -> Link:
 
 
 def _safe(url: str, page: str) -> str:
-    """Refuse a page on the network that points at files of this machine, and schemes nobody asked for."""
-    scheme = urlsplit(url).scheme
-    allowed = ("file", "http", "https") if urlsplit(page).scheme == "file" else ("http", "https")
-    if scheme not in allowed:
+    """Refuse a page on the network that points at files of this machine."""
+    allowed = _SCHEMES if urlsplit(page).scheme == "file" else _SCHEMES - {"file"}
+    if urlsplit(url).scheme not in allowed:
         raise ValueError(f"it points at {shown(url)}")
     return url
 
@@ -221,9 +223,7 @@ def _netrc(hostname: str) -> str | None:
 
 def _as_url(place: str) -> str:
     """Turn a path of find-links into a URL."""
-    return (
-        place if urlsplit(place).scheme in ("http", "https", "file") else Path(place).expanduser().absolute().as_uri()
-    )
+    return place if urlsplit(place).scheme in _SCHEMES else Path(place).expanduser().absolute().as_uri()
 
 
 def _folder(url: str) -> Path | None:

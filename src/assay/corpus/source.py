@@ -56,8 +56,10 @@ def locate(request: Request) -> Located:
 
 def from_entry(request: Request, entry: Entry, *, built_in: bool, notes: tuple[str, ...] = ()) -> Located:
     """Place a cached tree: what was published counts, whatever its .gitignore says."""
-    top = (entry.tree / entry.root).resolve() if entry.root else entry.tree.resolve()
-    ground = Ground(subfolder(request.spec, top), top, git=False, built_in=built_in)
+    tree = entry.tree.resolve()
+    top = tree / entry.root if entry.root else tree
+    published = frozenset(f"{tree}/{path}" for path in entry.manifest)
+    ground = Ground(subfolder(request.spec, top), top, git=False, built_in=built_in, published=published)
     return Located(ground, entry.revision, (*entry.notes, *notes), entry)
 
 

@@ -28,6 +28,7 @@ class Ground:
     git: bool  # .gitignore counts, and git is asked what it tracks; not so in a package, where all was published
     built_in: bool  # folders of tools are left out; not so in a commit, where all is tracked
     barred: frozenset[str] = frozenset()  # names directly below the root that are not part of it
+    published: frozenset[str] | None = None  # real paths; what else lies in a cached tree, an engine left there
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,6 +245,9 @@ class _Walker:
         if not self.globs.selects(shown) or real in self.seen:
             return
         self.seen.add(real)
+        if self.ground.published is not None and real not in self.ground.published:
+            self._skip(path, "foreign", "not part of what was fetched; another program left it there")
+            return
         try:
             if not stat.S_ISREG(os.stat(real).st_mode):
                 self._skip(path, "special", "a device, pipe or socket")

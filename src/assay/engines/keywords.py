@@ -92,16 +92,21 @@ class KeywordsSession:
             distinct.update(counts.keys())
             total.update(counts)
         ranked = heapq.nsmallest(max(k, 0), distinct, key=lambda path: (-distinct[path], -total[path], path))
-        return tuple(self._hit(path, words, distinct[path]) for path in ranked)
+        return tuple(self._hit(path, words, _score(distinct[path], total[path])) for path in ranked)
 
     def close(self) -> None:
         """Forget the counts."""
         self._count.cache_clear()
 
-    def _hit(self, path: str, words: Sequence[str], score: int) -> Hit:
+    def _hit(self, path: str, words: Sequence[str], score: float) -> Hit:
         """Point to the window of the file that holds most of the words."""
         window = densest_window(fold(read_bytes(self._corpus, path)), words, self._settings.window)
-        return Hit(path, window.start, window.end, float(score))
+        return Hit(path, window.start, window.end, score)
+
+
+def _score(distinct: int, total: int) -> float:
+    """Say the order in one number: distinct words first, then matches; equal only where both are."""
+    return distinct + total / (total + 1)
 
 
 def query_keywords(query: str, shortest: int) -> list[str]:

@@ -33,6 +33,14 @@ _DIGITS = 6
 
 
 @dataclass(frozen=True, slots=True)
+class Limits:
+    """Seconds that an engine has."""
+
+    query: float
+    index: float
+
+
+@dataclass(frozen=True, slots=True)
 class Progress:
     """How far a run is, for whoever shows it."""
 
@@ -63,6 +71,7 @@ def run(
     k: int = 10,
     forms: Sequence[str] | None = None,
     timeout: float = 60.0,
+    index_timeout: float = 3600.0,
     cache: Path | None = None,
     missing: Missing | None = None,
     progress: Tell | None = None,
@@ -78,7 +87,9 @@ def run(
         raise InputError(f"k is {k}", hint="ask for at least one result")
     tell = progress or (lambda _: None)
     places = [_prepare(g, forms, cache, missing, tell) for g in suite.golds]
-    answered = tuple(_run_engine(name, as_engine(e), places, k, timeout, tell) for name, e in engines.items())
+    answered = tuple(
+        _run_engine(name, as_engine(e), places, k, Limits(timeout, index_timeout), tell) for name, e in engines.items()
+    )
     resolved = Suite(tuple(p.gold for p in places))
     return Run(
         suite=resolved,
@@ -141,7 +152,7 @@ def _forms(query: Query, wanted: Sequence[str] | None) -> list[str]:
 
 
 def _run_engine(
-    name: str, engine: FullEngine, places: Iterable[_Place], k: int, timeout: float, tell: Tell
+    name: str, engine: FullEngine, places: Iterable[_Place], k: int, limits: Limits, tell: Tell
 ) -> EngineRun:
     """Ask one engine everything."""
     rankings: list[Ranking] = []
@@ -150,7 +161,7 @@ def _run_engine(
     for place in places:
         tell(Progress(name, place.gold.name, 0, len(place.questions), "index"))
         try:
-            opened = open_session(engine, place.corpus)
+            opened = open_session(engine, place.corpus, limits.index)
         except (EngineError, EnvironmentFailure) as error:
             # An engine that does not open costs the engine, never the run.
             notes.append(f"could not be opened on {place.gold.name}: {one_line(error)}")
@@ -158,7 +169,7 @@ def _run_engine(
             continue
         seconds[place.gold.name] = round(opened.seconds, _DIGITS)
         try:
-            rankings += _ask_all(name, opened.session, engine, place, k, timeout, tell)
+            rankings += _ask_all(name, opened.session, engine, place, k, limits, tell)
         finally:
             trouble = close_session(opened.session)
             notes += [trouble] if trouble else []
@@ -170,13 +181,13 @@ def _run_engine(
 
 
 def _ask_all(
-    name: str, session: Session, engine: FullEngine, place: _Place, k: int, timeout: float, tell: Tell
+    name: str, session: Session, engine: FullEngine, place: _Place, k: int, limits: Limits, tell: Tell
 ) -> Iterator[Ranking]:
     """Ask one session every question of one gold set."""
     sizes = _Sizes(place.corpus)
     normalise = Normaliser(place.corpus, lambda path: len(sizes.lines(path)))
     for done, (query, form) in enumerate(place.questions, start=1):
-        answer = ask(session, query.forms[form], k * engine.oversample, timeout)
+        answer = ask(session, query.forms[form], k * engine.oversample, limits.query)
         normal = normalise(answer.hits, k, oversample=engine.oversample)
         yield Ranking(
             gold=place.gold.name,

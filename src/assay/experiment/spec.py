@@ -38,6 +38,7 @@ class Spec:
     alpha: float = 0.05
     seed: int = 0
     timeout: float = 60.0  # seconds for one query
+    index_timeout: float = 3600.0  # seconds to open an engine on one corpus
     out: str = "results"
     references: bool = True  # add random, keywords and oracle
     engines: Mapping[str, Mapping[str, Any] | str] = field(default_factory=dict)
@@ -120,6 +121,7 @@ def check(spec: Spec, path: Path | None = None, text: str = "") -> Spec:
         "margin": (0 < spec.margin < 1, "between 0 and 1"),
         "alpha": (0 < spec.alpha < 1, "between 0 and 1"),
         "timeout": (spec.timeout > 0, "more than 0 seconds"),
+        "index_timeout": (spec.index_timeout > 0, "more than 0 seconds"),
         "seed": (spec.seed >= 0, "0 or more"),
     }
     for key, (fine, wanted) in ranges.items():

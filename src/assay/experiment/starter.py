@@ -27,6 +27,7 @@ margin = 0.02               # the smallest difference you would act on
 # alpha = 0.05
 # seed = 0
 # timeout = 60.0            # seconds for one query; a query that takes longer scores worst
+# index_timeout = 3600.0    # seconds to open an engine on one corpus
 out = "results"             # records, RESULTS.md, results.json, per-query.csv, report.html
 
 # The engines under test. random, keywords and oracle are added as floor, yardstick and ceiling.

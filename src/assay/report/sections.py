@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 
 from assay.report.analysis import FEW_QUERIES
@@ -145,11 +146,16 @@ def comparison_blocks(rows: Iterable[ComparisonRow], notes: Iterable[str]) -> li
     ]
     few = _few(min((row.queries for row in rows), default=FEW_QUERIES))
     grid = table(columns, [_comparison(row) for row in rows], " ".join(notes) + few)
-    reach = max((abs(v) for r in rows for v in (r.interval.low, r.interval.high)), default=1.0) or 1.0
+    reach = _round_up(max((abs(v) for r in rows for v in (r.interval.low, r.interval.high)), default=1.0))
     points = tuple(
         Estimate(f"{r.engine} − {r.baseline}", r.difference, r.interval.low, r.interval.high, _tone(r)) for r in rows
     )
     return [grid, Forest(points, -reach, reach, line=0.0)]
+
+
+def _round_up(reach: float) -> float:
+    """Give the end of an axis that people can read: the next twentieth."""
+    return max(0.05, math.ceil(reach * 20 - 1e-9) / 20)
 
 
 def _comparison(row: ComparisonRow) -> list[str | Cell]:
