@@ -22,7 +22,7 @@ soak: $(VENV)/.developed  ## the stated counts: long simulations, many kills
 	$(BIN)/python -m pytest -m soak -n $(WORKERS)
 
 bench: $(VENV)/.developed  ## Assay beside its peers, in one run; writes benchmarks/RESULTS.md
-	$(BIN)/python -m benchmarks
+	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks
 
 fix: $(VENV)/.developed  ## format, and mend what can be mended
 	$(BIN)/ruff check --fix .

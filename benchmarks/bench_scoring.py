@@ -7,7 +7,6 @@ compared too.
 
 from __future__ import annotations
 
-import argparse
 import resource
 import statistics
 import sys
@@ -157,25 +156,24 @@ def peak_megabytes() -> float:
     return peak / (1 << 20 if sys.platform == "darwin" else 1 << 10)
 
 
-def main(arguments: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--repeats", type=int, default=9)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--queries", type=int, default=Size().queries)
-    options = parser.parse_args(arguments)
-    size = Size(queries=options.queries)
-    outcome = measure(size, options.repeats, options.seed)
+def main(repeats: int = 9, seed: int = 0, size: Size = Size()) -> dict[str, object]:  # noqa: B008  # a frozen value
+    """Time both, print and return the figures."""
+    outcome = measure(size, repeats, seed)
     ratios = [a / b for a, b in zip(outcome.ours, outcome.theirs, strict=True)]
-    print(f"scoring {size.queries} queries × {size.engines} engines × {len(OURS)} measures, {options.repeats} repeats")
-    print(f"  assay        {spread(outcome.ours)} s")
-    print(f"  ir_measures  {spread(outcome.theirs)} s")
-    print(f"  pytrec_eval  {spread(outcome.trec)} s; its C code alone, RR uncut, nothing claimed")
-    print(f"  ratio        {spread(ratios)}; must be at most 1.0")
-    print(f"  largest difference between values {outcome.worst_difference:.1e}; must be at most 1e-12")
-    print(f"  peak memory  {peak_megabytes():.0f} MB; must be below 1000")
-    passed = statistics.median(ratios) <= 1.0 and outcome.worst_difference <= 1e-12 and peak_megabytes() < 1000
-    return 0 if passed else 1
+    figures: dict[str, object] = {
+        "work": f"{size.queries} queries × {size.engines} engines × {len(OURS)} measures, {repeats} repeats",
+        "assay, seconds": spread(outcome.ours),
+        "ir_measures, seconds": spread(outcome.theirs),
+        "pytrec_eval's C code alone, RR uncut, seconds": spread(outcome.trec),
+        "ratio to ir_measures (at most 1.0)": spread(ratios),
+        "largest difference between values (at most 1e-12)": f"{outcome.worst_difference:.1e}",
+        "peak memory, MB (below 1000)": round(peak_megabytes()),
+        "passed": statistics.median(ratios) <= 1.0 and outcome.worst_difference <= 1e-12 and peak_megabytes() < 1000,
+    }
+    for name, value in figures.items():
+        print(f"{name}: {value}")
+    return figures
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(0 if main()["passed"] else 1)
