@@ -178,5 +178,5 @@ def test_assayignore_at_a_deeper_level_wins(tmp_path: Path, opened: Opener) -> N
 
 
 def test_assayignore_pattern_without_a_folder_does_not_open_excluded_folders(tmp_path: Path, opened: Opener) -> None:
-    root = write(tmp_path / "r", {".assayignore": "!*.js\n", "node_modules/m.js": "1", "a.js": "1"})
+    root = write(tmp_path / "r", {".assayignore": "!*.js\n!**/m.js\n", "node_modules/m.js": "1", "a.js": "1"})
     assert paths(opened(root)) == [".assayignore", "a.js"]

@@ -19,6 +19,8 @@ from assay.types import EngineRun, Run, Status
 
 #: Below this many queries a single one moves the mean by three points and more (the Pyckle guide's own limit).
 FEW_QUERIES = 30
+#: Problems with the gold set that are spelled out; the header in results.json holds them all.
+_SHOWN_PROBLEMS = 3
 
 
 def analyse(run: Run, spec: Spec) -> Results:
@@ -140,7 +142,11 @@ def _warnings(case: Case, facts: Sequence[EngineFacts], queries: int) -> Iterato
         if fact.failed:
             kinds = ", ".join(f"{n} {status}" for status, n in fact.statuses.items() if status != Status.OK)
             yield f"{fact.name} failed on {fact.failed} of {fact.asked} queries ({kinds}); each takes the worst value."
-    yield from _corpus_facts(case, "problems")
+    problems = _corpus_facts(case, "problems")
+    if problems:
+        shown = "; ".join(problems[:_SHOWN_PROBLEMS])
+        more = f"; and {len(problems) - _SHOWN_PROBLEMS} more" if len(problems) > _SHOWN_PROBLEMS else ""
+        yield f"{len(problems)} places of the gold set are not in this corpus and were left out: {shown}{more}."
 
 
 def _corpus_facts(case: Case, key: str) -> list[str]:
