@@ -44,4 +44,6 @@ $(VENV)/.installed: pyproject.toml
 $(VENV)/.developed: $(VENV)/.installed
 	$(PIP) install --quiet --upgrade 'pip>=25.1'
 	$(PIP) install --quiet --group dev
+	@$(PIP) install --quiet --only-binary :all: ripgrep 2>/dev/null \
+	  || echo "no ripgrep wheel for this machine: the tests of that backend will skip and say so" >&2
 	@touch $@
