@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import uuid
 from pathlib import Path
 
 import pytest
@@ -130,16 +131,16 @@ def tables(shop):
 
 def answer_run(shop: Path, out: str, right: int, capsys, monkeypatch, broken: int = 0) -> None:
     """Make a run whose engine answers `right` of the forty queries, and fails on `broken` of them."""
-    (shop / "answers.py").write_text(
+    module = f"answers_{uuid.uuid4().hex}"  # a name of its own: a rewritten module may be served from its stale bytecode
+    (shop / f"{module}.py").write_text(
         "def search(query, k):\n"
         "    number = int(query.rpartition('thing')[2])\n"
         f"    if number >= {40 - broken}: raise RuntimeError('down')\n"
         f"    return [f'part{{number}}.py'] if number < {right} else []\n"
     )
     monkeypatch.syspath_prepend(str(shop))
-    sys.modules.pop("answers", None)
     code, _, err = call(
-        capsys, "run", "--gold", "many.yaml", "--engine", "mine=python:answers:search", "--out", out, "--quiet"
+        capsys, "run", "--gold", "many.yaml", "--engine", f"mine=python:{module}:search", "--out", out, "--quiet"
     )
     assert code == 0, err
 

@@ -83,6 +83,7 @@ def test_git_runs_no_hook_no_filter_and_no_submodule(tmp_path: Path, monkeypatch
         assert paths(corpus) == [".gitattributes", ".gitmodules", "a.py", "b.md", "c.txt"]
         assert read_text(corpus, "c.txt") == "x\n"
         assert any("mod" in note and "submodules" in note for note in corpus.notes)
+    assert _open(tmp_path, f"file://{root}", "HEAD~1").files  # this one updates refs, so a hook would be asked
     assert not marker.exists()
 
 

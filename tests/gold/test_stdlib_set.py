@@ -2,7 +2,6 @@
 
 import json
 import re
-import sys
 import zipfile
 from importlib.resources import files
 from pathlib import Path
@@ -94,8 +93,7 @@ def test_stdlib_set_validates_against_the_schema():
 
 def test_stdlib_set_resolves_on_the_running_interpreter(gold, tmp_path):
     lacking = missing(gold, open_corpus(gold.corpus, cache=tmp_path))
-    limit = 0 if sys.version_info[:2] == (3, 11) else MISSING_LIMIT * len(anchors(gold))
-    assert len(lacking) <= limit, lacking
+    assert len(lacking) <= MISSING_LIMIT * len(anchors(gold)), lacking
 
 
 def library(version: str, folder: Path) -> Corpus:

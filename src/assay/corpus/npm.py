@@ -33,6 +33,7 @@ def locate(request: Request) -> Located:
     name, version = parse_package(request.spec.value)
 
     def fetch(work: Path) -> Fetched:
+        """Fetch into a folder of our own."""
         return pack(f"{name}@{version}", work, request.limits)
 
     key = f"npm {name}@{version} {npm_fingerprint()}"

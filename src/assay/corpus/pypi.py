@@ -44,6 +44,7 @@ def locate(request: Request) -> Located:
     package = parse_package(request.spec.value)
 
     def fetch(work: Path) -> Fetched:
+        """Fetch into a folder of our own."""
         return _fetch(package, work, request.limits)
 
     return from_entry(request, request.store.obtain(_key(package), fetch), built_in=True)
