@@ -131,7 +131,7 @@ def tables(shop):
 
 def answer_run(shop: Path, out: str, right: int, capsys, monkeypatch, broken: int = 0) -> None:
     """Make a run whose engine answers `right` of the forty queries, and fails on `broken` of them."""
-    module = f"answers_{uuid.uuid4().hex}"  # a name of its own: a rewritten module may be served from its stale bytecode
+    module = f"answers_{uuid.uuid4().hex}"  # its own name: a rewritten module may come from stale bytecode
     (shop / f"{module}.py").write_text(
         "def search(query, k):\n"
         "    number = int(query.rpartition('thing')[2])\n"
