@@ -1,8 +1,13 @@
 """A small shop: a repository and a gold set that every room's end-to-end tests share."""
 
+import os
+import sys
 from pathlib import Path
 
 import pytest
+
+# Tools that `make test` installs, such as rg, stand beside the interpreter.
+os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
 
 FILES = {
     "shop/__init__.py": "",
