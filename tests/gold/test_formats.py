@@ -192,7 +192,7 @@ def test_semble_file_finds_its_repository_above_it(tmp_path):
 
 
 SEMBLE_BAD = {
-    "not json": ('[\n{"query": "a",\n}]', 3, "not JSON"),
+    "not json": ('[\n{"query": "a",\n5}]', 3, "not JSON"),
     "not a list": ('{"query": "a"}', 1, "JSON list"),
     "empty": ("[]", 1, "empty"),
     "no entries": ("[ 1 ]", 1, "not an object"),
