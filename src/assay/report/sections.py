@@ -144,8 +144,7 @@ def comparison_blocks(rows: Iterable[ComparisonRow], notes: Iterable[str]) -> li
         ">n eff.",
         ">MDE",
     ]
-    few = _few(min((row.queries for row in rows), default=FEW_QUERIES))
-    grid = table(columns, [_comparison(row) for row in rows], " ".join(notes) + few)
+    grid = table(columns, [_comparison(row) for row in rows], " ".join(notes))
     reach = _round_up(max((abs(v) for r in rows for v in (r.interval.low, r.interval.high)), default=1.0))
     points = tuple(
         Estimate(f"{r.engine} − {r.baseline}", r.difference, r.interval.low, r.interval.high, _tone(r)) for r in rows

@@ -158,6 +158,14 @@ def _leaders(rows: Sequence[ComparisonRow], engines: Sequence[str], leader: str)
     return tuple(engine for engine in engines if engine not in beaten)
 
 
+def _family_note(size: int, settings: Settings) -> str:
+    """Say how large the family is and what its MDE means."""
+    power = f"{settings.config.power:.0%} power"
+    if size == 1:
+        return f"One comparison was declared; its MDE is for {power} at α = {settings.alpha:g}."
+    return f"The family has {size} comparisons: p-values are adjusted by Holm, MDEs are for {power} at α/{size}."
+
+
 def _notes(
     judged: Sequence[ComparisonRow],
     outside: Sequence[ComparisonRow],
@@ -166,8 +174,7 @@ def _notes(
 ) -> tuple[str, ...]:
     """Say what the tables do not."""
     notes = [
-        f"The family has {len(judged)} comparison{'s' if len(judged) != 1 else ''}: p-values are adjusted by Holm, "
-        f"MDEs are for {settings.config.power:.0%} power at α/{len(judged)}.",
+        _family_note(len(judged), settings),
         UNADJUSTED,
     ]
     if secondary:
