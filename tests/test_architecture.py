@@ -14,20 +14,22 @@ ALLOWED = {
     "errors": set(),
     "types": {"errors"},
     "files": {"errors"},
+    "processes": {"errors", "types"},
     "_version": set(),
     "syntax": {"errors", "types"},
-    "corpus": {"errors", "types", "syntax", "files", "_version"},
+    "corpus": {"errors", "types", "syntax", "files", "processes", "_version"},
     "gold": {"errors", "types", "syntax", "corpus", "data", "files"},
     "search": {"errors", "types", "syntax", "corpus", "files"},
-    "engines": {"errors", "types", "syntax", "corpus", "files"},
+    "engines": {"errors", "types", "syntax", "corpus", "files", "processes"},
     "scoring": {"errors", "types", "syntax"},
-    "stats": {"errors", "types", "scoring"},
+    "stats": {"errors", "types", "files", "scoring"},
     "data": set(),
 }
 ALLOWED["measures"] = {"scoring"}
-ALLOWED["experiment"] = {*ALLOWED, "experiment"} - {"search", "stats"}
+ALLOWED["experiment"] = {*ALLOWED, "experiment"} - {"search"}
 ALLOWED["report"] = {*ALLOWED} - {"search", "engines", "corpus"}
 ALLOWED["cli"] = {*ALLOWED} - {"search"}
+ALLOWED["__main__"] = {"cli"}
 ALLOWED["__init__"] = {*ALLOWED} - {"search", "cli", "report"}
 
 DOORS = {"engines/builtin.py": {"search"}}

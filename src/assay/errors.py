@@ -13,6 +13,7 @@ AssayError                      exit code 4 unless a subclass says otherwise
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 
@@ -87,3 +88,13 @@ class NotComparableError(AssayError):
     """Two results that must not be compared."""
 
     exit_code = 5
+
+
+def nearest(word: str, known: Iterable[str], most: int = 1) -> tuple[str, ...]:
+    """Find what a misspelt name may have been meant for, whatever its case; nothing when nothing is near."""
+    import difflib
+
+    folded: dict[str, str] = {}
+    for name in known:
+        folded.setdefault(name.casefold(), name)
+    return tuple(folded[near] for near in difflib.get_close_matches(word.casefold(), folded, n=most))

@@ -1,4 +1,4 @@
-"""Write files so that a reader, a crash or a full disk never meets half of one."""
+"""Read files so that what is wrong has a line, and write them so that nobody ever meets half of one."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 import tempfile
 from pathlib import Path
 
-from assay.errors import EnvironmentFailure
+from assay.errors import EnvironmentFailure, InputError
 
 
 def write_atomic(path: Path, data: str | bytes) -> None:
@@ -22,6 +22,7 @@ def write_atomic(path: Path, data: str | bytes) -> None:
                 os.fsync(stream.fileno())
             os.chmod(name, 0o666 & ~_umask())
             os.replace(name, path)
+            _sync_folder(path.parent)
         except BaseException:
             os.unlink(name)
             raise
@@ -29,6 +30,28 @@ def write_atomic(path: Path, data: str | bytes) -> None:
         raise EnvironmentFailure(
             f"cannot write {path}: {error.strerror or error}", hint="check the folder's rights and the free disk space"
         ) from error
+
+
+def read_utf8(path: Path, error: type[InputError] = InputError, *, hint: str = "check the path") -> str:
+    """Read a text file; what is not UTF-8 is an error with its line, a byte-order mark is dropped."""
+    try:
+        raw = path.read_bytes()
+    except OSError as problem:
+        raise error(f"cannot be read: {problem.strerror or problem}", file=path, hint=hint) from problem
+    try:
+        return raw.decode("utf-8").removeprefix("\ufeff")
+    except UnicodeDecodeError as problem:
+        line = raw[: problem.start].count(b"\n") + 1
+        raise error("not UTF-8", file=path, line=line, hint="save the file as UTF-8") from problem
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make a rename last through a power cut."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
 
 
 def _umask() -> int:

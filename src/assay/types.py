@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
@@ -20,8 +20,17 @@ FORMS = ("human", "ai_optimized", "keyword", "wrong_terminology", "cross_module"
 PRIMARY = 2
 SECONDARY = 1
 
+#: What an engine is in a table: most compete; chance is the floor, the gold answers the ceiling, grep the yardstick.
+Role = Literal["contestant", "yardstick", "floor", "ceiling"]
+
 Kind = Literal["code", "docs", "config", "other"]
 CorpusKind = Literal["path", "stdlib", "git", "pypi", "npm"]
+
+
+def order_forms(forms: Iterable[str]) -> tuple[str, ...]:
+    """Put forms in the order they are shown: the known ones first, others by name."""
+    given = set(forms)
+    return tuple(f for f in FORMS if f in given) + tuple(sorted(given.difference(FORMS)))
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -94,10 +103,9 @@ class Query:
     line: int | None = None  # where it stands in its gold file; not part of its identity
 
     @property
-    def headline(self) -> str:
-        """The form that the headline number uses: `human`, or the first one there is."""
-        known = [form for form in FORMS if form in self.forms]
-        return known[0] if known else next(iter(self.forms))
+    def ordered_forms(self) -> tuple[str, ...]:
+        """Its phrasings in the order they are shown; the first is the headline."""
+        return order_forms(self.forms)
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,9 +234,53 @@ class EngineRun:
 
     name: str
     rankings: tuple[Ranking, ...]
+    role: Role = "contestant"
+    oversample: int = 1  # how many times k it was asked for
     config: Mapping[str, object] = field(default_factory=dict)  # settings that shape the ranking; no secrets
     index_seconds: Mapping[str, float] = field(default_factory=dict)  # by gold name
     notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class CorpusFacts:
+    """What is kept of a corpus: what was measured on, what was left out, what of the gold set did not fit."""
+
+    repository: str
+    revision: str | None
+    digest: str
+    files: int
+    skipped: Mapping[str, int] = field(default_factory=dict)  # by reason
+    notes: tuple[str, ...] = ()
+    problems: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """What is going to be said of a run, declared before it is made."""
+
+    measures: tuple[str, ...]  # the primary one, which verdicts are about, first
+    baseline: str
+    margin: float = 0.02  # the smallest difference anybody would act on
+    alpha: float = 0.05
+    seed: int = 0
+
+    @property
+    def primary(self) -> str:
+        """The measure that verdicts are about."""
+        return self.measures[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """What a run was made with."""
+
+    assay: str = ""
+    date: str = ""
+    gold_hash: str = ""
+    corpora: Mapping[str, CorpusFacts] = field(default_factory=dict)  # by gold name
+    environment: Mapping[str, object] = field(default_factory=dict)
+    timeout: float = 60.0  # seconds that one query had: what a failed one is charged
+    claim: Claim | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,7 +293,7 @@ class Run:
     lines: Mapping[str, Mapping[str, tuple[int, ...]]] = field(default_factory=dict)
     # gold name -> path -> UTF-8 bytes of each line, newline included; for the files that hits or targets name
     hashes: Mapping[str, str] = field(default_factory=dict)  # of every query: "gold/query" -> hash
-    header: Mapping[str, object] = field(default_factory=dict)  # environment, versions, corpus digests, notes
+    header: Header = field(default_factory=Header)
 
 
 @dataclass(frozen=True, slots=True)

@@ -99,7 +99,7 @@ def test_gold_set_without_a_corpus_says_how_to_name_one(shop, capsys):
         (["--primary", "nDCG"], "cut-off"),
         (["--baseline", "nobody"], "nobody"),
         (["-k", "0"], "k = 0"),
-        (["--forms", "cross_module"], "no query is left"),
+        (["--forms", "cross_module"], "no query has the form"),
         (["--tag", "difficulty=hard:1-99"], "99"),
         (["--config", "nowhere.toml"], "nowhere.toml"),
     ],

@@ -6,16 +6,19 @@ import sys
 import textwrap
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import repeat
 
 import pytest
 
 from assay.engines import as_engine
 from assay.engines.base import EngineCrash
-from assay.engines.calling import ask, close_session, open_session
+from assay.engines.calling import ABANDONED, ask, close_session, open_session, session_notes
 from assay.errors import ConfigError, EngineError, EngineTimeout
 from assay.types import Corpus, Hit, Status
+
+LIST = "return a list of Hit, of paths or of 'path:10-20'"
+RESULT = "a result is a Hit, a path, 'path:10-20' or a mapping with path, start, end, score"
 
 
 class Scripted:
@@ -46,9 +49,11 @@ class Scripted:
         (EngineError("no index"), Status.ERROR, "no index"),
         (EngineCrash("died by SIGSEGV"), Status.CRASH, "died by SIGSEGV"),
         (EngineTimeout("too slow"), Status.TIMEOUT, "too slow"),
-        (None, Status.ERROR, "the engine returned NoneType, not a list of results"),
-        ("a.py", Status.ERROR, "the engine returned str, not a list of results"),
-        ([3], Status.ERROR, "the engine returned a result of type int: 3"),
+        (EngineError("no\nindex", hint="build\none"), Status.ERROR, "no index → build one"),
+        (EngineError("x" * 900, hint="shorten"), Status.ERROR, "x" * 500 + " → shorten"),
+        (None, Status.ERROR, f"the engine returned NoneType, not a list of results → {LIST}"),
+        ("a.py", Status.ERROR, f"the engine returned str, not a list of results → {LIST}"),
+        ([3], Status.ERROR, f"the engine returned a result of type int: 3 → {RESULT}"),
     ],
 )
 def test_ask_turns_every_failure_into_a_status(act: object, status: Status, message: str) -> None:
@@ -83,8 +88,50 @@ def test_ask_abandons_a_call_that_hangs_and_goes_on(corpus: Corpus) -> None:
     statuses = [ask(session, query, 1, 0.3).status for query in ("x", "hang", "x", "hang", "x")]
     assert statuses == [Status.OK, Status.TIMEOUT, Status.OK, Status.TIMEOUT, Status.OK]
     assert time.perf_counter() - begin < 5
+    assert session_notes(session) == (ABANDONED,)
     stuck.set()
     assert close_session(session) is None
+    assert session_notes(session) == (ABANDONED,)
+
+
+def test_session_notes_tell_of_nothing_that_ended_by_itself(corpus: Corpus) -> None:
+    def search(query: str, k: int) -> list[str]:
+        raise EngineTimeout("too slow, and stopped")
+
+    session = open_session(as_engine(search), corpus).session
+    assert ask(session, "x", 1, 5.0).status == Status.TIMEOUT
+    assert session_notes(session) == ()
+    close_session(session)
+
+
+class Timed:
+    """An engine that keeps to its time."""
+
+    config: Mapping[str, object] = {}
+    seen: tuple[object, ...] = ()
+
+    def open(self, corpus: Corpus) -> Scripted:
+        raise AssertionError("asked to open without a limit")
+
+    def open_within(self, corpus: Corpus, seconds: float | None) -> Scripted:
+        self.seen = (seconds, threading.current_thread())
+        return Scripted(["a.py"])
+
+
+def test_open_session_hands_the_limit_to_an_engine_that_keeps_to_it(corpus: Corpus) -> None:
+    engine = Timed()
+    session = open_session(as_engine(engine), corpus, 7.0).session  # as_engine wraps it: it declares little
+    assert engine.seen == (7.0, threading.current_thread())
+    assert ask(session, "q", 1, 5.0).hits == (Hit("a.py"),)
+
+
+def test_open_session_tells_what_a_timed_engine_raised(corpus: Corpus) -> None:
+    class Late(Timed):
+        def open_within(self, corpus: Corpus, seconds: float | None) -> Scripted:
+            raise EngineTimeout("too long")
+
+    with pytest.raises(EngineTimeout, match=r"cannot be opened: too long\n"):
+        open_session(as_engine(Late()), corpus, 7.0)
 
 
 def test_ask_times_the_search_and_nothing_else(corpus: Corpus) -> None:
@@ -140,8 +187,11 @@ def test_open_session_does_not_wait_for_ever(corpus: Corpus) -> None:
             time.sleep(30)
             return Scripted([])
 
-    with pytest.raises(EngineTimeout, match="cannot be opened: no answer after"):
+    with pytest.raises(
+        EngineTimeout, match="cannot be opened: no answer after 0.2 s; it may still be running"
+    ) as caught:
         open_session(Slow(), corpus, 0.2)
+    assert "index_timeout" in str(caught.value.hint)
 
 
 def test_close_session_tells_problems(corpus: Corpus) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 import time
@@ -11,12 +12,11 @@ from pathlib import Path
 import pytest
 
 from assay.engines import make_engine
-from assay.engines.base import EngineCrash
 from assay.engines.calling import Answer, ask, open_session
 from assay.engines.normalise import normalise
-from assay.engines.process import ProcessLimits, Task, run_process
-from assay.errors import EngineError, EnvironmentFailure
+from assay.errors import ConfigError, EngineError, EngineTimeout
 from assay.types import Corpus, Hit, Status
+from tests.processes import wait_until_gone
 
 Program = Callable[[str], list[str]]
 
@@ -62,13 +62,33 @@ def test_command_splits_a_text_without_a_shell(corpus: Corpus) -> None:
     assert ask(open_session(engine, corpus).session, "a;b|c", 3).hits == (Hit("a;b|c.py"),)
 
 
-def test_command_takes_a_relative_program_from_where_assay_runs(
-    tmp_path: Path, corpus: Corpus, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "tool").write_text("#!/bin/sh\necho README.md\n")
+@pytest.fixture
+def tool(tmp_path: Path) -> Path:
+    """A folder with a program that names a file and, when told to, where it was called."""
+    (tmp_path / "tool").write_text('#!/bin/sh\necho README.md\necho "$0" > "$2"\n')
     (tmp_path / "tool").chmod(0o755)
-    monkeypatch.chdir(tmp_path)
-    assert answer_of(["./tool", "{query}"], corpus).hits == (Hit("README.md"),)
+    return tmp_path
+
+
+def test_command_takes_a_relative_program_from_where_assay_runs(
+    tool: Path, corpus: Corpus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tool)
+    assert answer_of(["./tool", "{query}", "/dev/null"], corpus).hits == (Hit("README.md"),)
+
+
+def test_command_takes_programs_and_here_from_the_folder_of_the_settings(tool: Path, corpus: Corpus) -> None:
+    settings = {"argv": ["./tool", "{query}", "{here}/asked"], "index": ["./tool", "x", "{here}/indexed"]}
+    engine = make_engine({"kind": "command", **settings}, folder=tool)
+    assert ask(open_session(engine, corpus).session, "q", 1).hits == (Hit("README.md"),)
+    assert (tool / "asked").read_text() == (tool / "indexed").read_text() == f"{tool}/tool\n"
+
+
+def test_command_leaves_a_linked_program_its_name(tool: Path, corpus: Corpus) -> None:
+    (tool / "alias").symlink_to("tool")  # as python is in a virtual environment
+    engine = make_engine({"kind": "command", "argv": ["./alias", "{query}", "{here}/asked"]}, folder=tool)
+    assert ask(open_session(engine, corpus).session, "q", 1).status == Status.OK
+    assert (tool / "asked").read_text() == f"{tool}/alias\n"
 
 
 def test_command_keeps_environment_values_out_of_its_configuration(program: Program, corpus: Corpus) -> None:
@@ -84,7 +104,8 @@ def test_command_configuration_shows_every_setting_that_shapes_the_ranking() -> 
     base = {"kind": "command", "argv": ["t", "{query}"], "format": "json", "path": "[].p"}
     changes: list[dict[str, object]] = [
         {"argv": ["u", "{query}"]}, {"index": "t index"}, {"format": "jsonl"}, {"path": "[].q"}, {"start": "s"},
-        {"end": "e"}, {"score": "s"}, {"ok_codes": [0, 1]}, {"timeout": 3}, {"env": {"A": "b"}},
+        {"end": "e"}, {"score": "s"}, {"ok_codes": [0, 1]}, {"ok_codes": [0]}, {"timeout": 3}, {"oversample": 2},
+        {"env": {"A": "b"}},
     ]  # fmt: skip
     configs = [repr(make_engine({**base, **change}).config) for change in ({}, *changes)]
     assert len(set(configs)) == len(configs)
@@ -104,10 +125,81 @@ def test_command_runs_its_index_step_once_when_opened(program: Program, corpus_o
         open_session(failing, corpus)
 
 
-def test_command_says_when_the_program_is_missing(corpus: Corpus) -> None:
-    with pytest.raises(EnvironmentFailure, match="no-such-tool is not installed") as caught:
-        answer_of(["no-such-tool", "{query}"], corpus)
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"argv": ["no-such-tool", "{query}"]},
+        {"argv": ["./no-such-tool", "{query}"]},
+        {"argv": ["true", "{query}"], "index": ["no-such-tool"]},
+        {"argv": ["true", "{query}"], "env": {"PATH": "/no-such-tool"}},
+        {"argv": ["no-such-tool", "{query}"], "index": ["touch", "indexed"]},
+    ],
+)
+def test_command_missing_program_is_told_once_when_opened(corpus: Corpus, settings: dict[str, object]) -> None:
+    engine = make_engine({"kind": "command", **settings})
+    with pytest.raises(EngineError, match="no program .*(no-such-tool|true)") as caught:
+        open_session(engine, corpus)
     assert caught.value.hint
+    assert not (corpus.root / "indexed").exists()  # nobody waits an hour to hear it
+
+
+@pytest.mark.parametrize(("own", "given"), [(0.4, 60.0), (60.0, 0.4), (0.4, None)])
+def test_command_index_step_that_takes_too_long_is_ended_with_its_children(
+    corpus: Corpus, tmp_path: Path, own: float, given: float | None
+) -> None:
+    index = ["sh", "-c", f"sleep 37 & echo $$ $! > {tmp_path / 'pids'}; wait"]
+    engine = make_engine({"kind": "command", "argv": ["true", "{query}"], "index": index, "index_timeout": own})
+    with pytest.raises(EngineTimeout, match=r"cannot be opened: no answer after 0\.4 s\n") as caught:
+        open_session(engine, corpus, given)
+    assert "index_timeout" in str(caught.value.hint)
+    pids = (tmp_path / "pids").read_text().split()
+    assert len(pids) == 2
+    assert all(wait_until_gone(int(pid)) for pid in pids)
+
+
+def test_command_index_step_is_ended_by_an_interrupt(corpus: Corpus, tmp_path: Path) -> None:
+    index = ["sh", "-c", f"echo $$ > {tmp_path / 'pid'}; kill -INT {os.getpid()}; sleep 37"]
+    engine = make_engine({"kind": "command", "argv": ["true", "{query}"], "index": index})
+    with pytest.raises(KeyboardInterrupt):
+        open_session(engine, corpus, 20.0)
+    assert wait_until_gone(int((tmp_path / "pid").read_text()))
+
+
+@pytest.mark.parametrize("part", ["|", "||", "&&", "&", ";", ">", ">>", "<", "2>&1", "2>/dev/null", "$(pwd)"])
+@pytest.mark.parametrize("name", ["argv", "index"])
+def test_command_refuses_what_only_a_shell_understands(part: str, name: str) -> None:
+    templates = {"argv": ["tool", "{query}"], "index": ["tool"]}
+    templates[name] = [*templates[name], part, "head"]
+    with pytest.raises(ConfigError, match=f"{name} has .* no shell is used") as caught:
+        make_engine({"kind": "command", **templates})
+    assert '"sh", "-c"' in str(caught.value.hint)
+
+
+def test_command_takes_what_only_looks_like_a_shell() -> None:
+    for argv in (
+        ["sh", "-c", "a | b > c; d", "{query}"],
+        ["find", "-exec", "grep", "{query}", "{}", ";"],
+        ["t", "{query}|"],
+    ):
+        assert make_engine({"kind": "command", "argv": argv}).config["argv"] == argv
+    with pytest.raises(ConfigError, match="no shell"):
+        make_engine("command:rg -l {query} | head")
+
+
+def test_command_hint_for_a_shell_keeps_a_query_out_of_its_code(corpus: Corpus, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError) as caught:
+        make_engine("command:cat {query} | head")
+    advised = json.loads(str(caught.value.hint).partition("write ")[2])
+    argv = [part.replace("tool", "printf %s.py").replace("head", "cat") for part in advised]
+    assert answer_of(argv, corpus, f"$(touch${{IFS}}{tmp_path}/pwned)").hits == (
+        Hit(f"$(touch${{IFS}}{tmp_path}/pwned).py"),
+    )
+    assert not (tmp_path / "pwned").exists()
+
+
+def test_command_declares_its_oversample() -> None:
+    assert make_engine({"kind": "command", "argv": "t {query}"}).oversample == 1
+    assert make_engine({"kind": "command", "argv": "t {query}", "oversample": 3}).oversample == 3
 
 
 def test_command_hostile_crash_is_a_crash_with_its_last_words(program: Program, corpus: Corpus) -> None:
@@ -115,24 +207,7 @@ def test_command_hostile_crash_is_a_crash_with_its_last_words(program: Program, 
     answer = answer_of(argv, corpus)
     assert (answer.status, answer.hits) == (Status.CRASH, ())
     assert answer.error is not None
-    assert answer.error.endswith("died by SIGABRT: oh no")
-
-
-def wait_until_gone(pid: int, seconds: float = 5.0) -> bool:
-    """Tell whether a process is gone, or a zombie that nobody has buried yet, within some seconds."""
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        try:
-            state = (
-                Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] if Path("/proc").exists() else "?"
-            )
-            os.kill(pid, 0)
-        except (ProcessLookupError, FileNotFoundError):
-            return True
-        if state == "Z":
-            return True
-        time.sleep(0.02)
-    return False
+    assert "died by SIGABRT: oh no → " in answer.error
 
 
 @pytest.mark.parametrize("stubborn", [False, True])
@@ -148,7 +223,7 @@ def test_command_hostile_hang_times_out_and_its_children_die_too(
     begin = time.perf_counter()
     answer = answer_of(argv, corpus, timeout=0.5)
     assert answer.status == Status.TIMEOUT
-    assert answer.error == "no answer after 0.5 s"
+    assert answer.error == "no answer after 0.5 s → raise timeout"
     assert time.perf_counter() - begin < 5
     pids = (tmp_path / "pids").read_text().split()
     assert len(pids) == 2
@@ -208,23 +283,9 @@ def test_command_hostile_flood_is_stopped_early(program: Program, corpus: Corpus
     argv = program("for _ in range(100): sys.stdout.write('x' * 1_000_000)")
     begin = time.perf_counter()
     answer = answer_of(argv, corpus)
-    assert (answer.status, answer.error) == (Status.ERROR, "printed more than 32,000,000 bytes")
+    assert answer.status == Status.ERROR
+    assert "printed more than 32,000,000 bytes → " in str(answer.error)
     assert time.perf_counter() - begin < 15
-
-
-def test_process_keeps_only_the_end_of_a_flood_on_stderr(tmp_path: Path) -> None:
-    code = "import sys\nfor n in range(300): sys.stderr.write('y' * 10_000 + chr(10))\nsys.stderr.write('the end')"
-    finished = run_process(
-        Task((sys.executable, "-c", code), tmp_path, dict(os.environ)), 20.0, ProcessLimits(stderr=100)
-    )
-    assert len(finished.stderr) == 100
-    assert finished.stderr.endswith(b"the end")
-
-
-def test_process_that_dies_by_a_nameless_signal_is_a_crash(tmp_path: Path) -> None:
-    code = "import os, signal; os.kill(os.getpid(), signal.SIGRTMIN + 5 if hasattr(signal, 'SIGRTMIN') else 9)"
-    with pytest.raises(EngineCrash, match="died by"):
-        run_process(Task((sys.executable, "-c", code), tmp_path, dict(os.environ)), 20.0)
 
 
 def test_command_hostile_absolute_paths_are_read_and_noted(program: Program, corpus: Corpus) -> None:
@@ -244,12 +305,36 @@ def test_command_hostile_exit_code_without_results_is_an_error(program: Program,
     answer = answer_of(program("print('index is locked', file=sys.stderr); sys.exit(3)"), corpus)
     assert answer.status == Status.ERROR
     assert answer.error is not None
-    assert answer.error.endswith("ended with exit code 3: index is locked")
+    assert "ended with exit code 3: index is locked → " in answer.error
+    assert "ok_codes" in answer.error
 
 
 def test_command_exit_code_can_be_declared_to_mean_no_results(program: Program, corpus: Corpus) -> None:
-    answer = answer_of(program("sys.exit(1)"), corpus, ok_codes=[0, 1])
-    assert (answer.status, answer.hits) == (Status.OK, ())
+    argv = program("print('none', file=sys.stderr); sys.exit(3)")
+    for form in ("auto", "json"):
+        answer = answer_of(argv, corpus, ok_codes=[0, 3], format=form)
+        assert (answer.status, answer.hits) == (Status.OK, ())
+
+
+@pytest.mark.parametrize(
+    ("source", "settings", "status"),
+    [
+        ("sys.exit(1)", {}, Status.OK),
+        ("sys.exit(1)", {"format": "json"}, Status.OK),
+        ("print(); sys.exit(1)", {}, Status.OK),
+        ("sys.exit('no index')", {}, Status.ERROR),
+        ("print('no index'); sys.exit(1)", {}, Status.ERROR),
+        ("sys.exit(2)", {}, Status.ERROR),
+        ("sys.exit(1)", {"ok_codes": [0]}, Status.ERROR),
+    ],
+)
+def test_command_silent_exit_code_of_a_grep_means_no_results(
+    program: Program, corpus: Corpus, source: str, settings: dict[str, object], status: Status
+) -> None:
+    engine = make_engine({"kind": "command", "argv": program(source), **settings})
+    answer = ask(open_session(engine, corpus).session, "q", 3, 20.0)
+    assert (answer.status, answer.hits) == (status, ())
+    assert ("ok_codes" in str(answer.error)) == (status == Status.ERROR)
 
 
 def test_command_takes_results_in_spite_of_an_exit_code(program: Program, corpus: Corpus) -> None:
@@ -259,7 +344,7 @@ def test_command_takes_results_in_spite_of_an_exit_code(program: Program, corpus
 def test_command_garbage_with_an_exit_code_is_told_by_the_exit_code(program: Program, corpus: Corpus) -> None:
     answer = answer_of(program("print('usage of this tool'); print('no key', file=sys.stderr); sys.exit(2)"), corpus)
     assert answer.error is not None
-    assert answer.error.endswith("exit code 2: no key")
+    assert "exit code 2: no key → " in answer.error
 
 
 def test_command_survives_output_that_is_not_utf8(program: Program, corpus: Corpus) -> None:

@@ -1,19 +1,30 @@
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from assay.engines import make_engine
-from assay.engines.counting import LIMITS, CountingLimits, GitCounter, PythonCounter, RipgrepCounter, WordCounter
-from assay.engines.keywords import query_keywords
-from assay.engines.windows import Window, densest_window
-from assay.errors import ConfigError
+from assay.engines.keywords.counting import (
+    LIMITS,
+    CountingLimits,
+    GitCounter,
+    PythonCounter,
+    RipgrepCounter,
+    WordCounter,
+)
+from assay.engines.keywords.engine import query_keywords
+from assay.engines.keywords.windows import Window, densest_window
+from assay.errors import ConfigError, EngineError, EngineTimeout
+from assay.processes import ProcessLimits
 from assay.types import Corpus, CorpusSpec, Hit, SourceFile
+from tests.processes import wait_until_gone
 
 CorpusOf = Callable[..., Corpus]
 TOOLS: list[Callable[[Corpus], WordCounter]] = [PythonCounter]
@@ -171,7 +182,7 @@ def test_counters_agree_when_memory_and_command_lines_are_short(
     corpus = corpus_of(FILES)
     expected = dict(PythonCounter(corpus).count("json"))
     assert LIMITS.cached_bytes > 10
-    monkeypatch.setattr("assay.engines.counting.LIMITS", CountingLimits(cached_bytes=10, argument_bytes=12))
+    monkeypatch.setattr("assay.engines.keywords.counting.LIMITS", CountingLimits(cached_bytes=10, argument_bytes=12))
     for tool in TOOLS:
         counter = tool(corpus)
         assert dict(counter.count("json")) == dict(counter.count("json")) == expected, tool
@@ -209,10 +220,37 @@ def test_keywords_backend_is_a_note_and_not_part_of_the_configuration(monkeypatc
     by_git, by_python = make_engine("keywords:git"), make_engine("keywords:python")
     assert by_git.config == by_python.config
     assert by_git.notes == ("words counted by git",)
-    monkeypatch.setattr("assay.engines.keywords.find_tool", lambda name: None)
+    monkeypatch.setattr("assay.engines.keywords.engine.find_tool", lambda name: None)
     assert make_engine("keywords").notes == ("words counted by python",)
     with pytest.raises(ConfigError, match="rg is not installed"):
         make_engine("keywords:rg")
+
+
+@pytest.fixture
+def stuck_git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A git on the PATH that hangs, and writes down who it is."""
+    (tmp_path / "git").write_text(f"#!/bin/sh\necho $$ > {tmp_path / 'pid'}\nsleep 60\n")
+    (tmp_path / "git").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    return tmp_path
+
+
+def test_counter_that_hangs_is_ended_and_told(
+    corpus_of: CorpusOf, stuck_git: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("assay.engines.keywords.counting.LIMITS", CountingLimits(seconds=0.4))
+    with pytest.raises(EngineTimeout, match="after 0.4 s") as caught:
+        GitCounter(corpus_of({"a": "json"}))
+    assert 'backend = "python"' in str(caught.value.hint)
+    assert wait_until_gone(int((stuck_git / "pid").read_text()))
+
+
+def test_counter_that_floods_is_ended_and_told(corpus_of: CorpusOf, monkeypatch: pytest.MonkeyPatch) -> None:
+    corpus = corpus_of({"a": "json"})
+    track(corpus)
+    monkeypatch.setattr("assay.engines.keywords.counting.LIMITS", CountingLimits(process=ProcessLimits(stdout=2)))
+    with pytest.raises(EngineError, match="more than 2 bytes"):
+        GitCounter(corpus)
 
 
 def test_keywords_prefix_property(corpus_of: CorpusOf) -> None:

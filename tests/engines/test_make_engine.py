@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from assay.engines import KINDS, as_engine, make_engine
+from assay.engines import KINDS, as_engine, describe, make_engine
 from assay.engines.calling import ask, open_session
 from assay.errors import ConfigError
 from assay.types import Corpus, CorpusSpec, Gold, Hit, Status, Suite
@@ -66,6 +66,13 @@ def test_make_engine_refuses_unknown_keys_and_lists_the_known(spec: dict[str, ob
         {"kind": "command", "argv": "tool {query}", "start": "results[].line"},
         {"kind": "command", "argv": "tool {query}", "path": "results[", "format": "json"},
         {"kind": "command", "argv": "tool {query}", "path": "path", "format": "text"},
+        {"kind": "command", "argv": "tool {query}", "oversample": 0},
+        {"kind": "command", "argv": "tool {query}", "timeout": 0},
+        {"kind": "command", "argv": "tool {query}", "index_timeout": -1},
+        {"kind": "command", "argv": "tool {query}", "ok_codes": 1},
+        {"kind": "command", "argv": "tool {query} | head"},
+        {"kind": "python", "target": "json:loads", "oversample": 0},
+        {"kind": "python", "target": "json:loads", "options": 3},
         "builtin:",
         "random:3",
         "python:module",
@@ -121,6 +128,48 @@ def test_as_engine_gives_engines_as_they_are_and_fills_in_what_they_leave_out(co
     assert as_engine(full) is full
     answer = ask(open_session(full, corpus).session, "x", 2)
     assert (answer.status, answer.hits) == (Status.OK, (Hit("README.md"),) * 2)
+
+
+def test_as_engine_refuses_an_engine_that_asks_for_nothing() -> None:
+    class Greedless:
+        oversample = 0
+
+        def open(self, corpus: Corpus) -> None: ...
+
+    with pytest.raises(ConfigError, match="oversample = 0"):
+        as_engine(Greedless())  # type: ignore[arg-type]  # what is being tested
+
+
+def test_describe_shows_every_kind_with_every_setting() -> None:
+    pages = {page.name: page for page in describe()}
+    assert sorted(pages) == sorted(KINDS)
+    for page in pages.values():
+        assert page.about == KINDS[page.name].about
+        assert page.main is None or page.main in {setting.name for setting in page.settings}
+        for setting in page.settings:
+            assert setting.about, f"{page.name}.{setting.name} says nothing of itself"
+            assert "\n" not in setting.about
+            assert setting.type
+
+
+def test_describe_writes_types_and_defaults_for_people() -> None:
+    shown = {(page.name, s.name): (s.type, s.default) for page in describe() for s in page.settings}
+    assert shown["command", "argv"] == ("a text or a list of texts", None)
+    assert shown["command", "index"] == ("a text or a list of texts", "[]")
+    assert shown["command", "ok_codes"] == ("a list of whole numbers", "none")
+    assert shown["command", "env"] == ("a table", "{}")
+    assert shown["command", "format"] == ("one of auto, json, jsonl, text", '"auto"')
+    assert shown["python", "oversample"] == ("a whole number", "none")
+    assert shown["builtin", "search.k1"] == ("a number", "1.2")
+    assert ("builtin", "search") not in shown
+
+
+def test_describe_names_what_make_engine_takes() -> None:
+    for page in describe():
+        with pytest.raises(ConfigError) as caught:
+            make_engine({"kind": page.name, "no such": 1}, suite=SUITE)
+        named = {setting.name.partition(".")[0] for setting in page.settings}
+        assert caught.value.hint == f"settings: {', '.join(sorted(named)) or 'none'}"
 
 
 def test_as_engine_refuses_classes_and_other_things() -> None:

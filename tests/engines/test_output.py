@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from assay.engines.documents import parse_selector
 from assay.engines.output import Format, make_layout, read_output
+from assay.engines.selectors import parse_selector
 from assay.errors import ConfigError, EngineError
 from assay.types import Hit
 
@@ -92,8 +92,15 @@ def test_json_null_and_empty_lists_are_no_results() -> None:
     ],
 )
 def test_json_that_is_not_as_declared_is_an_error(text: str, fields: dict[str, str], message: str) -> None:
-    with pytest.raises(EngineError, match=message):
+    with pytest.raises(EngineError, match=message) as caught:
         read(text, "json", **fields)
+    assert caught.value.hint
+
+
+def test_text_without_a_location_is_told_with_a_next_step() -> None:
+    with pytest.raises(EngineError, match="no line of the output is a location") as caught:
+        read("nothing to see here")
+    assert "path:start-end" in str(caught.value.hint)
 
 
 def test_json_fields_of_two_lists_beside_each_other_are_refused() -> None:

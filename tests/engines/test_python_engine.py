@@ -36,12 +36,18 @@ class Engine:
         return [Hit(self.name + str(len(self.corpus.files)))]
     def close(self):
         pass
+    def open_within(self, corpus, seconds):
+        self.name = f"within {seconds:g}"
+        return self.open(corpus)
     class Inner:
         @staticmethod
         def find(query, k):
             return ["inner.py"]
 
-ready = Engine("ready")
+class Plain(Engine):
+    open_within = None
+
+ready = Plain("ready")
 number = 3
 
 def broken():
@@ -71,7 +77,7 @@ def asked(corpus: Corpus, folder: str, target: str, **settings: object) -> tuple
         ("users_engine:find", {}, (Hit("README.md", 1, 2), Hit("a.py"), Hit("b.py"))),
         ("users_engine:factory", {}, (Hit("q.py"),)),
         ("users_engine:factory", {"suffix": ".rs"}, (Hit("q.rs"),)),
-        ("users_engine:Engine", {"name": "n"}, (Hit("n3"),)),
+        ("users_engine:Plain", {"name": "n"}, (Hit("n3"),)),
         ("users_engine:ready", {}, (Hit("ready3"),)),
         ("users_engine:Engine.Inner.find", {}, (Hit("inner.py"),)),
     ],
@@ -89,6 +95,18 @@ def test_python_engine_shows_options_and_what_the_engine_declares(folder: str) -
     assert engine.oversample == 2
     assert engine.config["options"] == {"name": "n"}
     assert engine.config["engine"] == {"model": "tiny"}
+
+
+def test_python_engine_oversample_can_be_set(folder: str) -> None:
+    spec = {"kind": "python", "target": "users_engine:find", "folder": folder}
+    engine = make_engine({**spec, "oversample": 4})
+    assert (make_engine(spec).oversample, engine.oversample) == (1, 4)
+    assert engine.config != make_engine(spec).config
+
+
+def test_python_engine_hands_on_the_time_limit(corpus: Corpus, folder: str) -> None:
+    engine = make_engine({"kind": "python", "target": "users_engine:Engine", "folder": folder})
+    assert ask(open_session(engine, corpus, 9.0).session, "q", 3, 10.0).hits == (Hit("within 93"),)
 
 
 def test_python_engine_looks_in_the_folder_where_assay_runs(folder: str, monkeypatch: pytest.MonkeyPatch) -> None:

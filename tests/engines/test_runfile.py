@@ -70,7 +70,27 @@ def test_runfile_reads_json_lines_by_name_or_words(opened: Opened) -> None:
 def test_runfile_missing_query_is_an_error_of_that_query(opened: Opened) -> None:
     answer = ask(opened("two Q0 a.py 1 1 t\n"), "first?", 5)
     assert answer.status == Status.ERROR
-    assert "has no answer to this query" in str(answer.error)
+    assert "has no answer to g/one/human → name queries as gold/query/form" in str(answer.error)
+
+
+def test_runfile_names_that_are_no_query_are_counted(tmp_path: Path) -> None:
+    def notes(*names: str) -> tuple[str, ...]:
+        (tmp_path / "run").write_text("".join(json.dumps({"query": name, "hits": []}) + "\n" for name in names))
+        return make_engine(f"runfile:{tmp_path / 'run'}", suite=SUITE).notes
+
+    assert notes("one", "g/one", "g/one/keyword", "h/two/human", "second?") == ()
+    assert notes("one", "bogus") == ("1 id of the run file is no query of this gold set, e.g. bogus",)
+    assert notes("x", "one", "g/one/nonsense", "g/three") == (
+        "3 ids of the run file are no query of this gold set, e.g. x",
+    )
+
+
+def test_runfile_path_starts_from_the_folder_of_the_settings(tmp_path: Path) -> None:
+    (tmp_path / "mine.trec").write_text("one Q0 a.py 1 1 t\n")
+    assert make_engine("runfile:mine.trec", suite=SUITE, folder=tmp_path).config["kind"] == "runfile"
+    with pytest.raises(InputError) as caught:
+        make_engine("runfile:none.trec", suite=SUITE, folder=tmp_path)
+    assert (caught.value.file, bool(caught.value.hint)) == (str(tmp_path / "none.trec"), True)
 
 
 def test_runfile_that_answers_no_query_is_told_at_once(opened: Opened) -> None:
@@ -109,6 +129,7 @@ def test_runfile_bad_lines_are_told_with_file_and_line(
     with pytest.raises(InputError, match=message) as caught:
         opened(text)
     assert (caught.value.file, caught.value.line, caught.value.exit_code) == (str(tmp_path / "run"), line, 2)
+    assert caught.value.hint
 
 
 def test_runfile_that_is_not_there_is_told(tmp_path: Path) -> None:

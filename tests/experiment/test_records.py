@@ -17,12 +17,15 @@ from hypothesis import strategies as st
 
 from assay import load_gold, run
 from assay.errors import InputError
-from assay.experiment import read_run, write_run
+from assay.experiment import check_folder, read_run, write_run
 from assay.types import (
     Adversary,
+    Claim,
+    CorpusFacts,
     CorpusSpec,
     EngineRun,
     Gold,
+    Header,
     Hit,
     Query,
     Ranking,
@@ -63,32 +66,22 @@ def example() -> Run:
         ),
         Ranking("g", "q1", "keyword", (), (), Status.TIMEOUT, 60.0, "no answer after 60 s"),
     )
-    engine = EngineRun("my engine/v2", rankings, {"kind": "command", "argv": ["x"]}, {"g": 1.5}, ("note",))
-    header = {
-        "assay": "0.1.0",
-        "gold_hash": "0123456789abcdef",
-        "corpora": {
-            "g": {
-                "repository": "git:https://example.org/x",
-                "revision": "abc",
-                "digest": "d" * 64,
-                "files": 4,
-                "skipped": {"binary": 1},
-                "notes": [],
-                "problems": [],
-            }
-        },
-        "environment": {
-            "python": "3.11.7",
-            "implementation": "cpython",
-            "os": "Linux",
-            "machine": "x86_64",
-            "cpu": "a cpu",
-            "cores": 2,
-            "packages": {"numpy": "2.0"},
-            "threads": {},
-        },
+    engine = EngineRun(
+        "my engine/v2", rankings, "contestant", 2, {"kind": "command", "argv": ["x"]}, {"g": 1.5}, ("note",)
+    )
+    facts = CorpusFacts("git:https://example.org/x", "abc", "d" * 64, 4, {"binary": 1}, ("a note",), ("a problem",))
+    environment = {
+        "python": "3.11.7",
+        "implementation": "cpython",
+        "os": "Linux",
+        "machine": "x86_64",
+        "cpu": "a cpu",
+        "cores": 2,
+        "packages": {"numpy": "2.0"},
+        "threads": {},
     }
+    claim = Claim(("nDCG@10", "RR@10"), "my engine/v2", 0.05, 0.1, 3)
+    header = Header("0.1.0", "2026-01-01T00:00:00+00:00", "0123456789abcdef", {"g": facts}, environment, 30.0, claim)
     return Run(Suite((gold,)), 10, (engine,), {"g": {"a/b.py": (3, 4, 5)}}, {"g/q1": "ffff"}, header)
 
 
@@ -219,3 +212,30 @@ def test_killed_writer_leaves_the_old_run_or_the_new_one(tmp_path, kills):
     rng = random.Random(0)
     for _ in range(kills):
         _kill_and_read(tmp_path, rng)
+
+
+def test_folder_that_is_no_run_is_refused_before_anything_is_written(tmp_path):
+    (tmp_path / "important.txt").write_text("mine")
+    (tmp_path / ".assayignore").write_text("vendor/\n")
+    with pytest.raises(InputError, match="no run") as caught:
+        check_folder(tmp_path)
+    assert caught.value.hint
+    assert (tmp_path / ".assayignore").read_text() == "vendor/\n"
+
+
+def test_file_in_the_place_of_the_folder_is_refused(tmp_path):
+    (tmp_path / "out").write_text("")
+    with pytest.raises(InputError, match="is a file"):
+        check_folder(tmp_path / "out")
+
+
+def test_prepared_folder_takes_a_run_twice(tmp_path):
+    for _ in range(2):
+        write_run(example(), check_folder(tmp_path / "out"))
+    assert read_run(tmp_path / "out") == example()
+
+
+def test_own_ignore_file_of_the_user_is_kept(tmp_path):
+    (tmp_path / ".assayignore").write_text("vendor/\n")
+    write_run(example(), tmp_path)
+    assert (tmp_path / ".assayignore").read_text() == "vendor/\n"

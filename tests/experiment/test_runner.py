@@ -28,7 +28,7 @@ def test_run_asks_only_the_forms_that_are_wanted(shop):
 
 
 def test_run_with_a_form_that_nobody_has_is_refused(shop):
-    with pytest.raises(GoldError, match="no query is left"):
+    with pytest.raises(GoldError, match="no query has the form"):
         run({"mine": everything}, load_gold("gold.yaml"), forms=["cross_module"])
 
 
@@ -117,7 +117,7 @@ def test_run_can_report_what_is_missing_and_go_on(shop):
     (shop / "gold.yaml").write_text(text)
     made = run({"mine": everything}, load_gold("gold.yaml"), missing="report")
     assert {r.query for r in made.engines[0].rankings} == {"tax-lookup", "retry-wait"}
-    assert "Cart.sum" in str(made.header["corpora"])
+    assert "Cart.sum" in str(made.header.corpora)
 
 
 def test_run_on_a_vanished_corpus_is_an_input_error(shop):

@@ -1,8 +1,8 @@
 """assay.toml: every key does something, every mistake has a line."""
 
 import json
+import re
 import tomllib
-from dataclasses import fields
 from importlib import resources
 from pathlib import Path
 
@@ -10,7 +10,7 @@ import jsonschema
 import pytest
 
 from assay.errors import ConfigError
-from assay.experiment.spec import Spec, engine_table, override, read_spec
+from assay.experiment.spec import KEYS, Spec, check, engine_table, override, read_spec
 from assay.experiment.starter import starter_config
 
 
@@ -33,7 +33,7 @@ def test_spec_of_a_full_file(tmp_path):
     spec = read_spec(path)
     assert spec.gold == (str(tmp_path / "g.yaml"), "stdlib")
     assert spec.out == str(tmp_path / "r")
-    assert (spec.k, spec.primary_measure(), spec.margin) == (20, "RR@20", 0.05)
+    assert (spec.k, spec.claim().primary, spec.margin) == (20, "RR@20", 0.05)
     assert list(spec.all_engines()) == ["mine", "random", "keywords", "oracle"]
 
 
@@ -47,7 +47,8 @@ BAD = {
     "unknown table": ("[runs]\nk = 3\n", 1, "runs"),
     "wrong type": ('[run]\nk = "ten"\n', 2, "k = 'ten'"),
     "k of zero": ("[run]\n\nk = 0\n", 3, "k = 0"),
-    "margin out of range": ("[run]\nmargin = 3\n", 2, "margin"),
+    "margin out of range": ("[run]\nmargin = -1\n", 2, "margin"),
+    "alpha no test can have": ("[run]\nalpha = 0.6\n", 2, "alpha"),
     "truth is no number": ("[run]\nk = true\n", 2, "k = True"),
     "unknown measure": ('[run]\nmeasures = ["NDGC@10"]\n', None, "NDGC"),
     "cut-off beyond k": ('[run]\nk = 5\nprimary = "nDCG@10"\n', 2, "k = 5"),
@@ -83,8 +84,7 @@ def test_file_that_is_not_utf8_is_an_error_with_its_line(tmp_path):
 
 
 def test_schema_and_reader_know_the_same_keys():
-    known = {f.name for f in fields(Spec)} - {"engines"}
-    assert set(schema()["properties"]["run"]["properties"]) == known
+    assert set(schema()["properties"]["run"]["properties"]) == set(KEYS)
 
 
 def test_starter_file_fits_schema_and_reader(tmp_path):
@@ -94,22 +94,21 @@ def test_starter_file_fits_schema_and_reader(tmp_path):
 
 
 def test_starter_file_names_every_key_with_its_default(tmp_path):
-    uncommented = "\n".join(
-        line.removeprefix("# ") if line.startswith("# ") and " = " in line.partition("#")[2] else line
-        for line in starter_config().partition("# Any command line")[0].splitlines()
-    )
+    keys = re.compile(r"# (?=\w+ = |\s+\")")
+    head = starter_config().partition("# Any command line")[0]
+    uncommented = "\n".join(keys.sub("", line, count=1) if keys.match(line) else line for line in head.splitlines())
     given = tomllib.loads(uncommented)["run"]
     defaults = Spec(gold=("gold.yaml",))
-    assert set(given) == {f.name for f in fields(Spec)} - {"engines", "tags", "references"}
-    for key in ("k", "baseline", "margin", "alpha", "seed", "timeout", "index_timeout", "out"):
+    assert set(given) == set(KEYS) - {"tags", "references"}
+    for key in ("k", "margin", "alpha", "seed", "timeout", "index_timeout", "out"):
         assert given[key] == getattr(defaults, key), key
-    assert tuple(given["measures"]) == defaults.all_measures()
-    assert given["primary"] == defaults.primary_measure()
+    assert tuple(given["measures"]) == defaults.claim().measures
+    assert (given["primary"], given["baseline"]) == (defaults.claim().primary, defaults.claim().baseline)
 
 
 def test_flags_override_the_file_and_none_changes_nothing():
     spec = override(Spec(), k=20, margin=None)
-    assert (spec.k, spec.margin, spec.primary_measure()) == (20, 0.02, "nDCG@20")
+    assert (spec.k, spec.margin, spec.claim().primary) == (20, 0.02, "nDCG@20")
 
 
 def test_engine_flags_take_a_name_or_are_named_after_their_kind():
@@ -120,3 +119,21 @@ def test_engine_flags_take_a_name_or_are_named_after_their_kind():
 def test_two_engines_of_one_name_are_refused():
     with pytest.raises(ConfigError, match="builtin"):
         engine_table(["builtin", "builtin"])
+
+
+def test_names_of_the_references_are_reserved():
+    with pytest.raises(ConfigError, match="reference"):
+        check(Spec(engines={"keywords": "builtin"}))
+
+
+def test_without_references_the_first_engine_is_the_baseline():
+    spec = check(Spec(engines={"mine": "builtin", "other": "builtin:span"}, references=False))
+    assert spec.claim().baseline == "mine"
+
+
+def test_paths_of_the_file_are_relative_to_its_folder(tmp_path, monkeypatch):
+    (tmp_path / "sub" / "src").mkdir(parents=True)
+    (tmp_path / "sub" / "assay.toml").write_text('[run]\ngold = "g.csv"\ncorpus = "src"\n')
+    monkeypatch.chdir(tmp_path)
+    spec = read_spec(Path("sub/assay.toml"))
+    assert (spec.gold, spec.corpus, spec.folder) == (("sub/g.csv",), "sub/src", Path("sub"))

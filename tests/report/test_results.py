@@ -8,15 +8,17 @@ import numpy as np
 import pytest
 
 from assay import Hit, load_gold, run
-from assay.experiment.spec import Spec, check
+from assay.experiment.claim import make_measures
+from assay.gold import join
 from assay.report import analyse, document, results_json, write_reports
 from assay.report.markdown import to_markdown
 from assay.report.ranks import _shape
+from assay.report.sections import _ranked
+from assay.types import Claim
 
 
 def made(shop, engines, **spec):
-    result = run(engines, load_gold("gold.yaml"), k=10)
-    return result, check(Spec(engines={e.name: "python" for e in result.engines}, references=False, **spec))
+    return run(engines, load_gold("gold.yaml"), k=10), Claim(make_measures(10, None, ()), **spec)
 
 
 def right_for_two(query, k):
@@ -75,7 +77,7 @@ def test_results_say_how_adversaries_did(shop):
     engines = {"base": lambda q, k: [], "mine": lambda q, k: ["tests/test_cart.py", "shop/cart.py"]}
     found = analyse(*made(shop, engines, baseline="base"))
     trap = next(t for t in found.traps if t.engine == "mine" and t.by == "all")
-    assert (trap.queries, trap.displacement, trap.rank_gap) == (1, 1.0, -1.0)
+    assert (trap.queries, trap.found, trap.displacement, trap.rank_gap) == (1, 1.0, 1.0, -1.0)
     by = {(t.by, t.value) for t in found.traps}
     assert {("relationship", "test"), ("strength", "strong")} <= by
 
@@ -132,7 +134,8 @@ def test_reading_sentence_places_a_score_between_floor_and_ceiling(shop, capsys)
 @pytest.mark.parametrize(
     ("counts", "missed", "word"),
     [
-        ((30, 5, 1), 5, "on top or are missing"),
+        ((30, 5, 1), 5, "read the misses"),
+        ((30, 5, 1), 0, "stand on top."),
         ((5, 5, 20), 3, "spread over the ranks"),
         ((5, 5, 5), 20, "never appear"),
         ((0, 0, 0), 9, "nothing was found"),
@@ -152,3 +155,81 @@ def test_written_files_agree_with_the_results(shop, tmp_path):
     human = [float(r["RR@10"]) for r in rows if r["engine"] == "mine" and r["form"] == "human"]
     assert np.mean(human) == next(m.mean for m in found.comparison.means if (m.engine, m.measure) == ("mine", "RR@10"))
     assert len(rows) == 2 * 9
+
+
+def slow_half(query, k):
+    """Raise for the retry questions."""
+    if "provider" in query or "retry" in query:
+        raise RuntimeError("down")
+    return right_for_two(query, k)
+
+
+def test_failed_query_is_charged_the_whole_time_it_had(shop):
+    result = run({"base": right_for_two, "mine": slow_half}, load_gold("gold.yaml"), timeout=7.0)
+    found = analyse(result, Claim(make_measures(10, None, ()), baseline="base"))
+    mine = next(f for f in found.engines if f.name == "mine")
+    assert mine.p95_ms == 7000.0
+    assert mine.median_ms < 1000.0
+
+
+def test_leader_and_order_follow_the_direction_of_the_measure(shop):
+    engines = {"base": lambda q, k: ["shop/cart.py"], "good": right_for_two, "bad": lambda q, k: []}
+    result = run(engines, load_gold("gold.yaml"))
+    found = analyse(result, Claim(make_measures(10, "TokensToHit", ()), baseline="base"))
+    assert found.leader == "good"
+    assert _ranked(found) == ["good", "base", "bad"]
+    assert [f.query for f in found.failures if f.engine == "good"] == ["retry-wait"]
+    higher = analyse(result, Claim(make_measures(10, None, ()), baseline="base"))
+    assert higher.leader == "good"
+
+
+def test_measure_that_applies_to_no_query_is_left_out_of_the_table(shop):
+    text = (shop / "gold.yaml").read_text()
+    start, end = text.index("    interference:"), text.index("    rationale:")
+    (shop / "gold.yaml").write_text(text[:start] + text[end:].replace("Displacement@10", "Hit@5"))
+    engines = {"base": lambda q, k: ["shop/cart.py"], "mine": right_for_two}
+    found = analyse(*made(shop, engines, baseline="base"))
+    odd = analyse(run(engines, load_gold("gold.yaml")), Claim(make_measures(10, None, ("Displacement@10",)), "base"))
+    assert "–" in to_markdown(document(odd))
+    assert found.traps == ()
+
+
+def test_measure_over_phrasings_can_be_the_primary_one(shop):
+    result = run({"base": lambda q, k: ["shop/cart.py"], "mine": right_for_two}, load_gold("gold.yaml"))
+    found = analyse(result, Claim(make_measures(10, "Worst(nDCG@10)", ()), "base"))
+    assert found.comparison.primary == "Worst(nDCG@10)"
+
+
+def test_ties_are_reported_with_the_range_they_leave(shop):
+    tied = [Hit("README.md", score=1.0), Hit("shop/cart.py", score=1.0)]
+    found = analyse(*made(shop, {"base": right_for_two, "mine": lambda q, k: tied}, baseline="base"))
+    mine = next(f for f in found.engines if f.name == "mine")
+    assert mine.tie_rate == 1.0
+    assert mine.tie_range is not None
+    low, mean, high = mine.tie_range
+    assert low < mean < high
+
+
+def test_evaluation_layer_means_are_those_of_the_queries_that_name_them(results):
+    layer = {(x.engine, x.measure): (x.queries, x.mean) for x in results.layers}
+    assert layer["mine", "RR@10"] == (1, 1.0)
+
+
+def test_several_repositories_get_a_table_that_counts_each_once(shop, tmp_path):
+    import shutil
+
+    shutil.copytree(shop, tmp_path / "other")
+    text = (tmp_path / "other" / "gold.yaml").read_text().replace("name: shop", "name: other")
+    (tmp_path / "other" / "gold.yaml").write_text(text)
+    both = join([load_gold("gold.yaml"), load_gold(tmp_path / "other" / "gold.yaml")])
+    result = run({"base": lambda q, k: [], "mine": right_for_two}, both)
+    found = analyse(result, Claim(make_measures(10, None, ()), "base"))
+    assert found.repositories == 2
+    assert "each of the 2 repositories counted once" in to_markdown(document(found))
+
+
+def test_every_table_below_thirty_queries_says_so(results):
+    page = to_markdown(document(results))
+    for title in ("Scores", "By form", "By difficulty", "One intent", "Adversaries", "Over the queries"):
+        section = next(part for part in page.split("## ") if part.startswith(title))
+        assert "noise" in section, title

@@ -59,7 +59,7 @@ def adversaries(targets):
 def make_run():
     """Make a run of one gold set: `answers` is engine -> query id -> form -> hits, or a Status for a failure."""
 
-    def build(queries, answers, k=10, lines=None, config=None):
+    def build(queries, answers, k=10, lines=None, oversample=1):
         gold = Gold("gold", CorpusSpec("path", "."), tuple(queries))
         engines = tuple(
             EngineRun(
@@ -71,7 +71,7 @@ def make_run():
                     for query, forms in by_query.items()
                     for form, given in forms.items()
                 ),
-                config or {},
+                oversample=oversample,
             )
             for name, by_query in answers.items()
         )
@@ -84,9 +84,9 @@ def make_run():
 def value(make_run):
     """Score one ranking of one query."""
 
-    def build(measure, found, right, rivals=(), k=10, lines=None, config=None):
+    def build(measure, found, right, rivals=(), k=10, lines=None, oversample=1):
         query = Query("q", {"human": "?"}, tuple(right), tuple(rivals))
-        run = make_run([query], {"engine": {"q": {"human": found}}}, k, lines, config)
+        run = make_run([query], {"engine": {"q": {"human": found}}}, k, lines, oversample)
         return float(score(run, [measure]).values[0, 0, 0])
 
     return build

@@ -140,3 +140,8 @@ def test_match_primary_claims_do_not_depend_on_secondary_targets(found, right, l
     both = match(found, right, level)
     alone = match(found, [target for target in right if target.grade == 2], level)
     assert [grade == 2 for grade in both.grades] == [grade == 2 for grade in alone.grades]
+
+
+def test_whole_file_hit_prefers_the_whole_file_target_of_equal_grade():
+    targets = [Target(Span("a.py", 1, 3)), Target(Span("a.py"))]
+    assert match([Result("a.py")], targets, "lines").claims == (1,)

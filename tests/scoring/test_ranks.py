@@ -138,8 +138,8 @@ def test_cutoff_looks_at_what_was_returned_inside_it_and_refills_nothing(value, 
     found = hits("a:1-1", "a:2-2", "a:3-3", "a:4-4", "a:5-5", "b")
     assert value(RR @ 10, found, targets("b")) == 0.5
     assert value(Hit @ 5, found, targets("b")) == 0.0  # the sixth result, though the second file
-    assert value(Hit @ 5, found, targets("b"), config={"oversample": 2}) == 1.0  # declared, so the engine may
-    assert value(RR @ 2, found, targets("b"), config={"oversample": 3}) == 0.5
+    assert value(Hit @ 5, found, targets("b"), oversample=2) == 1.0  # declared, so the engine may
+    assert value(RR @ 2, found, targets("b"), oversample=3) == 0.5
 
 
 def test_cutoff_is_not_moved_by_a_list_that_is_too_long(value, targets, hits):

@@ -201,13 +201,6 @@ def test_score_refuses_rankings_that_do_not_belong(make_run, hits, targets):
         score(replace(run, engines=(twice,)), [Hit @ 1])
 
 
-def test_score_refuses_an_oversample_that_is_no_number(make_run, hits, targets):
-    query = Query("q", {"human": "h"}, targets("a"))
-    for wrong in (0, "2", 1.5):
-        with pytest.raises(ConfigError, match="oversample"):
-            score(make_run([query], {"e": {}}, config={"oversample": wrong}), [Hit @ 1])
-
-
 def test_score_names_measures_once_and_takes_names(make_run, hits, targets):
     run = make_run([Query("q", {"human": "h"}, targets("a"))], {"e": {"q": {"human": hits("a")}}})
     scores = score(run, ["Hit@1", Hit @ 1, "RR@10"])

@@ -57,7 +57,7 @@ def brute_force(values: Sequence[float], homes: Sequence[int], strata: dict[int,
     for signs in itertools.product((1, -1), repeat=len(groups)):
         sign = dict(zip(groups, signs, strict=True))
         value: float = t([v * sign[h] for v, h in zip(values, homes, strict=True)])
-        reached += value >= observed * (1 - 1e-9) or value == observed
+        reached += value >= observed * (1 - 1e-9) - 1e-9 or value == observed
     return float(reached / 2 ** len(groups))
 
 

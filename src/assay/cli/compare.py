@@ -13,7 +13,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from assay.cli.options import add_claim, existing_folder, spec_of_run
+from assay.cli.options import add_claim, claim_for, read_results, refuse
 from assay.cli.output import emit
 from assay.errors import ConfigError
 
@@ -27,6 +27,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("second", nargs="?", help="run folder, or CSV of the candidate")
     parser.add_argument("--engine", metavar="NAME", help="compare this engine only")
     parser.add_argument("--all-pairs", action="store_true", help="every engine against every other, as one family")
+    parser.add_argument(
+        "--allow-changed-corpus",
+        action="store_true",
+        help="compare runs whose corpus changed in between; said in the result",
+    )
     add_claim(parser)
 
 
@@ -41,60 +46,25 @@ def handle(args: argparse.Namespace) -> int:
 
 def _found(args: argparse.Namespace) -> Comparison | AllPairs:
     """Choose the kind of comparison by what was named."""
+    from assay.report.comparing import compare_all_pairs, compare_engines, compare_runs
+
+    tables = [Path(name).suffix.lower() == ".csv" for name in (args.first, args.second) if name]
+    if any(tables):
+        if not all(tables) or len(tables) < 2:
+            raise ConfigError("a CSV is compared with another CSV", hint="assay compare old.csv new.csv")
+        return _tables(args)
     if args.second is None:
-        return inside(args, existing_folder(args.first))
+        if args.all_pairs:
+            refuse(args, "--all-pairs", "engine", "baseline")
+        run = read_results(args.first)
+        claim = claim_for(run, args)
+        return compare_all_pairs(run, claim) if args.all_pairs else compare_engines(run, claim, args.engine)
     if args.all_pairs:
         raise ConfigError("--all-pairs is for one run", hint="name a single folder")
-    if all(Path(name).suffix.lower() == ".csv" for name in (args.first, args.second)):
-        return _tables(args)
-    return between(args, existing_folder(args.first), existing_folder(args.second))
-
-
-def inside(args: argparse.Namespace, folder: Path) -> Comparison | AllPairs:
-    """Compare the engines of one run."""
-    from assay.experiment import read_run
-    from assay.report.case import claimed_scores, pick, real_engines, rivals
-    from assay.stats import all_pairs, compare
-
-    run = read_run(folder)
-    spec = spec_of_run(run, args)
-    scores = claimed_scores(run, spec)
-    primary = spec.primary_measure()
-    if getattr(args, "all_pairs", False):
-        real = pick(scores, engines=real_engines(run))
-        return all_pairs(real, primary, margin=spec.margin, alpha=spec.alpha, seed=spec.seed)
-    family = (args.engine,) if args.engine else rivals(run, spec.baseline)
-    if not family:
-        raise ConfigError(f"nothing to compare with {spec.baseline}", hint="run another engine, or choose a --baseline")
-    return compare(
-        pick(scores, engines=tuple(dict.fromkeys((spec.baseline, *family)))),
-        baseline=spec.baseline,
-        primary=primary,
-        margin=spec.margin,
-        alpha=spec.alpha,
-        seed=spec.seed,
-    )
-
-
-def between(args: argparse.Namespace, old: Path, new: Path) -> Comparison:
-    """Compare the engines that two runs share."""
-    from assay.experiment import read_run
-    from assay.report.case import claimed_scores, pick, real_engines
-    from assay.stats import Names, compare_scores
-
-    before, after = read_run(old), read_run(new)
-    spec = spec_of_run(after, args)
-    sides = [
-        pick(claimed_scores(run, spec), engines=(args.engine,) if args.engine else real_engines(run))
-        for run in (before, after)
-    ]
-    return compare_scores(
-        *sides,
-        primary=spec.primary_measure(),
-        names=Names(str(old), str(new)),
-        margin=spec.margin,
-        alpha=spec.alpha,
-        seed=spec.seed,
+    refuse(args, "two runs", "baseline")
+    old, new = read_results(args.first), read_results(args.second)
+    return compare_runs(
+        old, new, claim_for(new, args), (args.first, args.second), args.engine, moved=args.allow_changed_corpus
     )
 
 
@@ -102,7 +72,9 @@ def _tables(args: argparse.Namespace) -> Comparison:
     """Compare two per-query CSV files."""
     from assay.stats import Names, compare_values, read_values
 
+    refuse(args, "two tables", "measure", "baseline")
     given = {"margin": args.margin, "alpha": args.alpha, "seed": args.seed}
     settings = {key: value for key, value in given.items() if value is not None}
     names = Names(args.first, args.second)
-    return compare_values(read_values(args.first), read_values(args.second), names=names, **settings)
+    old, new = (read_values(path, engine=args.engine, measure=args.primary) for path in (args.first, args.second))
+    return compare_values(old, new, names=names, **settings)

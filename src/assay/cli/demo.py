@@ -6,12 +6,14 @@ import argparse
 from collections.abc import Mapping
 from typing import Any
 
+from assay.cli.options import add_full
 from assay.cli.run import execute
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the flags of this command."""
     parser.add_argument("--out", metavar="FOLDER", default="demo-results", help="where the run goes (demo-results)")
+    add_full(parser)
 
 
 def handle(args: argparse.Namespace) -> int:
@@ -19,10 +21,9 @@ def handle(args: argparse.Namespace) -> int:
     from assay.experiment.spec import Spec, check
     from assay.gold import load_gold
 
-    args.allow_missing = True
     engines: dict[str, Mapping[str, Any] | str] = {
         "builtin": "builtin",
         "whole-file": {"kind": "builtin", "search": {"window": 0}},
     }
     spec = check(Spec(gold=("stdlib",), engines=engines, out=args.out))
-    return execute(args, spec, load_gold("stdlib"))
+    return execute(args, spec, load_gold("stdlib"), allow_missing=True)

@@ -14,8 +14,7 @@ import argparse
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from assay.cli.compare import between, inside
-from assay.cli.options import add_claim, existing_folder, spec_of_run
+from assay.cli.options import add_claim, claim_for, read_results, refuse
 from assay.cli.output import emit
 
 if TYPE_CHECKING:
@@ -29,6 +28,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--engine", metavar="NAME", help="gate this engine only")
     parser.add_argument("--require", action="append", default=[], metavar="RULE", help="a floor such as 'Hit@5>=0.70'")
     parser.add_argument("--strict", action="store_true", help="an inconclusive comparison exits with 3")
+    parser.add_argument(
+        "--allow-changed-corpus",
+        action="store_true",
+        help="compare runs whose corpus changed in between; said in the result",
+    )
     add_claim(parser)
 
 
@@ -43,18 +47,23 @@ def handle(args: argparse.Namespace) -> int:
 
 def _gate(args: argparse.Namespace) -> Gate:
     """Check floors, failures and comparisons."""
-    from assay.experiment import read_run
+    from assay.report.comparing import compare_engines, compare_runs
     from assay.report.gating import judge_gate, parse_floor
-    from assay.stats.records import Comparison
 
-    folder = existing_folder(args.results)
     floors = [parse_floor(text) for text in args.require]
-    run = read_run(folder)
-    spec = spec_of_run(run, args)
+    run = read_results(args.results)
+    claim = claim_for(run, args)
     comparison = None
     if args.against:
-        comparison = between(args, existing_folder(args.against), folder)
+        refuse(args, "two runs", "baseline")
+        comparison = compare_runs(
+            read_results(args.against),
+            run,
+            claim,
+            (args.against, args.results),
+            args.engine,
+            moved=args.allow_changed_corpus,
+        )
     elif args.baseline or not floors:
-        found = inside(args, folder)
-        comparison = found if isinstance(found, Comparison) else None
-    return judge_gate(run, spec, floors, comparison, engine=args.engine, strict=args.strict)
+        comparison = compare_engines(run, claim, args.engine)
+    return judge_gate(run, claim, floors, comparison, engine=args.engine, strict=args.strict)

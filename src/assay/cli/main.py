@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import io
 import os
 import sys
 import traceback
@@ -23,6 +24,9 @@ _COMMANDS = (init, run, score, compare, gate, plan, doctor, demo)
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code; nothing but a code and a sentence ever reaches the user."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal that cannot show a sign still gets the sentence
     parser = build_parser()
     args = parser.parse_args(argv)
     try:

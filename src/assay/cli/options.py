@@ -1,16 +1,15 @@
-"""Flags that several commands share, and how they become a specification."""
+"""Flags that several commands share, and what becomes of them."""
 
 from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from assay.errors import ConfigError
 
 if TYPE_CHECKING:
-    from assay.experiment.spec import Spec
-    from assay.types import Run
+    from assay.types import Claim, Run
 
 
 def add_claim(parser: argparse.ArgumentParser) -> None:
@@ -24,28 +23,39 @@ def add_claim(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--seed", type=int, metavar="N", help="seed of every random draw (0)")
 
 
-def claim(args: argparse.Namespace) -> dict[str, object]:
-    """Collect the claim flags that were given."""
-    return {
-        "measures": tuple(args.measure) if args.measure else None,
-        "primary": args.primary,
-        "baseline": args.baseline,
-        "margin": args.margin,
-        "alpha": args.alpha,
-        "seed": args.seed,
-    }
+def add_full(parser: argparse.ArgumentParser) -> None:
+    """Add the flag that prints every section."""
+    parser.add_argument("--full", action="store_true", help="print every section that report.html has")
 
 
-def spec_of_run(run: Run, args: argparse.Namespace) -> Spec:
+def claim_flags(args: argparse.Namespace) -> dict[str, Any]:
+    """Collect the claim flags that the command has; None where one was not given."""
+    names = {"measures": "measure", "primary": "primary", "baseline": "baseline", "margin": "margin"}
+    names |= {"alpha": "alpha", "seed": "seed"}
+    given = {key: getattr(args, flag, None) for key, flag in names.items()}
+    return given | {"measures": tuple(given["measures"]) if given["measures"] else None}
+
+
+def claim_for(run: Run, args: argparse.Namespace) -> Claim:
     """Take the claim that a run was made for, changed by the flags given now."""
-    from assay.experiment.spec import from_run, override
+    from assay.experiment.claim import changed, check_claim, claim_of
 
-    return override(from_run(run), **claim(args))
+    claim = changed(claim_of(run), run.k, **claim_flags(args))
+    return check_claim(claim, run.k, [engine.name for engine in run.engines])
 
 
-def existing_folder(text: str) -> Path:
-    """Read a run folder's name."""
+def refuse(args: argparse.Namespace, what: str, *flags: str) -> None:
+    """Refuse flags that mean nothing here: a flag without an effect is worse than none."""
+    for flag in flags:
+        if getattr(args, flag) is not None:
+            raise ConfigError(f"--{flag} means nothing for {what}", hint="leave it out")
+
+
+def read_results(text: str) -> Run:
+    """Read the run in a folder."""
+    from assay.experiment import read_run
+
     path = Path(text)
     if not path.is_dir():
         raise ConfigError("no such folder", file=path, hint="name the folder that `assay run --out` wrote")
-    return path
+    return read_run(path)

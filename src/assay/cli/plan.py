@@ -7,33 +7,32 @@ assay plan --detect 0.02 --sd 0.3 --icc 0.1 --repositories 10 --queries 20      
 from __future__ import annotations
 
 import argparse
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING
 
-from assay.cli.options import add_claim, existing_folder, spec_of_run
+from assay.cli.options import claim_for, read_results, refuse
 from assay.cli.output import emit
 from assay.errors import ConfigError
 
 if TYPE_CHECKING:
     from assay.stats.records import Plan
 
-#: Planning from assumptions, where nothing is said: twenty queries is what public sets have in a repository.
-_ASSUMED_QUERIES = 20.0
-_POWER = 0.8
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the flags of this command."""
-    parser.add_argument("results", nargs="?", default="results", help="a pilot run (results); unused with --sd")
     parser.add_argument("--detect", type=float, required=True, metavar="X", help="the difference to be shown")
-    parser.add_argument("--power", type=float, default=_POWER, metavar="X", help=f"chance of showing it ({_POWER})")
-    parser.add_argument("--engine", metavar="NAME", help="plan from this engine's differences to the baseline")
-    group = parser.add_argument_group("assumptions, instead of a pilot")
+    parser.add_argument("--power", type=float, default=0.8, metavar="X", help="chance of showing it (0.8)")
+    parser.add_argument("--alpha", type=float, metavar="X", help="error rate of the verdict (0.05)")
+    pilot = parser.add_argument_group("from a pilot run")
+    pilot.add_argument("results", nargs="?", help="its folder (results)")
+    pilot.add_argument("--engine", metavar="NAME", help="the engine whose differences are taken")
+    pilot.add_argument("--baseline", metavar="ENGINE", help="the engine it is compared with")
+    pilot.add_argument("--primary", metavar="M", help="the measure")
+    group = parser.add_argument_group("from assumptions, instead of a pilot")
     group.add_argument("--sd", type=float, metavar="X", help="standard deviation of the paired differences")
-    group.add_argument("--icc", type=float, default=0.0, metavar="X", help="correlation inside a repository (0)")
-    group.add_argument("--repositories", type=int, default=1, metavar="N", help="repositories there are (1)")
-    group.add_argument("--queries", type=float, default=_ASSUMED_QUERIES, metavar="N", help="queries in each (20)")
-    add_claim(parser)
+    group.add_argument("--icc", type=float, metavar="X", help="correlation inside a repository (0)")
+    group.add_argument("--repositories", type=int, metavar="N", help="repositories there are (1)")
+    group.add_argument("--queries", type=float, metavar="N", help="queries in each (20)")
 
 
 def handle(args: argparse.Namespace) -> int:
@@ -43,12 +42,10 @@ def handle(args: argparse.Namespace) -> int:
     if not args.detect > 0 or not 0 < args.power < 1:
         raise ConfigError("--detect is above 0, --power between 0 and 1", hint="such as --detect 0.02 --power 0.8")
     plan = _assumed(args) if args.sd is not None else _piloted(args)
-    now = f"The present size shows {plan.mde_now:.1g} with {plan.power:.0%} power at α = {plan.alpha:g}."
-    emit(
-        args,
-        Document("assay plan", (Paragraph(plan.sentence), Paragraph(now))),
-        {"schema": "assay/plan/1", **asdict(plan)},
-    )
+    level = f"{plan.power:.0%} power at α = {plan.alpha:g}"
+    now = f"The present size shows {plan.mde_now:.1g} with {level}, for one comparison."
+    document = Document("assay plan", (Paragraph(plan.sentence), Paragraph(now)))
+    emit(args, document, {"schema": "assay/plan/1", **asdict(plan)})
     return 0
 
 
@@ -56,28 +53,32 @@ def _assumed(args: argparse.Namespace) -> Plan:
     """Plan from assumptions."""
     from assay.stats import components_of, plan
 
+    refuse(args, "a plan from assumptions", "results", "engine", "baseline", "primary")
     alpha = {} if args.alpha is None else {"alpha": args.alpha}
-    components = components_of(args.sd, args.icc, args.repositories, args.queries)
+    components = components_of(args.sd, args.icc or 0.0, args.repositories or 1, args.queries or 20.0)
     return plan(components, args.detect, power=args.power, **alpha)
 
 
 def _piloted(args: argparse.Namespace) -> Plan:
     """Plan from the paired differences of a run."""
-    from assay.experiment import read_run
-    from assay.report.case import claimed_scores, rivals
+    from assay.report.case import rivals
+    from assay.scoring import score
     from assay.stats import plan_claim
 
-    run = read_run(existing_folder(args.results))
-    spec = spec_of_run(run, args)
-    engine = args.engine or next(iter(rivals(run, spec.baseline)), None)
+    refuse(args, "a plan from a pilot", "icc", "repositories", "queries")
+    folder = args.results or "results"
+    run = read_results(folder)
+    claim = claim_for(run, args)
+    engine = args.engine or next(iter(rivals(run, claim.baseline)), None)
     if engine is None:
-        raise ConfigError(f"no engine to compare with {spec.baseline}", hint="name one with --engine")
-    return plan_claim(
-        claimed_scores(run, spec),
-        baseline=spec.baseline,
+        raise ConfigError(f"no engine to compare with {claim.baseline}", hint="name one with --engine")
+    plan = plan_claim(
+        score(run, [claim.primary]),
+        baseline=claim.baseline,
         engine=engine,
-        primary=spec.primary_measure(),
+        primary=claim.primary,
         delta=args.detect,
-        alpha=spec.alpha,
+        alpha=claim.alpha,
         power=args.power,
     )
+    return replace(plan, sentence=f"From {engine} − {claim.baseline} on {claim.primary} in {folder}. {plan.sentence}")

@@ -16,7 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from assay.cli.options import add_claim, claim
+from assay.cli.options import add_claim, add_full, claim_flags
 from assay.cli.output import emit, say, teller
 from assay.errors import ConfigError
 
@@ -38,6 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", metavar="FOLDER", help="where the run goes (results)")
     parser.add_argument("--no-references", action="store_true", help="leave out random, keywords and oracle")
     parser.add_argument("--allow-missing", action="store_true", help="report targets that are not there and go on")
+    add_full(parser)
     add_claim(parser)
 
 
@@ -45,17 +46,17 @@ def handle(args: argparse.Namespace) -> int:
     """Run, write the records and the reports, print the report."""
     spec = _spec(args)
     suite = _suite(spec)
-    return execute(args, spec, suite)
+    return execute(args, spec, suite, allow_missing=args.allow_missing)
 
 
-def execute(args: argparse.Namespace, spec: Spec, suite: Suite) -> int:
-    """Run a checked specification over loaded gold."""
-    from assay.engines import make_engine
-    from assay.experiment import run, write_run
-    from assay.experiment.spec import to_header
+def execute(args: argparse.Namespace, spec: Spec, suite: Suite, *, allow_missing: bool) -> int:
+    """Run a checked specification over loaded gold, write the records and the reports, print the report."""
+    from assay.experiment import check_folder, run, write_run
+    from assay.experiment.spec import make_engines
     from assay.report import analyse, document, results_json, write_reports
 
-    engines = {name: make_engine(e, suite=suite, seed=spec.seed) for name, e in spec.all_engines().items()}
+    folder = check_folder(Path(spec.out))
+    engines = make_engines(spec, suite)
     made = run(
         engines,
         suite,
@@ -63,16 +64,16 @@ def execute(args: argparse.Namespace, spec: Spec, suite: Suite) -> int:
         forms=spec.forms or None,
         timeout=spec.timeout,
         index_timeout=spec.index_timeout,
-        missing="report" if args.allow_missing else None,
+        missing="report" if allow_missing else None,
         progress=teller(args),
     )
-    made = replace(made, header={**made.header, "spec": to_header(spec)})
-    folder = Path(spec.out)
+    claim = spec.claim()
+    made = replace(made, header=replace(made.header, claim=claim))
     write_run(made, folder)
-    results = analyse(made, spec)
+    results = analyse(made, claim)
     write_reports(results, made, folder)
-    emit(args, document(results), results_json(results))
-    say(args, f"\nwritten to {folder}/: RESULTS.md, results.json, per-query.csv, report.html and the records")
+    emit(args, document(results, full=args.full), results_json(results))
+    say(args, f"\nwritten to {folder}/: report.html, RESULTS.md, results.json, per-query.csv and the records")
     return 4 if _unopened(made) else 0
 
 
@@ -89,7 +90,7 @@ def _spec(args: argparse.Namespace) -> Spec:
     spec = read_spec(path) if args.config or path.is_file() else Spec()
     return override(
         spec,
-        **claim(args),
+        **claim_flags(args),
         gold=tuple(args.gold) if args.gold else None,
         corpus=args.corpus,
         tags=tuple(args.tag) if args.tag else None,

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 
-from assay.cli.options import add_claim, existing_folder, spec_of_run
+from assay.cli.options import add_claim, add_full, claim_for, read_results
 from assay.cli.output import emit, say
 
 
@@ -14,19 +15,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--write", action="store_true", help="replace RESULTS.md, results.json, per-query.csv, report.html"
     )
+    add_full(parser)
     add_claim(parser)
 
 
 def handle(args: argparse.Namespace) -> int:
     """Score, print, and write where asked."""
-    from assay.experiment import read_run
     from assay.report import analyse, document, results_json, write_reports
 
-    folder = existing_folder(args.results)
-    run = read_run(folder)
-    results = analyse(run, spec_of_run(run, args))
+    run = read_results(args.results)
+    results = analyse(run, claim_for(run, args))
     if args.write:
-        write_reports(results, run, folder)
-        say(args, f"written to {folder}/")
-    emit(args, document(results), results_json(results))
+        write_reports(results, run, Path(args.results))
+        say(args, f"written to {args.results}/")
+    emit(args, document(results, full=args.full), results_json(results))
     return 0

@@ -6,7 +6,7 @@ import hashlib
 import os
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from assay.corpus.cache import Entry, Store, cache_dir
@@ -97,7 +97,8 @@ def _empty(request: Request, opened: _Opened) -> CorpusError:
     left_out = ", ".join(f"{count} {reason}" for reason, count in sorted(reasons.items()))
     hint = "check the include and exclude globs" if request.spec.include or request.spec.exclude else "check the path"
     return CorpusError(
-        f"the corpus {spec_text(request.spec)} is empty" + (f"; left out: {left_out}" if left_out else ""),
+        f"the corpus {spec_text(replace(request.spec, exclude=()))} is empty"
+        + (f"; left out: {left_out}" if left_out else ""),
         file=opened.located.ground.root,
         hint=hint,
     )

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from importlib import import_module
+from pathlib import Path
 from typing import cast
 
-from assay.engines.base import Context, Engine, EngineCrash, FullEngine, Session, TimedSession
-from assay.engines.foreign import as_engine
+from assay.engines.base import Context, Engine, EngineCrash, FullEngine, Session, TimedEngine, TimedSession
 from assay.engines.kinds import KINDS, Kind
+from assay.engines.pages import KindPage, SettingPage, describe
 from assay.engines.settings import unknown
+from assay.engines.wrapping import as_engine
 from assay.errors import ConfigError
 from assay.types import Suite
 
@@ -20,19 +22,25 @@ __all__ = [
     "EngineCrash",
     "FullEngine",
     "Kind",
+    "KindPage",
     "Session",
+    "SettingPage",
+    "TimedEngine",
     "TimedSession",
     "as_engine",
+    "describe",
     "make_engine",
 ]
 
 
-def make_engine(spec: str | Mapping[str, object], *, suite: Suite | None = None, seed: int = 0) -> FullEngine:
+def make_engine(
+    spec: str | Mapping[str, object], *, suite: Suite | None = None, seed: int = 0, folder: Path = Path()
+) -> FullEngine:
     """Make an engine from `kind`, `kind:value` or a table with `kind` and settings."""
     name, settings = _read_text(spec) if isinstance(spec, str) else _read_table(spec)
     if name not in KINDS:
         raise unknown("unknown kind of engine", name, sorted(KINDS), "kinds")
-    engine = import_module(KINDS[name].module).make(settings, Context(suite, seed))
+    engine = import_module(KINDS[name].module).make(settings, Context(suite, seed, folder))
     return as_engine(cast(Engine, engine))
 
 

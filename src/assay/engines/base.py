@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Protocol, runtime_checkable
 
 from assay.errors import EngineError
-from assay.types import Corpus, Hit, Suite
+from assay.types import Corpus, Hit, Role, Suite
 
 
 class Session(Protocol):
@@ -46,6 +47,10 @@ class FullEngine(Engine, Protocol):
     def notes(self) -> tuple[str, ...]:
         """Sentences for people."""
 
+    @property
+    def role(self) -> Role:
+        """What it is in a table; only the shipped references are not contestants."""
+
 
 @runtime_checkable
 class TimedSession(Protocol):
@@ -61,13 +66,22 @@ class TimedSession(Protocol):
         """Let go of everything; no search follows."""
 
 
+@runtime_checkable
+class TimedEngine(Protocol):
+    """An engine that keeps to a time limit when it is opened, because it can end what it started."""
+
+    def open_within(self, corpus: Corpus, seconds: float | None) -> TimedSession:
+        """Get ready for a corpus; raise EngineTimeout when the seconds are over, with nothing left running."""
+
+
 class EngineCrash(EngineError):
     """The process of an engine died by a signal."""
 
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What an engine may be told besides its settings: a seed, and the answers (oracle, run files)."""
+    """What an engine may be told besides its settings."""
 
-    suite: Suite | None = None
+    suite: Suite | None = None  # the answers, for the oracle and to map run files
     seed: int = 0
+    folder: Path = Path()  # what relative paths in its settings start from

@@ -8,14 +8,14 @@ from dataclasses import dataclass, field
 from assay.engines.base import Context, Session
 from assay.engines.settings import read_settings
 from assay.search import Index, Per, SearchConfig
-from assay.types import Corpus, Hit
+from assay.types import Corpus, Hit, Role
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
     """What `kind = "builtin"` takes."""
 
-    per: Per = "file"
+    per: Per = field(default="file", metadata={"about": "a result is a whole file, or a span of lines in it"})
     search: SearchConfig = field(default_factory=SearchConfig)
 
 
@@ -25,6 +25,7 @@ class BuiltinEngine:
 
     settings: Settings
     oversample: int = 1
+    role: Role = "contestant"
     notes: tuple[str, ...] = ()
 
     @property

@@ -2,8 +2,8 @@
 
 An engine in this process runs in a thread of its own, one for its whole life (open, every search, close), because
 some libraries tie what they open to a thread. A call that runs out of time is abandoned: the thread is a daemon and
-cannot hold up the end of the process, and the next call gets a new one. An engine that can end what it started
-(`TimedSession`) is asked directly.
+cannot hold up the end of the process, and the next call gets a new one; `session_notes` says that it happened. An
+engine that can end what it started (`TimedEngine`, `TimedSession`) is called directly.
 """
 
 from __future__ import annotations
@@ -15,12 +15,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar, cast
 
-from assay.engines.base import Engine, EngineCrash, Session, TimedSession
+from assay.engines.base import Engine, EngineCrash, Session, TimedEngine, TimedSession
 from assay.engines.hits import read_hits
 from assay.errors import AssayError, EngineError, EngineTimeout
 from assay.types import Corpus, Hit, Status
 
 T = TypeVar("T")
+
+ABANDONED = "a query was abandoned and may still be running: later times are not trustworthy"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,15 +61,18 @@ class _Done(Generic[T]):
     value: T | None
     problem: BaseException | None
     seconds: float
+    left: bool = False  # whether it was left running
 
 
 def open_session(engine: Engine, corpus: Corpus, timeout: float | None = None) -> Opened:
     """Open an engine on a corpus; whatever goes wrong is an EngineError (or the AssayError it raised)."""
+    if isinstance(engine, TimedEngine):
+        return _open_timed(engine, corpus, timeout)
     thread = _EngineThread()
     done = thread.call(lambda: engine.open(corpus), timeout)
     if done.problem is not None or done.value is None:
         thread.end()
-        raise _opening_problem(done.problem) from done.problem
+        raise _opening_problem(done.problem, "; it may still be running") from done.problem
     session = done.value
     if isinstance(session, TimedSession):
         thread.end()
@@ -75,13 +80,25 @@ def open_session(engine: Engine, corpus: Corpus, timeout: float | None = None) -
     return Opened(_Housed(session, thread), done.seconds)
 
 
-def _opening_problem(problem: BaseException | None) -> AssayError:
-    """Say that an engine did not open; errors of ours speak for themselves."""
+def _open_timed(engine: TimedEngine, corpus: Corpus, timeout: float | None) -> Opened:
+    """Open an engine that keeps to its time, in this thread: an interrupt must reach what it started."""
+    done = _run(lambda: engine.open_within(corpus, timeout))
+    if isinstance(done.problem, KeyboardInterrupt):
+        raise done.problem
+    if done.problem is not None or done.value is None:
+        raise _opening_problem(done.problem, "") from done.problem
+    return Opened(done.value, done.seconds)
+
+
+def _opening_problem(problem: BaseException | None, aftermath: str) -> AssayError:
+    """Say that an engine did not open, and what a timeout left; errors of ours speak for themselves."""
     if isinstance(problem, EngineTimeout):
         return EngineTimeout(
-            f"cannot be opened: {problem.message}", hint="raise the timeout or choose a smaller corpus"
+            f"cannot be opened: {problem.message}{aftermath}", hint="raise index_timeout or choose a smaller corpus"
         )
-    return problem if isinstance(problem, AssayError) else EngineError(f"cannot be opened: {one_line(problem)}")
+    if isinstance(problem, AssayError):
+        return problem
+    return EngineError(f"cannot be opened: {one_line(problem)}", hint="open it by itself to see where it fails")
 
 
 def ask(session: Session, query: str, k: int, timeout: float | None = None) -> Answer:
@@ -103,18 +120,29 @@ def close_session(session: Session) -> str | None:
     return None if done.problem is None else f"did not close: {one_line(done.problem)}"
 
 
+def session_notes(session: Session) -> tuple[str, ...]:
+    """Say what happened in a session that people must know, once all is asked."""
+    return (ABANDONED,) if isinstance(session, _Housed) and session.abandoned else ()
+
+
 def one_line(problem: BaseException | None) -> str:
-    """Say in one line what an exception says, with its kind where it is not ours."""
+    """Say in one line what an exception says: with its next step where it is ours, with its kind where it is not."""
     if problem is None:
         return "it gave nothing back"
-    text = problem.message if isinstance(problem, AssayError) else f"{type(problem).__name__}: {problem}"
-    return " ".join(text.split())[: CALL_LIMITS.message].removesuffix(":")
+    if not isinstance(problem, AssayError):
+        return _squeeze(f"{type(problem).__name__}: {problem}").removesuffix(":")
+    return _squeeze(problem.message) + (f" → {_squeeze(problem.hint)}" if problem.hint else "")
+
+
+def _squeeze(text: str) -> str:
+    """Put a text on one line of bounded length."""
+    return " ".join(text.split())[: CALL_LIMITS.message]
 
 
 def _answer(session: TimedSession, query: str, k: int, timeout: float | None) -> Answer:
     """Ask a session that keeps to its time."""
     if isinstance(session, _Housed):
-        done = session.call(lambda inner: read_hits(inner.search(query, k)), timeout)
+        done = session.ask(query, k, timeout)
     else:
         done = _run(lambda: read_hits(session.search_within(query, k, timeout)))
         if isinstance(done.problem, KeyboardInterrupt):
@@ -169,7 +197,7 @@ class _EngineThread:
             self.end()
             self._start()
             limit = timeout or 0.0
-            return _Done(None, EngineTimeout(f"no answer after {limit:g} s"), limit)
+            return _Done(None, EngineTimeout(f"no answer after {limit:g} s", hint="raise timeout"), limit, left=True)
 
     def end(self) -> None:
         """Let the thread end after the call it is in."""
@@ -190,13 +218,17 @@ def _serve(calls: queue.SimpleQueue[_Call[Any] | None]) -> None:
 class _Housed:
     """A session in a thread of its own."""
 
+    abandoned = False  # whether a search was left running
+
     def __init__(self, session: Session, thread: _EngineThread) -> None:
         self._session = session
         self._thread = thread
 
-    def call(self, function: Callable[[Session], T], timeout: float | None) -> _Done[T]:
-        """Call something on the session, in its thread."""
-        return self._thread.call(lambda: function(self._session), timeout)
+    def ask(self, query: str, k: int, timeout: float | None) -> _Done[tuple[Hit, ...]]:
+        """Search in the session's thread and read the answer there too: it may be lazy."""
+        done = self._thread.call(lambda: read_hits(self._session.search(query, k)), timeout)
+        self.abandoned = self.abandoned or done.left
+        return done
 
     def search(self, query: str, k: int) -> Sequence[Hit]:
         """Search without a time limit."""
@@ -204,12 +236,12 @@ class _Housed:
 
     def search_within(self, query: str, k: int, seconds: float | None) -> Sequence[Hit]:
         """Search; raise what the engine raised, or EngineTimeout."""
-        return _value(self.call(lambda session: session.search(query, k), seconds))
+        return _value(self.ask(query, k, seconds))
 
     def close(self) -> None:
         """Close the session and end its thread."""
         try:
-            _value(self.call(lambda session: session.close(), CALL_LIMITS.close))
+            _value(self._thread.call(self._session.close, CALL_LIMITS.close))
         finally:
             self._thread.end()
 

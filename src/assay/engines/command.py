@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 import re
 import shlex
@@ -11,32 +10,70 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from assay.engines.base import Context, Session
+from assay.engines.base import Context, TimedSession
 from assay.engines.output import Format, Layout, make_layout, read_output
-from assay.engines.process import Task, describe_failure, run_process
-from assay.engines.settings import read_settings
-from assay.errors import ConfigError, EngineError, EnvironmentFailure
-from assay.types import Corpus, Hit
+from assay.engines.running import describe_failure, run_tool
+from assay.engines.settings import check_counts, read_settings
+from assay.errors import ConfigError, EngineError, nearest
+from assay.processes import Finished, Task
+from assay.types import Corpus, Hit, Role
 
 PLACEHOLDERS = ("here", "k", "query", "root")
 _PLACEHOLDER = re.compile(r"\{(\w+)\}")
+_SHELL = re.compile(r"\|\|?|&&?|;|<|\d?>>?(?:&\d|/dev/null)?|\$\(.*", re.DOTALL)
+_EXEC = frozenset({"-exec", "-execdir", "-ok", "-okdir"})  # of find, whose own ; ends them
+_MISSED = 1  # what grep, rg and ag exit with when they find nothing
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What `kind = "command"` takes. In the templates: {query}, {k}, {root} of the corpus, {here} where Assay runs."""
+    """What `kind = "command"` takes.
 
-    argv: str | tuple[str, ...]  # a text is split as a shell would, but never given to one
-    index: str | tuple[str, ...] = ()  # run once when the corpus is opened; {root} and {here} only
-    format: Format = "auto"
-    path: str = ""  # where in the JSON: results[].file_path
-    start: str = ""
-    end: str = ""
-    score: str = ""
-    ok_codes: tuple[int, ...] = (0,)  # exit codes that may come without results; add 1 for a grep
-    timeout: float | None = None  # seconds for a query, when less than the run's own limit
-    index_timeout: float = 3600.0  # seconds for the index command; a big repository and a neural model take long
-    env: Mapping[str, str] = field(default_factory=dict, repr=False)  # added to the environment; values stay here
+    In the templates: {query}, {k}, {root} (the corpus) and {here} (the folder of assay.toml, else where Assay runs).
+    The program runs in {root}; one that is written with a slash is looked for from {here}. No shell is used.
+
+    Results are taken whatever the exit code. Without results, an exit code in `ok_codes` means that nothing was found
+    and any other is a failure. When `ok_codes` is not given, that is 0, and 1 if the tool printed nothing at all,
+    neither on stdout nor on stderr: what grep, rg and the like do when they find nothing.
+    """
+
+    argv: str | tuple[str, ...] = field(
+        metadata={"about": "the program and its arguments with {query}; a text is split as a shell would, without one"}
+    )
+    index: str | tuple[str, ...] = field(
+        default=(), metadata={"about": "run once when the corpus is opened; {root} and {here} only"}
+    )
+    format: Format = field(default="auto", metadata={"about": "what the tool prints; text is a location on each line"})
+    path: str = field(default="", metadata={"about": "where in the JSON the path is, as in results[].file_path"})
+    start: str = field(default="", metadata={"about": "where in the JSON the first line is"})
+    end: str = field(default="", metadata={"about": "where in the JSON the last line is"})
+    score: str = field(default="", metadata={"about": "where in the JSON the score is"})
+    ok_codes: tuple[int, ...] | None = field(
+        default=None,
+        metadata={"about": "exit codes that may come without results; if not given 0, and 1 when nothing is printed"},
+    )
+    oversample: int = field(
+        default=1, metadata={"about": "how many times k to ask for, so that k distinct files are left; printed"}
+    )
+    timeout: float | None = field(
+        default=None, metadata={"about": "seconds for a query, when less than the run's own limit"}
+    )
+    index_timeout: float = field(
+        default=3600.0,  # a big repository and a neural model take long
+        metadata={"about": "seconds for the index command, when less than the run's own limit"},
+    )
+    env: Mapping[str, str] = field(
+        default_factory=dict,
+        repr=False,
+        metadata={"about": "added to the environment; only the names are recorded"},
+    )
+
+    def __post_init__(self) -> None:
+        """Refuse numbers without a meaning."""
+        check_counts("engine command", oversample=self.oversample)
+        for name, seconds in (("timeout", self.timeout), ("index_timeout", self.index_timeout)):
+            if seconds is not None and not seconds > 0:
+                raise ConfigError(f"engine command: {name} = {seconds:g}", hint="it must be more than 0 seconds")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,23 +84,36 @@ class CommandEngine:
     argv: tuple[str, ...]
     index: tuple[str, ...]
     layout: Layout
-    oversample: int = 1
+    folder: Path  # where relative programs and {here} start from
+    role: Role = "contestant"
     notes: tuple[str, ...] = ()
+
+    @property
+    def oversample(self) -> int:
+        """What the settings say."""
+        return self.settings.oversample
 
     @property
     def config(self) -> Mapping[str, object]:
         """The templates and how the output is read; of the environment only the names."""
         settings = self.settings
-        fields = {name: getattr(settings, name) for name in ("format", "path", "start", "end", "score", "timeout")}
+        names = ("format", "path", "start", "end", "score", "timeout", "oversample")
+        fields = {name: getattr(settings, name) for name in names}
         own = {"kind": "command", "argv": list(self.argv), "index": list(self.index), "env": sorted(settings.env)}
-        return {**own, **fields, "ok_codes": sorted(settings.ok_codes)}
+        codes = None if settings.ok_codes is None else sorted(settings.ok_codes)
+        return {**own, **fields, "ok_codes": codes}
 
-    def open(self, corpus: Corpus) -> Session:
-        """Look for the program and let it index the corpus."""
+    def open(self, corpus: Corpus) -> TimedSession:
+        """Look for the program and let it index the corpus, with no limit but its own."""
+        return self.open_within(corpus, None)
+
+    def open_within(self, corpus: Corpus, seconds: float | None) -> TimedSession:
+        """Look for the programs, then index; the shorter of the two time limits holds."""
         session = CommandSession(self, corpus, frozenset(file.path for file in corpus.files))
+        for template in filter(None, (self.index, self.argv)):
+            session.check_program(template)
         if self.index:
-            session.build_index()
-        session.check_program()
+            session.build_index(_shorter(seconds, self.settings.index_timeout))
         return session
 
 
@@ -81,55 +131,81 @@ class CommandSession:
 
     def search_within(self, query: str, k: int, seconds: float | None) -> Sequence[Hit]:
         """Run the command; the shorter of the two time limits holds."""
-        settings = self.engine.settings
-        limits = [limit for limit in (seconds, settings.timeout) if limit is not None]
         task = self._task(self.engine.argv, {"query": query, "k": str(k)})
-        finished = run_process(task, min(limits, default=None))
-        failed = finished.code not in settings.ok_codes
+        finished = run_tool(task, _shorter(seconds, self.engine.settings.timeout), hint="raise timeout")
+        failed = not _may_be_empty(finished, self.engine.settings.ok_codes)
+        if finished.code and not failed and not finished.stdout.strip():
+            return ()
         try:
             hits = read_output(finished.stdout, self.engine.layout, self.known)
         except EngineError as problem:
-            raise (EngineError(describe_failure(task, finished)) if failed else problem) from problem
+            raise (_failure(task, finished) if failed else problem) from problem
         if failed and not hits:
-            raise EngineError(describe_failure(task, finished))
+            raise _failure(task, finished)
         return hits
 
     def close(self) -> None:
         """Have nothing to close: every process has ended."""
 
-    def build_index(self) -> None:
+    def build_index(self, seconds: float | None) -> None:
         """Run the index command; any exit code but 0 is a failure."""
         task = self._task(self.engine.index, {})
-        finished = run_process(task, self.engine.settings.index_timeout)
+        finished = run_tool(task, seconds, hint="raise index_timeout")
         if finished.code:
-            raise EngineError(f"indexing failed: {describe_failure(task, finished)}")
+            raise EngineError(
+                f"indexing failed: {describe_failure(task, finished)}", hint=f"run it by hand in {self.corpus.root}"
+            )
 
-    def check_program(self) -> None:
-        """Say before the first query that the program is missing."""
-        program = self._task(self.engine.argv, {"query": "", "k": "1"}).argv[0]
-        if shutil.which(program) is None:
-            raise EnvironmentFailure(f"{program} is not installed", hint="install it, or give its full path")
+    def check_program(self, template: Sequence[str]) -> None:
+        """Say before the first query that a program is missing."""
+        task = self._task(template, {"query": "", "k": "1"})
+        path = (task.environment or {}).get("PATH")
+        if shutil.which(task.argv[0], path=path) is None:
+            hint = (
+                "check that it is there and executable" if "/" in task.argv[0] else "install it, or give its full path"
+            )
+            raise EngineError(f"no program {task.argv[0]}", hint=hint)
 
     def _task(self, template: Sequence[str], values: Mapping[str, str]) -> Task:
         """Fill a template in."""
-        places = {**values, "root": str(self.corpus.root), "here": os.getcwd()}
+        places = {**values, "root": str(self.corpus.root), "here": str(self.engine.folder)}
         argv = tuple(_fill(part, places) for part in template)
         environment = {**os.environ, **self.engine.settings.env}
-        return Task((_locate(argv[0]), *argv[1:]), self.corpus.root, environment)
+        return Task((_locate(argv[0], self.engine.folder), *argv[1:]), self.corpus.root, environment)
 
 
-def make(settings: Mapping[str, object], _context: Context) -> CommandEngine:
+def make(settings: Mapping[str, object], context: Context) -> CommandEngine:
     """Make the engine from its settings."""
     read = read_settings(Settings, settings, "engine command")
     argv, index = _split(read.argv, "argv"), _split(read.index, "index")
     if not argv:
         raise ConfigError("engine command: argv is empty", hint='write argv = ["tool", "--", "{query}"]')
-    _check_places(argv, PLACEHOLDERS, "argv")
-    _check_places(index, ("here", "root"), "index")
+    _check_template(argv, PLACEHOLDERS, "argv")
+    _check_template(index, ("here", "root"), "index")
     if not any("{query}" in part for part in argv):
         raise ConfigError("engine command: argv has no {query}", hint="put {query} where the question goes")
     fields = {name: getattr(read, name) for name in ("path", "start", "end", "score")}
-    return CommandEngine(read, argv, index, make_layout(read.format, fields, "engine command"))
+    layout = make_layout(read.format, fields, "engine command")
+    return CommandEngine(read, argv, index, layout, Path(os.path.abspath(context.folder)))
+
+
+def _shorter(first: float | None, second: float | None) -> float | None:
+    """Give the shorter of two time limits, where None is no limit."""
+    return min((limit for limit in (first, second) if limit is not None), default=None)
+
+
+def _may_be_empty(finished: Finished, ok_codes: Sequence[int] | None) -> bool:
+    """Tell whether a program that gave no results found none, rather than failed."""
+    if ok_codes is not None:
+        return finished.code in ok_codes
+    silent = not finished.stdout.strip() and not finished.stderr.strip()
+    return finished.code == 0 or (finished.code == _MISSED and silent)
+
+
+def _failure(task: Task, finished: Finished) -> EngineError:
+    """Say that a program failed, and what to declare if it did not."""
+    hint = f"if that means no results, add {finished.code} to ok_codes; else run it by hand in {task.cwd}"
+    return EngineError(describe_failure(task, finished), hint=hint)
 
 
 def _split(template: str | tuple[str, ...], name: str) -> tuple[str, ...]:
@@ -142,12 +218,18 @@ def _split(template: str | tuple[str, ...], name: str) -> tuple[str, ...]:
         raise ConfigError(f"engine command: {name}: {problem}", hint="balance the quotes, or write a list") from problem
 
 
-def _check_places(template: Sequence[str], known: Sequence[str], name: str) -> None:
-    """Refuse a placeholder that looks misspelt or has no value here; other braces belong to the tool."""
+def _check_template(template: Sequence[str], known: Sequence[str], name: str) -> None:
+    """Refuse a placeholder that looks misspelt or has no value here, and what only a shell would understand."""
     for place in _PLACEHOLDER.findall(" ".join(template)):
-        if place not in known and difflib.get_close_matches(place, PLACEHOLDERS, n=1):
+        if place not in known and nearest(place, PLACEHOLDERS):  # other braces belong to the tool
             raise ConfigError(
                 f"engine command: {name} has {{{place}}}", hint=f"placeholders: {', '.join(f'{{{p}}}' for p in known)}"
+            )
+    for part in template:
+        if _SHELL.fullmatch(part) and not (part == ";" and _EXEC.intersection(template)):
+            raise ConfigError(
+                f"engine command: {name} has {part!r}, but no shell is used",
+                hint='if you want one, write ["sh", "-c", "tool \\"$1\\" | head", "sh", "{query}"]',
             )
 
 
@@ -156,6 +238,6 @@ def _fill(part: str, places: Mapping[str, str]) -> str:
     return _PLACEHOLDER.sub(lambda match: places.get(match[1], match[0]), part)
 
 
-def _locate(program: str) -> str:
-    """Read a relative path of a program from where Assay runs, not from the corpus."""
-    return str(Path(program).resolve()) if "/" in program else program
+def _locate(program: str, folder: Path) -> str:
+    """Read a relative path of a program from the user's folder; a link stays one: programs look at their own name."""
+    return os.path.abspath(folder / program) if "/" in program else program

@@ -20,10 +20,10 @@ class Kind:
 _ALL = (
     Kind("builtin", "assay.engines.builtin", "per", "the reference engine; builtin:span for spans instead of files"),
     Kind("command", "assay.engines.command", "argv", "any command line tool: command:tool {query} {k}"),
-    Kind("keywords", "assay.engines.keywords", "backend", "files by distinct query words, then matches (grep)"),
+    Kind("keywords", "assay.engines.keywords.engine", "backend", "files by distinct query words, then matches (grep)"),
     Kind("oracle", "assay.engines.oracle", None, "the gold answers: the ceiling"),
     Kind("python", "assay.engines.python", "target", "your own function or class: python:module:callable"),
-    Kind("random", "assay.engines.floor", None, "seeded chance: the floor"),
+    Kind("random", "assay.engines.random", None, "seeded chance: the floor"),
     Kind("runfile", "assay.engines.runfile", "path", "answers made elsewhere: runfile:run.trec or .jsonl"),
 )
 

@@ -97,7 +97,9 @@ class Normaliser:
     def _repair(self, hit: object) -> _Repaired:
         """Repair one hit."""
         if not isinstance(hit, Hit) or not isinstance(hit.path, str):
-            raise EngineError(f"the engine returned {hit!r:.80} where a Hit with a path belongs")
+            raise EngineError(
+                f"the engine returned {hit!r:.80} where a Hit with a path belongs", hint="give every Hit a text as path"
+            )
         path = self.path(hit.path)
         breaches: list[_Breach] = []
         if hit.path.startswith("/") and not path.startswith("/"):

@@ -10,7 +10,7 @@ from assay.engines.base import Context, Session
 from assay.engines.settings import read_settings
 from assay.errors import ConfigError, EngineError
 from assay.syntax.symbols import symbols
-from assay.types import Corpus, Hit, Span, Suite, Target
+from assay.types import Corpus, Hit, Role, Span, Suite, Target
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +24,7 @@ class OracleEngine:
 
     suite: Suite
     oversample: int = 1
+    role: Role = "ceiling"
     notes: tuple[str, ...] = ()
 
     @property

@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, cast
 
-from assay.engines.documents import Selector, parse_selector, select
 from assay.engines.hits import parse_location
+from assay.engines.selectors import Selector, parse_selector, select
 from assay.errors import ConfigError, EngineError
 from assay.types import Hit
 
@@ -75,7 +75,10 @@ def read_output(data: bytes, layout: Layout, known: frozenset[str]) -> list[Hit]
     except (ValueError, RecursionError) as problem:
         if layout.format == "auto":
             return _read_text(text, known)
-        raise EngineError(f"the output is no {layout.format}: {problem}; it begins {text[:60]!r}") from problem
+        raise EngineError(
+            f"the output is no {layout.format}: {problem}; it begins {text[:60]!r}",
+            hint="let the tool print nothing else, or change format",
+        ) from problem
     return [hit for document in documents for hit in _read_document(document, layout)]
 
 
@@ -96,7 +99,10 @@ def _read_text(text: str, known: frozenset[str]) -> list[Hit]:
     places = [Hit(line) if line in known else parse_location(line) for line in lines]
     hits = [hit for hit in places if hit.path.removeprefix("./") in known or _PATH.fullmatch(hit.path)]
     if lines and not hits:
-        raise EngineError(f"no line of the output is a location; it begins {lines[0][:60]!r}")
+        raise EngineError(
+            f"no line of the output is a location; it begins {lines[0][:60]!r}",
+            hint="let the tool print path, path:line or path:start-end on each line, or JSON",
+        )
     return hits
 
 
@@ -107,7 +113,9 @@ def _read_document(document: object, layout: Layout) -> list[Hit]:
     rows = list(select(document, (layout.path, layout.start, layout.end, layout.score)))
     hits = [_hit(*row.values) for row in rows if isinstance(row.values[0], str)]
     if rows and not hits and layout.path.lists:
-        raise EngineError(f"no result in the output has a text at {layout.path}")
+        raise EngineError(
+            f"no result in the output has a text at {layout.path}", hint="correct path to what the tool prints"
+        )
     return hits
 
 

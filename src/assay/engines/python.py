@@ -8,24 +8,33 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
+from typing import cast
 
-from assay.engines.base import Context, FullEngine, Session
-from assay.engines.foreign import as_engine
-from assay.engines.settings import read_settings
+from assay.engines.base import Context, FullEngine, Session, TimedEngine, TimedSession
+from assay.engines.settings import check_counts, read_settings
+from assay.engines.wrapping import as_engine
 from assay.errors import AssayError, ConfigError, EngineError
-from assay.types import Corpus
+from assay.types import Corpus, Role
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
     """What `kind = "python"` takes."""
 
-    target: str  # module:callable
-    folder: str = "."  # where its module lies, besides what is installed
-    options: Mapping[str, object] = field(default_factory=dict)  # for a class or factory; hashed, so no secrets
+    target: str = field(
+        metadata={"about": "module:callable, a search function (query, k), an engine, or what makes one"}
+    )
+    folder: str = field(default=".", metadata={"about": "where its module lies, besides what is installed"})
+    options: Mapping[str, object] = field(
+        default_factory=dict, metadata={"about": "arguments for a class or factory; recorded, so no secrets"}
+    )
+    oversample: int | None = field(
+        default=None, metadata={"about": "how many times k to ask for, when not what the engine declares; printed"}
+    )
 
     def __post_init__(self) -> None:
-        """Refuse a target that names no callable."""
+        """Refuse a target that names no callable, and asking for nothing."""
+        check_counts("engine python", oversample=1 if self.oversample is None else self.oversample)
         module, colon, name = self.target.partition(":")
         if not (module and colon and name):
             raise ConfigError(
@@ -39,17 +48,18 @@ class PythonEngine:
 
     settings: Settings
     inner: FullEngine
+    role: Role = "contestant"
 
     @property
     def config(self) -> Mapping[str, object]:
         """The name, its options, and what the engine says of itself."""
         own = {"kind": "python", "target": self.settings.target, "options": dict(self.settings.options)}
-        return {**own, "engine": dict(self.inner.config)}
+        return {**own, "oversample": self.oversample, "engine": dict(self.inner.config)}
 
     @property
     def oversample(self) -> int:
-        """What the engine declares."""
-        return self.inner.oversample
+        """What the user sets, else what the engine declares."""
+        return self.inner.oversample if self.settings.oversample is None else self.settings.oversample
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -61,15 +71,25 @@ class PythonEngine:
         return self.inner.open(corpus)
 
 
-def make(settings: Mapping[str, object], _context: Context) -> PythonEngine:
+@dataclass(frozen=True, slots=True)
+class TimedPythonEngine(PythonEngine):
+    """The same for an engine that keeps to a time limit when it is opened."""
+
+    def open_within(self, corpus: Corpus, seconds: float | None) -> TimedSession:
+        """Open the engine behind the name, in time."""
+        return cast(TimedEngine, self.inner).open_within(corpus, seconds)
+
+
+def make(settings: Mapping[str, object], context: Context) -> PythonEngine:
     """Import what is named and make an engine of it."""
     read = read_settings(Settings, settings, "engine python")
-    return PythonEngine(read, _build(_import(read), read))
+    inner = _build(_import(read, context.folder), read)
+    return (TimedPythonEngine if isinstance(inner, TimedEngine) else PythonEngine)(read, inner)
 
 
-def _import(settings: Settings) -> object:
+def _import(settings: Settings, base: Path) -> object:
     """Import the object that the target names, from the user's folder first."""
-    folder = str(Path(settings.folder).resolve())
+    folder = str((base / settings.folder).resolve())
     if folder not in sys.path:
         sys.path.insert(0, folder)  # stays there: the user's code may import more when it is called
     module, _, name = settings.target.partition(":")
@@ -83,7 +103,9 @@ def _import(settings: Settings) -> object:
             hint=f"looked in {folder} and what is installed",
         ) from problem
     except Exception as problem:
-        raise EngineError(f"{module} fails on import: {type(problem).__name__}: {problem}") from problem
+        raise EngineError(
+            f"{module} fails on import: {type(problem).__name__}: {problem}", hint=f"try python -c 'import {module}'"
+        ) from problem
     return found
 
 
@@ -98,7 +120,9 @@ def _build(found: object, settings: Settings) -> FullEngine:
     except AssayError:
         raise
     except Exception as problem:
-        raise EngineError(f"{settings.target}() fails: {type(problem).__name__}: {problem}") from problem
+        raise EngineError(
+            f"{settings.target}() fails: {type(problem).__name__}: {problem}", hint="check it and its options"
+        ) from problem
     return as_engine(made)  # type: ignore[arg-type]  # as_engine checks
 
 

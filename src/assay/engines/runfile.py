@@ -14,25 +14,28 @@ import hashlib
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import dataclass, field
 from typing import Literal
 
 from assay.engines.base import Context, Session
 from assay.engines.hits import parse_location, read_hit
 from assay.engines.settings import read_settings
 from assay.errors import ConfigError, EngineError, InputError
-from assay.types import Corpus, Gold, Hit, Query, Suite
+from assay.files import read_utf8
+from assay.types import Corpus, Gold, Hit, Query, Role, Suite
 
 _COLUMNS = 6  # of a TREC run
+_NAMING = "name queries as gold/query/form; query or gold/query alone stands for its headline form"
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
     """What `kind = "runfile"` takes."""
 
-    path: str
-    format: Literal["auto", "trec", "jsonl"] = "auto"  # auto: JSON lines begin with a brace
+    path: str = field(metadata={"about": "the run file; a relative path starts from the folder of assay.toml"})
+    format: Literal["auto", "trec", "jsonl"] = field(
+        default="auto", metadata={"about": "auto: JSON lines begin with a brace, all else is TREC"}
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +47,7 @@ class RunFileEngine:
     suite: Suite
     answers: Mapping[str, tuple[Hit, ...]]
     oversample: int = 1
+    role: Role = "contestant"
     notes: tuple[str, ...] = ()
 
     @property
@@ -60,7 +64,7 @@ class RunFileEngine:
                 for form, text in query.forms.items():
                     names.setdefault(text, []).extend(_names(gold, query, form))
         if names and not any(name in self.answers for known in names.values() for name in known):
-            raise EngineError(f"{self.path} answers no query of this gold set", hint="name queries as gold/query/form")
+            raise EngineError(f"{self.path} answers no query of this gold set", hint=_NAMING)
         return RunFileSession(self.path, self.answers, names)
 
 
@@ -74,10 +78,11 @@ class RunFileSession:
 
     def search(self, query: str, k: int) -> Sequence[Hit]:
         """Look the answer up; a query that is not in the file has failed."""
-        for name in (*self.names.get(query, ()), query):
+        names = (*self.names.get(query, ()), query)
+        for name in names:
             if name in self.answers:
                 return self.answers[name][: max(k, 0)]
-        raise EngineError(f"{self.path} has no answer to this query")
+        raise EngineError(f"{self.path} has no answer to {names[0]}", hint=_NAMING)
 
     def close(self) -> None:
         """Have nothing to close."""
@@ -86,7 +91,7 @@ class RunFileSession:
 def _names(gold: Gold, query: Query, form: str) -> Iterator[str]:
     """List the names of one form of a query, the most exact first."""
     yield f"{gold.name}/{query.id}/{form}"
-    if form == query.headline:
+    if form == query.ordered_forms[0]:
         yield f"{gold.name}/{query.id}"
         yield query.id
 
@@ -96,19 +101,28 @@ def make(settings: Mapping[str, object], context: Context) -> RunFileEngine:
     read = read_settings(Settings, settings, "engine runfile")
     if context.suite is None:
         raise ConfigError("a run file needs a gold set to know its queries", hint="give one with --gold")
-    try:
-        data = Path(read.path).read_bytes()
-        text = data.decode("utf-8-sig")
-    except OSError as problem:
-        raise InputError(f"cannot read the run file: {problem.strerror}", file=read.path) from problem
-    except UnicodeDecodeError as problem:
-        line = data[: problem.start].count(b"\n") + 1
-        raise InputError("the run file is not UTF-8", file=read.path, line=line, hint="write it as UTF-8") from problem
+    path = context.folder / read.path
+    text = read_utf8(path, hint="check the path of the run file")
     form = read.format if read.format != "auto" else "jsonl" if text.lstrip().startswith("{") else "trec"
-    answers = (read_jsonl if form == "jsonl" else read_trec)(text, read.path)
+    answers = (read_jsonl if form == "jsonl" else read_trec)(text, str(path))
     if not answers:
-        raise InputError("the run file is empty", file=read.path, hint="write one line for each result")
-    return RunFileEngine(read.path, hashlib.sha256(data).hexdigest(), context.suite, answers)
+        raise InputError("the run file is empty", file=path, hint="write one line for each result")
+    digest = hashlib.sha256(text.encode()).hexdigest()
+    return RunFileEngine(read.path, digest, context.suite, answers, notes=_strangers(answers, context.suite))
+
+
+def _strangers(answers: Mapping[str, object], suite: Suite) -> tuple[str, ...]:
+    """Say how many names in the file belong to no query."""
+    known: set[str] = set()
+    for gold in suite.golds:
+        for query in gold.queries:
+            for form, text in query.forms.items():
+                known.update((text, *_names(gold, query, form)))
+    strange = [name for name in answers if name not in known]
+    if not strange:
+        return ()
+    count = f"{len(strange)} ids of the run file are" if len(strange) > 1 else "1 id of the run file is"
+    return (f"{count} no query of this gold set, e.g. {strange[0]:.80}",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +146,10 @@ def read_trec(text: str, file: str) -> dict[str, tuple[Hit, ...]]:
             if entry.docno in ranking:
                 first = ranking[entry.docno].line
                 raise InputError(
-                    f"{entry.docno} stands twice for {entry.query}, first in line {first}", file=file, line=number
+                    f"{entry.docno} stands twice for {entry.query}, first in line {first}",
+                    file=file,
+                    line=number,
+                    hint="keep one line for each result of a query",
                 )
             ranking[entry.docno] = entry
     return {query: tuple(map(_to_hit, sorted(ranking.values(), key=_order))) for query, ranking in entries.items()}
@@ -163,10 +180,13 @@ def _read_entry(line: str, file: str, number: int) -> _Entry:
         entry = _Entry(columns[0], columns[2], int(columns[3]), float(columns[4]), number)
     except ValueError as problem:
         raise InputError(
-            f"rank {columns[3]!r} or score {columns[4]!r} is no number", file=file, line=number
+            f"rank {columns[3]!r} or score {columns[4]!r} is no number",
+            file=file,
+            line=number,
+            hint="qid Q0 docno rank score tag",
         ) from problem
     if not math.isfinite(entry.score):
-        raise InputError(f"the score {columns[4]} cannot be ordered", file=file, line=number)
+        raise InputError(f"the score {columns[4]} cannot be ordered", file=file, line=number, hint="write a number")
     return entry
 
 
@@ -193,5 +213,5 @@ def _read_line(line: str, file: str, number: int) -> tuple[str, tuple[Hit, ...]]
             f"no answer on this line: {problem}", file=file, line=number, hint='{"query": "...", "hits": ["path:1-9"]}'
         ) from problem
     if not isinstance(name, str):
-        raise InputError(f"the query {name!r} is no text", file=file, line=number)
+        raise InputError(f"the query {name!r} is no text", file=file, line=number, hint=_NAMING)
     return name, hits

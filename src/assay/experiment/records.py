@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
@@ -23,7 +24,21 @@ from assay.files import write_atomic
 FORMAT = 1
 MANIFEST = "run.json"
 #: Results inside a repository are no part of it: the next run must not find them.
+_IGNORE_FILE = ".assayignore"
 _IGNORE = "# Results are not source: this keeps them out of every corpus.\n*\n"
+
+
+def check_folder(folder: Path) -> Path:
+    """Make sure that a run can be written here before hours are spent on it; nothing is written yet."""
+    if folder.exists() and not folder.is_dir():
+        raise InputError("is a file, not a folder", file=folder, hint="name another place with --out")
+    ours = (folder / MANIFEST).exists() or not any(folder.glob("*"))
+    if not ours:
+        raise InputError("holds files that are no run", file=folder, hint="name a new or empty folder with --out")
+    there = next(path for path in (folder.absolute(), *folder.absolute().parents) if path.exists())
+    if not os.access(there, os.W_OK | os.X_OK) or not there.is_dir():
+        raise InputError("cannot be written", file=there, hint="check its rights, or name another place with --out")
+    return folder
 
 
 def write_run(run: types.Run, folder: Path) -> None:
@@ -31,7 +46,9 @@ def write_run(run: types.Run, folder: Path) -> None:
     members = {"gold.json": _dump(_suite_json(run.suite)), "lines.json": _dump(run.lines)}
     members |= {f"engines/{_slug(e.name)}.jsonl": _engine_lines(run, e) for e in run.engines}
     named = {_hashed(name, text): text for name, text in members.items()}
-    for name, text in {".assayignore": _IGNORE, **named}.items():
+    if not (folder / _IGNORE_FILE).exists():
+        write_atomic(folder / _IGNORE_FILE, _IGNORE)
+    for name, text in named.items():
         write_atomic(folder / name, text)
     manifest = {
         "assay_run": FORMAT,
@@ -39,7 +56,7 @@ def write_run(run: types.Run, folder: Path) -> None:
         "suite": run.suite.name,
         "engines": [e.name for e in run.engines],
         "hashes": dict(run.hashes),
-        "header": dict(run.header),
+        "header": asdict(run.header),
         "members": {name: _sha(text) for name, text in named.items()},
     }
     write_atomic(folder / MANIFEST, json.dumps(manifest, indent=1, ensure_ascii=False) + "\n")
@@ -60,7 +77,7 @@ def read_run(folder: Path) -> types.Run:
             engines=tuple(sorted(engines, key=lambda e: order[e.name])),
             lines={g: {p: tuple(sizes) for p, sizes in files.items()} for g, files in lines.items()},
             hashes=manifest["hashes"],
-            header=manifest["header"],
+            header=_header(manifest["header"]),
         )
     except (KeyError, TypeError, ValueError) as error:
         raise _broken(folder, f"a record is malformed ({type(error).__name__}: {error})") from error
@@ -110,12 +127,14 @@ def _engine_lines(run: types.Run, engine: types.EngineRun) -> str:
         "assay_records": FORMAT,
         "assay": __version__,
         "engine": engine.name,
+        "role": engine.role,
+        "oversample": engine.oversample,
         "config": dict(engine.config),
         "config_hash": config_hash(engine.config),
         "k": run.k,
-        "gold_hash": run.header.get("gold_hash"),
-        "corpora": run.header.get("corpora"),
-        "environment": run.header.get("environment"),
+        "gold_hash": run.header.gold_hash,
+        "corpora": {name: asdict(facts) for name, facts in run.header.corpora.items()},
+        "environment": dict(run.header.environment),
         "index_seconds": dict(engine.index_seconds),
         "notes": list(engine.notes),
     }
@@ -154,6 +173,8 @@ def _read_engine(text: str) -> types.EngineRun:
     return types.EngineRun(
         name=header["engine"],
         rankings=tuple(map(_ranking, rows)),
+        role=header["role"],
+        oversample=header["oversample"],
         config=header["config"],
         index_seconds=header["index_seconds"],
         notes=tuple(header["notes"]),
@@ -174,6 +195,17 @@ def _ranking(row: Mapping[str, Any]) -> types.Ranking:
         error=row.get("error"),
         notes=tuple(row.get("notes", ())),
     )
+
+
+def _header(row: Mapping[str, Any]) -> types.Header:
+    """Read what a run was made with."""
+    claim = row["claim"]
+    corpora = {
+        name: types.CorpusFacts(**{**facts, "notes": tuple(facts["notes"]), "problems": tuple(facts["problems"])})
+        for name, facts in row["corpora"].items()
+    }
+    made = None if claim is None else types.Claim(**{**claim, "measures": tuple(claim["measures"])})
+    return types.Header(**{**row, "corpora": corpora, "claim": made})
 
 
 def _suite_json(suite: types.Suite) -> list[dict[str, Any]]:

@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from assay.errors import ConfigError
+from assay.errors import ConfigError, nearest
+from assay.experiment.claim import BASELINE, about, check_claim, make_measures
+from assay.files import read_utf8
 from assay.gold.loading import SHIPPED
-from assay.types import Run
+from assay.types import Claim, Suite
+
+if TYPE_CHECKING:
+    from assay.engines.base import FullEngine
 
 FILE = "assay.toml"
 
 #: Engines that every table carries: the floor, what a careful grep finds, and the reachable ceiling.
 REFERENCES = ("random", "keywords", "oracle")
-
-_CLAIM = ("k", "measures", "primary", "baseline", "margin", "alpha", "seed")
+_USUAL = Claim((), BASELINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,63 +36,56 @@ class Spec:
     forms: tuple[str, ...] = ()  # none: all that the gold set has
     measures: tuple[str, ...] = ()  # none: the usual ones at k
     primary: str = ""  # none: nDCG at k
-    baseline: str = "keywords"
-    margin: float = 0.02  # the smallest difference anybody would act on
-    alpha: float = 0.05
-    seed: int = 0
+    baseline: str = ""  # none: keywords, or the first engine where there is no keywords
+    margin: float = _USUAL.margin
+    alpha: float = _USUAL.alpha
+    seed: int = _USUAL.seed
     timeout: float = 60.0  # seconds for one query
     index_timeout: float = 3600.0  # seconds to open an engine on one corpus
     out: str = "results"
     references: bool = True  # add random, keywords and oracle
     engines: Mapping[str, Mapping[str, Any] | str] = field(default_factory=dict)
+    file: str | None = None  # the file it was read from; not a key of it
+
+    @property
+    def folder(self) -> Path:
+        """What relative paths in engine settings start from."""
+        return Path(self.file).parent if self.file else Path()
 
     def all_engines(self) -> dict[str, Mapping[str, Any] | str]:
         """The engines under test and the references, in the order they are shown."""
         own = dict(self.engines) or {"builtin": "builtin"}
         return own | {name: name for name in REFERENCES if self.references and name not in own}
 
-    def primary_measure(self) -> str:
-        """The measure that verdicts are about."""
-        return self.primary or f"nDCG@{self.k}"
-
-    def all_measures(self) -> tuple[str, ...]:
-        """Every measure that is reported, the primary one first."""
-        first = self.primary_measure()
-        k = self.k
-        usual = (f"RR@{k}", f"Hit@{min(5, k)}", f"R@{k}", f"nDCG(level=lines)@{k}", "RecallAtTokens(2000)")
-        return (first, *(m for m in self.measures or usual if m != first))
+    def claim(self) -> Claim:
+        """What will be said of the run."""
+        measures = make_measures(self.k, self.primary or None, self.measures)
+        names = list(self.all_engines())
+        baseline = self.baseline or (BASELINE if BASELINE in names else names[0])
+        return Claim(measures, baseline, self.margin, self.alpha, self.seed)
 
 
-def to_header(spec: Spec) -> dict[str, object]:
-    """Keep what later commands need to make the same claim; engines have their own records."""
-    return {f.name: getattr(spec, f.name) for f in fields(Spec) if f.name in _CLAIM}
-
-
-def from_run(run: Run) -> Spec:
-    """Take up the claim that a run was made for, over the engines it has."""
-    kept: Any = run.header.get("spec", {"k": run.k})
-    values: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in kept.items()}
-    return Spec(**values, engines={e.name: e.name for e in run.engines}, references=False)
+#: What a file may say under [run].
+KEYS = tuple(f.name for f in fields(Spec) if f.name not in ("engines", "file"))
 
 
 def read_spec(path: Path) -> Spec:
     """Read assay.toml; paths in it are relative to its folder."""
-    text = _text(path)
+    text = read_utf8(path, ConfigError, hint="make one with `assay init`")
     try:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         found = re.search(r"line (\d+)", str(error))
         line = int(found.group(1)) if found else None
         raise ConfigError(f"not TOML: {error}", file=path, line=line, hint="fix the syntax at that line") from error
-    _check_keys(data, {"run": None, "engines": None}, path, text, "")
+    _check_keys(data, ("run", "engines"), path, text, "")
     run = data.get("run", {})
     engines = data.get("engines", {})
     if not isinstance(run, dict) or not isinstance(engines, dict):
         raise ConfigError(
             "[run] and [engines.NAME] are tables", file=path, hint="see `assay init` for a commented file"
         )
-    known = {f.name: f for f in fields(Spec) if f.name != "engines"}
-    _check_keys(run, known, path, text, "run")
+    _check_keys(run, KEYS, path, text, "run")
     values: dict[str, Any] = {key: _typed(key, value, path, text) for key, value in run.items()}
     for name, table in engines.items():
         if not isinstance(table, dict) or "kind" not in table:
@@ -99,60 +95,45 @@ def read_spec(path: Path) -> Spec:
                 line=locate(text, f"engines.{name}"),
                 hint='add kind = "command" (or builtin, keywords, python, runfile, random, oracle)',
             )
-    return check(_placed(Spec(**values, engines=engines), path.parent), path, text)
+    return check(_placed(Spec(**values, engines=engines, file=str(path)), path.parent), path, text)
 
 
 def _placed(spec: Spec, folder: Path) -> Spec:
     """Make the paths of a file relative to where the command runs."""
     gold = tuple(source if source == SHIPPED else str(folder / source) for source in spec.gold)
-    return replace(spec, gold=gold, out=str(folder / spec.out))
+    corpus = str(folder / spec.corpus) if spec.corpus and (folder / spec.corpus).is_dir() else spec.corpus
+    return replace(spec, gold=gold, corpus=corpus, out=str(folder / spec.out))
 
 
 def check(spec: Spec, path: Path | None = None, text: str = "") -> Spec:
     """Refuse a specification that cannot give a result, before anything runs."""
-    from assay.scoring import parse_measure
-
-    def refuse(key: str, hint: str) -> ConfigError:
-        line = locate(text, "run", key) if text else None
-        return ConfigError(f"{key} = {getattr(spec, key)!r}", file=path, line=line, hint=hint)
-
-    ranges = {
-        "k": (spec.k >= 1, "at least 1"),
-        "margin": (0 < spec.margin < 1, "between 0 and 1"),
-        "alpha": (0 < spec.alpha < 1, "between 0 and 1"),
-        "timeout": (spec.timeout > 0, "more than 0 seconds"),
-        "index_timeout": (spec.index_timeout > 0, "more than 0 seconds"),
-        "seed": (spec.seed >= 0, "0 or more"),
-    }
-    for key, (fine, wanted) in ranges.items():
-        if not fine:
-            raise refuse(key, f"{key} is {wanted}")
-    deepest = max(parse_measure(m).depth for m in spec.all_measures())
-    if deepest > spec.k:
-        raise refuse("k", f"a measure looks at {deepest} results: ask for k = {deepest}, or lower its cut-off")
-    if spec.baseline not in spec.all_engines():
-        raise refuse("baseline", f"name an engine of this run: {', '.join(spec.all_engines())}")
+    try:
+        for key in ("k", "timeout", "index_timeout"):
+            if not getattr(spec, key) > 0:
+                raise ConfigError(f"{key} = {getattr(spec, key)}", hint=f"{key} is more than 0")
+        _check_names(spec.engines)
+        check_claim(spec.claim(), spec.k, list(spec.all_engines()))
+    except ConfigError as error:
+        if error.file or not text:
+            raise
+        line = locate(text, "run", about(error))
+        raise ConfigError(error.message, file=path, line=line, hint=error.hint) from error
     return spec
 
 
-def _text(path: Path) -> str:
-    """Read a configuration file as UTF-8."""
-    try:
-        raw = path.read_bytes()
-    except OSError as error:
-        raise ConfigError(f"cannot be read: {error.strerror}", file=path, hint="make one with `assay init`") from error
-    try:
-        return raw.decode("utf-8")
-    except UnicodeDecodeError as error:
-        line = raw[: error.start].count(b"\n") + 1
-        raise ConfigError("not UTF-8", file=path, line=line, hint="save the file as UTF-8") from error
+def _check_names(engines: Mapping[str, Mapping[str, Any] | str]) -> None:
+    """Keep the names of the references for themselves: every table and sentence relies on them."""
+    for name, engine in engines.items():
+        kind = engine.partition(":")[0] if isinstance(engine, str) else engine.get("kind")
+        if name in REFERENCES and kind != name:
+            raise ConfigError(f"{name} is the name of a reference engine", hint="give your engine a name of its own")
 
 
-def _check_keys(table: Mapping[str, Any], known: Mapping[str, Any], path: Path, text: str, where: str) -> None:
+def _check_keys(table: Mapping[str, Any], known: Sequence[str], path: Path, text: str, where: str) -> None:
     """Refuse unknown keys: a dead knob is worse than none."""
     for key in table:
         if key not in known:
-            near = difflib.get_close_matches(key, known, n=1)
+            near = nearest(key, known)
             hint = f"did you mean {near[0]!r}?" if near else f"known here: {', '.join(known)}"
             shown = f"[{where}] {key}" if where else f"[{key}]"
             raise ConfigError(f"unknown key {shown}", file=path, line=locate(text, where, key), hint=hint)
@@ -214,3 +195,21 @@ def engine_table(specs: Sequence[str]) -> dict[str, Mapping[str, Any] | str]:
             raise ConfigError(f"two engines are called {label!r}", hint="give each a name: --engine NAME=SPEC")
         table[label] = spec
     return table
+
+
+def make_engines(spec: Spec, suite: Suite) -> dict[str, FullEngine]:
+    """Make every engine of a specification; what is wrong with one is told with its name, file and line."""
+    from assay.engines import make_engine
+
+    made = {}
+    for name, settings in spec.all_engines().items():
+        try:
+            made[name] = make_engine(settings, suite=suite, seed=spec.seed, folder=spec.folder)
+        except ConfigError as error:
+            text = read_utf8(Path(spec.file)) if spec.file and name in spec.engines else ""
+            line = locate(text, f"engines.{name}")
+            file = error.file or (spec.file if line else None)
+            raise ConfigError(
+                f"{name}: {error.message}", file=file, line=error.line or line, hint=error.hint
+            ) from error
+    return made

@@ -4,32 +4,38 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from typing import Literal
 
 import numpy as np
 
-from assay.experiment.spec import Spec
 from assay.report.case import Case, forms_of, open_case, pick, real_engines, rivals
 from assay.report.groups import breakdowns, layers, phrasings, traps
 from assay.report.ranks import failures, rank_distribution
 from assay.report.results import EngineFacts, Results
-from assay.scoring import Ties, identical_rankings, parse_measure, ties
-from assay.stats import compare, means
-from assay.stats.records import Comparison
-from assay.types import EngineRun, Run, Status
+from assay.scoring import Ties, evaluation_measures, identical_rankings, parse_measure, ties
+from assay.stats import compare, compare_slices, means_only
+from assay.stats.records import Comparison, SliceRow
+from assay.types import Claim, EngineRun, Role, Run, Status
 
 #: Below this many queries a single one moves the mean by three points and more (the Pyckle guide's own limit).
 FEW_QUERIES = 30
+#: More failures than this and the numbers speak of the failures, not of the ranking (DESIGN.md, exit codes).
+FAILED_SHARE = 0.05
+#: A difference that three digits do not show.
+_SHOWN_GAP = 0.0005
+#: More results than this share that are no files of the corpus say that an engine looks elsewhere.
+_STRAYING = 0.05
 #: Problems with the gold set that are spelled out; the header in results.json holds them all.
 _SHOWN_PROBLEMS = 3
 
 
-def analyse(run: Run, spec: Spec) -> Results:
+def analyse(run: Run, claim: Claim) -> Results:
     """Compute all that a report says."""
-    case = open_case(run, spec)
+    case = open_case(run, claim)
     comparison = _comparison(case)
     units = [case.scores.units[i] for i in case.headline]
     leader = _leader(case, comparison)
-    tied = ties(run, [parse_measure(case.primary)], np.random.default_rng(spec.seed))
+    tied = ties(run, [parse_measure(case.primary)], np.random.default_rng(claim.seed))
     facts = tuple(_facts(case, engine, ties_of) for engine, ties_of in zip(run.engines, tied, strict=True))
     return Results(
         suite=run.suite.name,
@@ -37,12 +43,14 @@ def analyse(run: Run, spec: Spec) -> Results:
         queries=len(units),
         repositories=len({u.repository for u in units}),
         forms=forms_of(case.scores.units),
-        measures=case.measures,
+        headline=_headline([unit.form for unit in units]),
+        measures=claim.measures,
         leader=leader,
         comparison=comparison,
         engines=facts,
         reading=_reading(case, comparison, leader),
         breakdowns=tuple(breakdowns(case)),
+        slices=_slices(case, leader),
         phrasings=tuple(phrasings(case)),
         traps=tuple(traps(case)),
         layers=tuple(layers(case)),
@@ -50,59 +58,70 @@ def analyse(run: Run, spec: Spec) -> Results:
         failures=tuple(f for name in real_engines(run) for f in failures(case, name)),
         warnings=tuple(_warnings(case, facts, len(units))),
         notes=tuple(_corpus_facts(case, "notes")),
-        header=dict(run.header),
+        header=run.header,
     )
 
 
 def _comparison(case: Case) -> Comparison:
     """Compare the real engines with the baseline; floor and ceiling have means but are no contestants."""
-    spec = case.spec
-    scores = pick(case.scores, measures=case.measures)
-    family = rivals(case.run, spec.baseline)
+    claim = case.claim
+    scores = pick(case.scores, measures=claim.measures)
+    family = rivals(case.run, claim.baseline)
     if not family:
-        found = means(scores, alpha=spec.alpha)
-        nothing = ("There is no second engine to compare with.",)
-        return Comparison(
-            baseline=spec.baseline,
-            primary=case.primary,
-            alpha=spec.alpha,
-            margin=spec.margin,
-            seed=spec.seed,
-            resamples=0,
-            family_size=0,
-            rows=(),
-            secondary=(),
-            means=found,
-            label=found[0].label,
-            notes=nothing,
-        )
+        return means_only(scores, baseline=claim.baseline, primary=claim.primary, alpha=claim.alpha)
     return compare(
         scores,
-        baseline=spec.baseline,
-        primary=case.primary,
-        margin=spec.margin,
-        alpha=spec.alpha,
-        seed=spec.seed,
+        baseline=claim.baseline,
+        primary=claim.primary,
+        margin=claim.margin,
+        alpha=claim.alpha,
+        seed=claim.seed,
         family=family,
     )
+
+
+def _slices(case: Case, leader: str) -> tuple[SliceRow, ...]:
+    """Compare the best engine with the baseline on parts of the queries; exploratory."""
+    claim = case.claim
+    if leader == claim.baseline:
+        return ()
+    scores = pick(case.scores, engines=(claim.baseline, leader), measures=(claim.primary,))
+    return compare_slices(
+        scores,
+        baseline=claim.baseline,
+        primary=claim.primary,
+        margin=claim.margin,
+        alpha=claim.alpha,
+        seed=claim.seed,
+    )
+
+
+def _headline(forms: Sequence[str]) -> str:
+    """Say which form the headline is; queries that lack the usual one are headed by another."""
+    counts = Counter(forms).most_common()
+    first = counts[0][0] if counts else "only"
+    others = ", ".join(f"{count} by {form}" for form, count in counts[1:])
+    return f"{first} form" + (f"; {others}" if others else "")
 
 
 def _leader(case: Case, comparison: Comparison) -> str:
     """Choose the best real engine other than the baseline; the baseline where it stands alone."""
     real = [m for m in comparison.means if m.measure == case.primary and m.engine in real_engines(case.run)]
     others = [m for m in real if m.engine != comparison.baseline] or real
-    return max(others, key=lambda m: (m.mean, m.engine)).engine if others else comparison.baseline
+    sign = 1 if parse_measure(case.primary).higher_is_better else -1
+    return max(others, key=lambda m: (sign * m.mean, m.engine)).engine if others else comparison.baseline
 
 
 def _facts(case: Case, engine: EngineRun, tied: Ties) -> EngineFacts:
     """Describe how an engine behaved."""
     heads = {(case.scores.units[i].gold, case.scores.units[i].query, case.scores.units[i].form) for i in case.headline}
     shown = [r for r in engine.rankings if (r.gold, r.query, r.form) in heads]
-    seconds = np.array([r.seconds for r in engine.rankings if r.status == Status.OK] or [0.0])
+    cap = case.run.header.timeout
+    seconds = np.array([r.seconds if r.status == Status.OK else cap for r in engine.rankings] or [0.0])
     breaches = Counter(note for r in engine.rankings for note in r.notes)
     return EngineFacts(
         name=engine.name,
-        reference=engine.name not in real_engines(case.run),
+        role=engine.role,
         asked=len(engine.rankings),
         failed=sum(r.status != Status.OK for r in engine.rankings),
         statuses=dict(sorted(Counter(str(r.status) for r in engine.rankings).items())),
@@ -118,39 +137,69 @@ def _facts(case: Case, engine: EngineRun, tied: Ties) -> EngineFacts:
 
 
 def _reading(case: Case, comparison: Comparison, leader: str) -> str:
-    """Read the best score against random, keywords and oracle of the same run."""
+    """Read the best score against floor, yardstick and ceiling of the same run."""
     at = {m.engine: m for m in comparison.means if m.measure == case.primary}
     best = at[leader]
-    text = f"{leader} scores {best.mean:.3f} {case.primary} on {best.queries} queries"
-    floor, ceiling = at.get("random"), at.get("oracle")
-    if floor and ceiling and ceiling.mean > floor.mean:
+    text = f"{leader} scores {best.mean:.3f} {case.primary} on {_count(best.queries, 'query', 'queries')}"
+    floor, ceiling, grep = (at.get(_with_role(case.run, role)) for role in ("floor", "ceiling", "yardstick"))
+    if floor and ceiling and ceiling.mean != floor.mean:
         share = (best.mean - floor.mean) / (ceiling.mean - floor.mean)
-        text += f": {share:.0%} of the way from random ({floor.mean:.3f}) to the oracle ({ceiling.mean:.3f})"
-    if "keywords" in at and leader != "keywords":
-        gap = best.mean - at["keywords"].mean
-        text += f"; a keyword search reaches {at['keywords'].mean:.3f}, {abs(gap):.3f} {'less' if gap > 0 else 'more'}"
+        way = f"{share:.0%} of the way from" if share > 0 else "no better than"
+        text += f": {way} random ({floor.mean:.3f}) to the oracle ({ceiling.mean:.3f})"
+    if grep and leader != grep.engine:
+        gap = best.mean - grep.mean
+        words = f"{abs(gap):.3f} {'less' if gap > 0 else 'more'}" if abs(gap) >= _SHOWN_GAP else "as much"
+        text += f"; a keyword search reaches {grep.mean:.3f}, {words}"
     return text + "."
+
+
+def _count(number: int, one: str, many: str) -> str:
+    """Write a number with its noun."""
+    return f"{number} {one if number == 1 else many}"
+
+
+def _with_role(run: Run, role: Role) -> str:
+    """Name the engine that is floor, ceiling or yardstick of a run; nobody, where there is none."""
+    return next((e.name for e in run.engines if e.role == role), "")
 
 
 def _warnings(case: Case, facts: Sequence[EngineFacts], queries: int) -> Iterator[str]:
     """Say what limits every number of this run."""
     if queries < FEW_QUERIES:
-        yield f"Only {queries} queries: one moves a mean by {1 / queries:.3f}; below {FEW_QUERIES} nothing is settled."
+        many = _count(queries, "query", "queries")
+        yield f"Only {many}: one moves a mean by {1 / queries:.3f}. Gather {FEW_QUERIES} before you act on this."
+    drafts = sum(q.tags.get("status") == "draft" for q in case.queries.values())
+    if drafts:
+        yield f"{drafts} of {len(case.queries)} queries are drafts: write their questions before you trust a number."
+    deep = sorted({repr(m) for m in evaluation_measures(case.run.suite) if m.depth > case.run.k})
+    if deep:
+        yield f"The evaluation layer asks for {', '.join(deep)}; left out, as this run asked for {case.run.k} results."
     for pair in identical_rankings(case.run):
         yield f"{pair.first} and {pair.second} gave identical rankings: is the setting between them connected?"
-    for fact in facts:
-        if fact.failed:
-            kinds = ", ".join(f"{n} {status}" for status, n in fact.statuses.items() if status != Status.OK)
-            yield f"{fact.name} failed on {fact.failed} of {fact.asked} queries ({kinds}); each takes the worst value."
+    yield from (
+        warning
+        for engine, fact in zip(case.run.engines, facts, strict=True)
+        for warning in _trouble(case, engine, fact)
+    )
     problems = _corpus_facts(case, "problems")
     if problems:
-        shown = "; ".join(problems[:_SHOWN_PROBLEMS])
-        more = f"; and {len(problems) - _SHOWN_PROBLEMS} more" if len(problems) > _SHOWN_PROBLEMS else ""
-        yield f"{len(problems)} places of the gold set are not in this corpus and were left out: {shown}{more}."
+        lost = "; ".join([*problems[:_SHOWN_PROBLEMS], *_corpus_facts(case, "notes")[:1]])
+        yield f"{len(problems)} places of the gold set are not in this corpus and were left out, such as {lost}."
 
 
-def _corpus_facts(case: Case, key: str) -> list[str]:
-    """Collect sentences that the corpora's headers hold."""
-    corpora = case.run.header.get("corpora")
-    found = corpora.items() if isinstance(corpora, dict) else ()
-    return [f"{name}: {sentence}" for name, entry in found for sentence in entry[key]]
+def _trouble(case: Case, engine: EngineRun, fact: EngineFacts) -> Iterator[str]:
+    """Say what an engine did wrong often enough to matter."""
+    if fact.failed:
+        kinds = ", ".join(f"{n} {status}" for status, n in fact.statuses.items() if status != Status.OK)
+        first = next(r.error for r in engine.rankings if r.status != Status.OK)
+        worst = f"{fact.name} failed on {fact.failed} of {fact.asked} queries ({kinds})"
+        yield f"{worst}; each takes the worst value. The first said: {first}"
+    hits = [(r.gold, h.path) for r in engine.rankings for h in r.hits]
+    strays = [path for gold, path in hits if path not in case.run.lines[gold]]
+    if len(strays) > _STRAYING * len(hits):
+        yield f"{fact.name}: {len(strays)} of {len(hits)} results are no files of the corpus, such as {strays[0]}."
+
+
+def _corpus_facts(case: Case, key: Literal["notes", "problems"]) -> list[str]:
+    """Collect sentences about the corpora."""
+    return [f"{name}: {text}" for name, facts in case.run.header.corpora.items() for text in getattr(facts, key)]

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from assay.errors import ConfigError
-from assay.experiment.spec import Spec
 from assay.scoring import parse_measure, score
-from assay.types import FORMS, Query, Run, Scores, Unit
+from assay.types import Claim, Query, Run, Scores, Unit, order_forms
 
 if TYPE_CHECKING:
     from assay.types import FloatArray
@@ -20,12 +19,15 @@ class Case:
     """A run with its scores, and what is looked up again and again."""
 
     run: Run
-    spec: Spec
+    claim: Claim
     scores: Scores
     queries: dict[tuple[str, str], Query]
     headline: tuple[int, ...]  # columns of the headline units
-    primary: str
-    measures: tuple[str, ...]  # those that were asked for, the primary one first
+
+    @property
+    def primary(self) -> str:
+        """The measure that verdicts are about."""
+        return self.claim.primary
 
     def values(self, engine: str, measure: str) -> FloatArray:
         """One engine's values of one measure, over all units."""
@@ -34,24 +36,22 @@ class Case:
         return row
 
 
-def open_case(run: Run, spec: Spec) -> Case:
-    """Score a run with the measures asked for and those the sections need."""
-    primary = repr(parse_measure(spec.primary_measure()))
-    names = [*spec.all_measures(), f"RR@{run.k}"]
-    if len(_asked(run)) > 1:
-        names += [f"Worst({primary})", f"Spread({primary})"]
-        names += [f"Drop({primary},human→wrong_terminology)"] if "wrong_terminology" in _asked(run) else []
-    measures = list(dict.fromkeys(parse_measure(name) for name in names))
-    scores = score(run, measures)
+def open_case(run: Run, claim: Claim) -> Case:
+    """Score a run with the measures of its claim and those the sections need."""
+    forms = {r.form for e in run.engines for r in e.rankings}
+    names = [*claim.measures, f"RR@{run.k}"]
+    if len(forms) > 1 and parse_measure(claim.primary).of is None:
+        names += [f"Worst({claim.primary})", f"Spread({claim.primary})"]
+        names += [f"Drop({claim.primary},human→wrong_terminology)"] if "wrong_terminology" in forms else []
+    scores = score(run, list(dict.fromkeys(parse_measure(name) for name in names)))
     queries = {(g.name, q.id): q for g in run.suite.golds for q in g.queries}
     headline = tuple(i for i, unit in enumerate(scores.units) if unit.headline)
-    asked = tuple(dict.fromkeys(repr(parse_measure(name)) for name in spec.all_measures()))
-    return Case(run, spec, scores, queries, headline, primary, asked)
+    return Case(run, claim, scores, queries, headline)
 
 
 def real_engines(run: Run) -> tuple[str, ...]:
     """The engines that compete: all but floor and ceiling."""
-    return tuple(e.name for e in run.engines if e.config.get("kind") not in ("random", "oracle"))
+    return tuple(e.name for e in run.engines if e.role in ("contestant", "yardstick"))
 
 
 def rivals(run: Run, baseline: str) -> tuple[str, ...]:
@@ -59,9 +59,9 @@ def rivals(run: Run, baseline: str) -> tuple[str, ...]:
     return tuple(name for name in real_engines(run) if name != baseline)
 
 
-def claimed_scores(run: Run, spec: Spec) -> Scores:
-    """Score a run with the measures of its claim, under their full names."""
-    return score(run, list(dict.fromkeys(parse_measure(name) for name in spec.all_measures())))
+def forms_of(units: Iterable[Unit]) -> tuple[str, ...]:
+    """List the forms that were asked, in the order they are shown."""
+    return order_forms(unit.form for unit in units)
 
 
 def pick(
@@ -86,14 +86,3 @@ def _chosen(known: tuple[str, ...], wanted: Sequence[str] | None, what: str) -> 
         if name not in known:
             raise ConfigError(f"no {what} {name!r} in this run", hint=f"there are: {', '.join(known)}")
     return known if wanted is None else tuple(wanted)
-
-
-def _asked(run: Run) -> set[str]:
-    """Collect the forms that were asked."""
-    return {r.form for e in run.engines for r in e.rankings}
-
-
-def forms_of(units: Sequence[Unit]) -> tuple[str, ...]:
-    """List the forms that were asked, in the order they are shown."""
-    asked = {u.form for u in units}
-    return tuple(f for f in FORMS if f in asked) + tuple(sorted(asked - set(FORMS)))

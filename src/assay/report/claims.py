@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from assay.report.document import Block, Document, Heading, Paragraph, table
 from assay.report.sections import comparison_blocks
-from assay.stats.records import AllPairs, Comparison, ComparisonRow
+from assay.stats.records import AllPairs, Comparison, ComparisonRow, Verdict
 
 
 def claims(found: Comparison | AllPairs) -> Document:
@@ -14,14 +16,25 @@ def claims(found: Comparison | AllPairs) -> Document:
     if isinstance(found, AllPairs):
         blocks.append(Paragraph(_leaders(found)))
     blocks += comparison_blocks(judged, found.notes)
-    blocks += [Paragraph(f"{row.engine}: {note}", "quiet") for row in judged for note in row.notes]
+    blocks += [Paragraph(f"{', '.join(who)}: {note}", "quiet") for note, who in _shared_notes(judged).items()]
     if found.secondary:
         blocks += [Heading("Other measures"), _secondary(found.secondary)]
     return Document(f"{found.primary} {found.label}", tuple(blocks))
 
 
+def _shared_notes(rows: Iterable[ComparisonRow]) -> dict[str, list[str]]:
+    """Say each limit once, with the comparisons it holds for."""
+    notes: dict[str, list[str]] = {}
+    for row in rows:
+        for note in row.notes:
+            notes.setdefault(note, []).append(f"{row.engine} − {row.baseline}")
+    return notes
+
+
 def _leaders(found: AllPairs) -> str:
     """Name the best engine and those that cannot be told apart from it."""
+    if all(row.verdict is Verdict.INCONCLUSIVE for row in found.rows):
+        return f"{found.leader} has the best mean, but no pair is decided: this set is too small for that."
     others = [name for name in found.leaders if name != found.leader]
     if not others:
         return f"{found.leader} leads, and every other engine is proven worse."

@@ -8,17 +8,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from assay.errors import ConfigError
-from assay.experiment.spec import Spec
-from assay.report.case import pick, real_engines
+from assay.report.analysis import FAILED_SHARE
+from assay.report.case import pick
 from assay.report.document import Block, Cell, Document, Heading, Paragraph, Tone, table
 from assay.report.sections import comparison_blocks
 from assay.scoring import parse_measure, score
 from assay.stats import means
 from assay.stats.records import Comparison, ComparisonRow, Verdict
-from assay.types import Run, Status
-
-#: More failures than this and the numbers speak of the failures, not of the ranking.
-FAILED_SHARE = 0.05
+from assay.types import Claim, Run, Status
 
 _OPERATORS: dict[str, Callable[[float, float], bool]] = {
     ">=": operator.ge,
@@ -64,12 +61,12 @@ class Gate:
     def exit_code(self) -> int:
         """Failed engines first: a number made of failures proves nothing. Then proven harm, then doubt."""
         failed = {check.exit_code for check in self.checks if not check.passed}
-        return next((code for code in (4, 1, 3) if code in failed), 0)
+        return next((code for code in (4, 5, 1, 3) if code in failed), 0)
 
 
 def parse_floor(text: str) -> Floor:
     """Read a rule such as `Hit@5>=0.70`."""
-    match = re.fullmatch(r"\s*(.+?)\s*(>=|<=|>|<)\s*([-+]?[0-9.]+)\s*", text)
+    match = re.fullmatch(r"\s*(.+?)\s*(>=|<=|>|<)\s*([-+]?[0-9.]+(?:[eE][-+]?[0-9]+)?)\s*", text)
     try:
         if match is None:
             raise ValueError
@@ -79,17 +76,19 @@ def parse_floor(text: str) -> Floor:
 
 
 def judge_gate(
-    run: Run, spec: Spec, floors: Sequence[Floor], comparison: Comparison | None, *, engine: str | None, strict: bool
+    run: Run, claim: Claim, floors: Sequence[Floor], comparison: Comparison | None, *, engine: str | None, strict: bool
 ) -> Gate:
     """Check every engine under the gate."""
     named = [e.name for e in run.engines]
     if engine and engine not in named:
         raise ConfigError(f"no engine {engine!r} in this run", hint=f"there are: {', '.join(named)}")
-    gated = (engine,) if engine else real_engines(run)
+    tested = tuple(e.name for e in run.engines if e.role == "contestant")
+    gated = (engine,) if engine else tested or tuple(named)
     checks = [_failures(run, name) for name in gated]
-    checks += [check for floor in floors for check in _floor(run, spec, floor, gated)]
+    checks += [check for floor in floors for check in _floor(run, claim, floor, gated)]
     rows = [row for row in comparison.rows if row.in_family] if comparison else []
-    checks += [_regression(row, spec, strict) for row in rows]
+    checks += [_regression(row, claim, strict) for row in rows]
+    checks += [_compared(name, rows) for name in gated if comparison]
     return Gate(tuple(checks), comparison, strict)
 
 
@@ -102,15 +101,26 @@ def _failures(run: Run, name: str) -> Check:
     return Check(f"{name} answers", share <= FAILED_SHARE, 4, detail)
 
 
-def _floor(run: Run, spec: Spec, floor: Floor, gated: Sequence[str]) -> list[Check]:
+def _compared(name: str, rows: Sequence[ComparisonRow]) -> Check:
+    """Check that an engine under the gate has a counterpart: a renamed engine must not turn a gate green."""
+    known = any(name in (row.engine, row.engine.partition(" (")[0], row.baseline) for row in rows)
+    return Check(f"{name} has a counterpart", known, 5, "compared" if known else "there is none to compare it with")
+
+
+def _floor(run: Run, claim: Claim, floor: Floor, gated: Sequence[str]) -> list[Check]:
     """Check a floor: the point value decides, the interval says how clear it is."""
     measure = parse_measure(floor.measure)
     if measure.depth > run.k:
         raise ConfigError(f"{floor.measure} looks at {measure.depth} results", hint=f"the run asked for {run.k}")
+    rows = means(pick(score(run, [measure]), engines=gated), alpha=claim.alpha)
+    if not rows:
+        raise ConfigError(f"{floor.measure} applies to no query of this run", hint="require another measure")
     checks = []
-    for row in means(pick(score(run, [measure]), engines=gated), alpha=spec.alpha):
-        end = row.interval.low if floor.sign in (">", ">=") else row.interval.high
-        clear = "clear of the floor" if floor.holds(end) else "not clear of the floor"
+    for row in rows:
+        held = [floor.holds(end) for end in (row.interval.low, row.interval.high)]
+        clear = (
+            "clear of the bound" if all(held) else "on both sides of it" if any(held) else "wholly on the wrong side"
+        )
         interval = f"[{row.interval.low:.3f}, {row.interval.high:.3f}]"
         detail = f"{row.mean:.3f}, interval {interval} {clear}"
         rule = f"{row.engine}: {floor.measure} {floor.sign} {floor.bound:g}"
@@ -118,7 +128,7 @@ def _floor(run: Run, spec: Spec, floor: Floor, gated: Sequence[str]) -> list[Che
     return checks
 
 
-def _regression(row: ComparisonRow, spec: Spec, strict: bool) -> Check:
+def _regression(row: ComparisonRow, claim: Claim, strict: bool) -> Check:
     """Check one comparison: worse fails unless its interval lies inside the margin; doubt fails only when strict."""
     what = f"{row.engine} against {row.baseline} on {row.measure}"
     detail = f"{row.difference:+.3f} [{row.interval.low:+.3f}, {row.interval.high:+.3f}]: {row.claim}"
@@ -126,19 +136,19 @@ def _regression(row: ComparisonRow, spec: Spec, strict: bool) -> Check:
         return Check(what, row.within_margin, 1, detail, warning=row.within_margin)
     doubtful = row.verdict is Verdict.INCONCLUSIVE
     if doubtful:
-        detail += f"; this set could have shown {row.mde_text}, the margin is {spec.margin:g}"
+        detail += f"; this set could have shown {row.mde_text}, the margin is {claim.margin:g}"
     return Check(what, not (doubtful and strict), 3, detail, warning=doubtful)
 
 
 def gate_document(gate: Gate) -> Document:
     """Show the checks, and the comparison behind them."""
     rows: list[list[str | Cell]] = [[check.what, _state(check), check.detail] for check in gate.checks]
-    outcome = {0: "pass", 1: "fail", 3: "inconclusive", 4: "an engine failed"}[gate.exit_code]
+    outcome = {0: "pass", 1: "fail", 3: "inconclusive", 4: "an engine failed", 5: "not comparable"}[gate.exit_code]
     blocks: list[Block] = [table(["check", "", ""], rows)]
     if gate.comparison:
         judged = [row for row in gate.comparison.rows if row.in_family]
         blocks += [Heading("The comparison"), *comparison_blocks(judged, gate.comparison.notes)]
-    if any(check.warning for check in gate.checks):
+    if gate.exit_code == 0 and any(check.warning for check in gate.checks):
         blocks.append(Paragraph("Passed with a warning: nothing is proven, in either direction.", "warning"))
     return Document(f"assay gate: {outcome} (exit {gate.exit_code})", tuple(blocks))
 

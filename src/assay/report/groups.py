@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import Literal
 
 import numpy as np
 
@@ -15,6 +16,7 @@ from assay.stats import means
 from assay.stats.records import MeanRow
 from assay.types import Scores, Target, Unit
 
+_KINDS: tuple[Literal["relationship", "strength"], ...] = ("relationship", "strength")
 #: A breakdown by a tag with more groups than this is an index, not a table.
 _MOST_GROUPS = 8
 
@@ -35,11 +37,11 @@ def breakdowns(case: Case) -> Iterator[Breakdown]:
     }
     yield _breakdown(case, "words shared with the answer's path or symbol", groups)
     for tag in sorted({tag for i in case.headline for tag in units[i].tags}):
-        values = sorted({units[i].tags.get(tag, "untagged") for i in case.headline}, key=_difficulty_first)
-        if 1 < len(values) <= _MOST_GROUPS:
-            yield _breakdown(
-                case, tag, {v: [i for i in case.headline if units[i].tags.get(tag, "untagged") == v] for v in values}
-            )
+        rest = "standard" if tag == "difficulty" else "untagged"
+        values = {i: units[i].tags.get(tag, rest) for i in case.headline}
+        names = sorted(set(values.values()), key=_difficulty_first)
+        if 1 < len(names) <= _MOST_GROUPS:
+            yield _breakdown(case, tag, {name: [i for i in case.headline if values[i] == name] for name in names})
 
 
 def _difficulty_first(value: str) -> tuple[int, str]:
@@ -67,7 +69,7 @@ def _group_means(case: Case, columns: Sequence[int], measures: Sequence[str]) ->
     """Compute means over some units, as if they were all there is."""
     part = pick(case.scores, measures=measures, columns=columns)
     heads = replace(part, units=tuple(replace(u, headline=True) for u in part.units))
-    return list(means(heads, alpha=case.spec.alpha))
+    return list(means(heads, alpha=case.claim.alpha))
 
 
 def phrasings(case: Case) -> Iterator[Phrasing]:
@@ -79,25 +81,24 @@ def phrasings(case: Case) -> Iterator[Phrasing]:
 
 def traps(case: Case) -> Iterator[Trap]:
     """Compute displacement and rank gap, over all adversaries and by kind."""
-    displacement, gap = parse_measure(f"Displacement@{case.run.k}"), parse_measure(f"RankGap@{case.run.k}")
-    both = score(case.run, [displacement, gap])
-    yield from _trap_rows("all", "all", both, both, (0, 1))
-    for by in ("relationship", "strength"):
-        pairs = zip(breakdown(case.run, displacement, by), breakdown(case.run, gap, by), strict=True)
-        for first, second in pairs:
-            yield from _trap_rows(by, first.label, first.scores, second.scores, (0, 0))
+    k = case.run.k
+    displacement, gap = parse_measure(f"Displacement@{k}"), parse_measure(f"RankGap@{k}")
+    found = score(case.run, [f"Hit(grade=2)@{k}"])
+    yield from _trap_rows("all", "all", found, score(case.run, [displacement]), score(case.run, [gap]))
+    for by in _KINDS:
+        for first, second in zip(breakdown(case.run, displacement, by), breakdown(case.run, gap, by), strict=True):
+            yield from _trap_rows(by, first.label, found, first.scores, second.scores)
 
 
-def _trap_rows(by: str, value: str, displaced: Scores, gaps: Scores, rows: tuple[int, int]) -> Iterator[Trap]:
-    """Average both measures over the headline units that have such an adversary."""
+def _trap_rows(by: str, value: str, found: Scores, displaced: Scores, gaps: Scores) -> Iterator[Trap]:
+    """Average the measures over the headline units that have such an adversary."""
     heads = [i for i, unit in enumerate(displaced.units) if unit.headline]
     for e, engine in enumerate(displaced.engines):
-        first, second = displaced.values[e, rows[0], heads], gaps.values[e, rows[1], heads]
-        applies = ~np.isnan(first)
-        if applies.any():
-            yield Trap(
-                engine, by, value, int(applies.sum()), float(first[applies].mean()), float(second[applies].mean())
-            )
+        first, second, hits = (table.values[e, 0, heads] for table in (displaced, gaps, found))
+        there = ~np.isnan(first)
+        if there.any():
+            means_of = (float(values[there].mean()) for values in (hits, first, second))
+            yield Trap(engine, by, value, int(there.sum()), *means_of)
 
 
 def layers(case: Case) -> Iterator[Layer]:

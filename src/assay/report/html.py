@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import singledispatch
 from html import escape
 
-from assay.report.document import Bars, Block, Document, Estimate, Forest, Heading, Paragraph, Table
+from assay.report.document import Bars, Block, Cell, Document, Estimate, Forest, Heading, Paragraph, Table
 
 _STYLE = """
 :root { color-scheme: light dark; --ink: #1d2129; --soft: #5d6673; --rule: #dfe3e8; --page: #fff; --panel: #f6f7f9;
@@ -27,7 +27,8 @@ th { color: var(--soft); font-weight: 600; white-space: nowrap; }
 .quiet, .note { color: var(--soft); font-size: .9rem; }
 p.warning { border-left: 3px solid var(--warn); background: var(--panel); padding: .5rem .8rem; }
 td.warning { color: var(--warn); }
-svg { display: block; max-width: 100%; height: auto; margin: .75rem 0; font: 13px system-ui, sans-serif; }
+svg { display: block; margin: .75rem 0; font: 13px system-ui, sans-serif; }
+td.prose { min-width: 16rem; white-space: normal; overflow-wrap: anywhere; }
 svg text { fill: var(--ink); } svg .soft { fill: var(--soft); } svg .axis { stroke: var(--rule); }
 svg .zero { stroke: var(--soft); stroke-dasharray: 3 3; } svg .bar { fill: var(--mark); }
 svg .plain, svg .quiet { stroke: var(--mark); fill: var(--mark); }
@@ -41,6 +42,7 @@ _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 _ROW = 24  # height of one line of a drawing
 _LEFT = 190  # room for labels
 _WIDTH = 760
+_PROSE = 48  # characters from which a cell is a text
 
 
 def to_html(document: Document) -> str:
@@ -78,7 +80,7 @@ def _(block: Table) -> str:
     rows = "\n".join(
         "<tr>"
         + "".join(
-            f'<td class="{column.align} {cell.tone}">{escape(cell.text)}</td>'
+            f'<td class="{column.align} {cell.tone}{_prose(cell)}">{escape(cell.text)}</td>'
             for column, cell in zip(block.columns, row, strict=True)
         )
         + "</tr>"
@@ -119,6 +121,11 @@ def _(block: Forest) -> str:
     return _svg(height + 32, spoken, "\n".join(parts))
 
 
+def _prose(cell: Cell) -> str:
+    """Give long texts room, so that they do not become a column of single words."""
+    return " prose" if len(cell.text) > _PROSE else ""
+
+
 def _estimate(block: Forest, item: Estimate, place: int) -> str:
     """Draw one estimate with its interval."""
     y = place * _ROW + _ROW / 2
@@ -139,4 +146,5 @@ def _x(block: Forest, value: float) -> str:
 def _svg(height: float, spoken: str, body: str) -> str:
     """Wrap a drawing, with its content in words for those who do not see it."""
     label = escape(spoken, quote=True)
-    return f'<svg viewBox="0 0 {_WIDTH} {height:g}" width="{_WIDTH}" role="img" aria-label="{label}">\n{body}\n</svg>'
+    size = f'viewBox="0 0 {_WIDTH} {height:g}" width="{_WIDTH}"'
+    return f'<div class="wide"><svg {size} role="img" aria-label="{label}">\n{body}\n</svg></div>'

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from assay.report.case import Case
 from assay.report.results import Failure, Ranks
+from assay.scoring import parse_measure
 from assay.types import Ranking, Unit
 
 #: When more than one query in this many finds nothing, recall is the first thing to mend.
@@ -32,25 +33,27 @@ def _shape(counts: Sequence[int], missed: int) -> str:
     if missed == total:
         return "nothing was found: look at its paths and its index before its ranking."
     top, late = sum(counts[:2]), sum(counts[2:])
-    text = f"{counts[0] / total:.0%} at rank 1, {top / total:.0%} in the first two, {missed / total:.0%} not found: "
+    text = f"{counts[0] / total:.0%} at rank 1, {top / total:.0%} in the first two, {missed / total:.0%} not found"
     if missed > total / _MANY_MISSED:
-        return text + "many answers never appear, so look at what is indexed and how queries are read before the order."
-    if top >= 2 * late:
-        return text + "right answers stand on top or are missing; read the misses one by one."
-    return text + "right answers are found but spread over the ranks: the order is the problem, not the recall."
+        return f"{text}: many answers never appear; look at what is indexed and how queries are read before the order."
+    if late > top / 2:
+        return f"{text}: answers are found but spread over the ranks; the order is the problem, not the recall."
+    return f"{text}: answers stand on top" + ("; read the misses one by one." if missed else ".")
 
 
 def failures(case: Case, engine: str) -> list[Failure]:
-    """List the queries an engine did worst on: below half of what was possible, worst first."""
+    """List the queries an engine did worst on: less than half of what was possible, worst first."""
+    measure = parse_measure(case.primary)
+    best = measure.high if measure.higher_is_better else measure.low
     values, reciprocal = case.values(engine, case.primary), case.values(engine, f"RR@{case.run.k}")
     rankings = {(r.gold, r.query, r.form): r for e in case.run.engines if e.name == engine for r in e.rankings}
     found = []
     for i in case.headline:
         unit = case.scores.units[i]
-        if values[i] < 0.5:
+        if abs(values[i] - best) > (measure.high - measure.low) / 2:
             ranking = rankings[unit.gold, unit.query, unit.form]
             found.append(_failure(case, engine, unit, ranking, float(values[i]), _rank_of(float(reciprocal[i]))))
-    return sorted(found, key=lambda f: (f.value, f.gold, f.query))
+    return sorted(found, key=lambda f: (-abs(f.value - best), f.gold, f.query))
 
 
 def _failure(case: Case, engine: str, unit: Unit, ranking: Ranking, value: float, rank: int | None) -> Failure:

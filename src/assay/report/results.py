@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from assay.stats.records import Comparison
+from assay.stats.records import Comparison, SliceRow
+from assay.types import Header, Role
 
 
 @dataclass(frozen=True, slots=True)
@@ -12,7 +13,7 @@ class EngineFacts:
     """How an engine behaved, beside how well it answered."""
 
     name: str
-    reference: bool  # random or oracle: floor and ceiling, not contestants
+    role: Role
     asked: int
     failed: int
     statuses: dict[str, int]
@@ -67,6 +68,7 @@ class Trap:
     by: str  # all, relationship or strength
     value: str
     queries: int
+    found: float  # share whose primary answer is among the results
     displacement: float
     rank_gap: float
 
@@ -116,12 +118,14 @@ class Results:
     queries: int
     repositories: int
     forms: tuple[str, ...]
+    headline: str  # which form the headline numbers are about, in words
     measures: tuple[str, ...]
     leader: str  # the best real engine on the primary measure
     comparison: Comparison
     engines: tuple[EngineFacts, ...]
     reading: str
     breakdowns: tuple[Breakdown, ...]
+    slices: tuple[SliceRow, ...]  # the leader against the baseline, part by part; exploratory
     phrasings: tuple[Phrasing, ...]
     traps: tuple[Trap, ...]
     layers: tuple[Layer, ...]
@@ -129,4 +133,4 @@ class Results:
     failures: tuple[Failure, ...]
     warnings: tuple[str, ...]  # what limits every number
     notes: tuple[str, ...]  # what is good to know of the corpora
-    header: dict[str, object]
+    header: Header

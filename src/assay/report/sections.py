@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
-from assay.report.analysis import FEW_QUERIES
+from assay.report.analysis import FAILED_SHARE, FEW_QUERIES
 from assay.report.document import (
     Bar,
     Bars,
@@ -20,8 +20,11 @@ from assay.report.document import (
     Tone,
     table,
 )
-from assay.report.results import Breakdown, EngineFacts, Failure, Results
-from assay.stats.records import ComparisonRow, MeanRow, Verdict
+from assay.report.results import Breakdown, EngineFacts, Failure, Results, Trap
+from assay.scoring import parse_measure
+from assay.stats.records import ComparisonRow, MeanRow, SliceRow, Verdict
+from assay.stats.slices import EXPLORATORY
+from assay.types import CorpusFacts
 
 #: How many failures people read before they stop; results.json and the records hold them all.
 _SHOWN_FAILURES = 8
@@ -35,28 +38,34 @@ _TONES: dict[Verdict, Tone] = {
 }
 
 
-def document(results: Results) -> Document:
-    """Build the whole report."""
-    blocks = [
+def document(results: Results, *, full: bool = True) -> Document:
+    """Build the report; the short one keeps what decides, the full one has every section."""
+    short = [
         Paragraph(results.reading),
         *_warnings(results),
         *_scores(results),
         *_verdicts(results),
-        *_breakdowns(results),
-        *_phrasings(results),
-        *_traps(results),
-        *_layers(results),
+        *_breakdowns(results, full=full),
+        *_traps(results, full=full),
         *_ranks(results),
         *_failures(results),
+    ]
+    more = [
+        *_slices(results),
+        *_phrasings(results),
+        *_layers(results),
         *_behaviour(results),
         *_inputs(results),
     ]
-    return Document(headline(results), tuple(blocks))
+    return Document(headline(results), tuple([*short, *more] if full else short))
 
 
 def headline(results: Results) -> str:
-    """Say the verdict on the best engine in one sentence."""
+    """Say the verdict on the best engine in one sentence; of an engine that mostly failed nothing is claimed."""
     rows = [r for r in results.comparison.rows if r.engine == results.leader]
+    facts = next(f for f in results.engines if f.name == results.leader)
+    if facts.failed > FAILED_SHARE * facts.asked:
+        return f"{results.suite}: {results.leader} failed on {facts.failed} of {facts.asked} queries"
     if not rows:
         return f"{results.suite}: {results.leader} on {results.comparison.primary}"
     row = rows[0]
@@ -72,48 +81,62 @@ def _scores(results: Results) -> list[Block]:
     """Show the means with their intervals, and the picture of the primary measure."""
     means = {(m.engine, m.measure): m for m in results.comparison.means}
     names = _ranked(results)
-    rows = [[name, *(_mean(means[name, m]) for m in results.measures)] for name in names]
+    rows = [[name, *(_mean(means.get((name, m))) for m in results.measures)] for name in names]
     columns = ["engine", *(f">{m}" for m in results.measures)]
     blocks: list[Block] = [Heading("Scores"), table(columns, rows, _scores_note(results))]
     if results.repositories > 1:
         blocks.append(_macro(results, names, means))
     primary = [means[name, results.comparison.primary] for name in names]
     points = tuple(Estimate(m.engine, m.mean, m.interval.low, m.interval.high) for m in primary)
-    return [*blocks, Forest(points, 0.0, 1.0)]
+    measure = parse_measure(results.comparison.primary)
+    return [*blocks, Forest(points, measure.low, measure.high)]
 
 
 def _scores_note(results: Results) -> str:
     """Name the estimand and the intervals."""
-    form = results.forms[0] if results.forms else "only"
     level = f"{1 - results.comparison.alpha:.0%}"
-    return (
-        f"Mean over {results.queries} queries ({form} form) {results.comparison.label}; {level} intervals (Wilson at "
-        "the effective n), not adjusted for multiplicity. random is the floor, oracle the ceiling."
-        + _few(results.queries)
-    )
+    roles = {f.role: f.name for f in results.engines}
+    ends = [f"{roles[role]} is the {role}" for role in ("floor", "ceiling") if role in roles]
+    sentences = [
+        f"Mean over {results.queries} queries ({results.headline}) {results.comparison.label}; {level} intervals "
+        "(Wilson at the effective n), not adjusted for multiplicity.",
+        f"{', '.join(ends)}." if ends else "",
+        "At line level any overlap counts; SpanR and RecallAtTokens make size pay." if _has_lines(results) else "",
+        _few(results.queries),
+    ]
+    return " ".join(sentence for sentence in sentences if sentence)
 
 
 def _macro(results: Results, names: Iterable[str], means: dict[tuple[str, str], MeanRow]) -> Table:
     """Show the mean over repositories."""
-    rows = [[n, *(f"{means[n, m].repository_mean:.3f}" for m in results.measures)] for n in names]
-    note = f"The same, each of the {results.repositories} repositories counted once."
+    rows = [
+        [n, *(f"{means[n, m].repository_mean:.3f}" if (n, m) in means else "–" for m in results.measures)]
+        for n in names
+    ]
+    note = f"The same, each of the {results.repositories} repositories counted once. {_few(results.queries)}".strip()
     return table(["engine", *(f">{m}" for m in results.measures)], rows, note)
+
+
+def _has_lines(results: Results) -> bool:
+    """Whether a measure counts overlapping lines."""
+    return any("level=lines" in measure for measure in results.measures)
 
 
 def _few(queries: int) -> str:
     """Warn under a table that rests on too few queries."""
-    return f" Fewer than {FEW_QUERIES} queries: noise." if queries < FEW_QUERIES else ""
+    return f"Fewer than {FEW_QUERIES} queries: noise." if queries < FEW_QUERIES else ""
 
 
 def _ranked(results: Results) -> list[str]:
     """Order engines by the primary measure, best first, names breaking ties."""
     primary = {m.engine: m.mean for m in results.comparison.means if m.measure == results.comparison.primary}
-    return sorted(primary, key=lambda name: (-primary[name], name))
+    sign = -1 if parse_measure(results.comparison.primary).higher_is_better else 1
+    return sorted(primary, key=lambda name: (sign * primary[name], name))
 
 
-def _mean(row: MeanRow) -> str:
-    """Write a mean with its interval."""
-    return f"{row.mean:.3f} [{row.interval.low:.2f}, {row.interval.high:.2f}]"
+def _mean(row: MeanRow | None) -> str:
+    """Write a mean with its interval; a measure that applies to no query has none."""
+    return "–" if row is None else f"{row.mean:.3f} [{row.interval.low:.2f}, {row.interval.high:.2f}]"
 
 
 def _verdicts(results: Results) -> list[Block]:
@@ -131,10 +154,12 @@ def _verdicts(results: Results) -> list[Block]:
 def comparison_blocks(rows: Iterable[ComparisonRow], notes: Iterable[str]) -> list[Block]:
     """Show comparisons with all that belongs beside them, as a table and a picture."""
     rows = list(rows)
+    level, narrow = (rows[0].interval.level, rows[0].equivalence.level) if rows else (0.95, 0.90)
     columns = [
         "engine",
         "baseline",
-        ">difference [95 %]",
+        f">difference [{level:.0%}]",
+        f">[{narrow:.0%}]",
         ">p",
         "verdict",
         ">d_z",
@@ -149,7 +174,15 @@ def comparison_blocks(rows: Iterable[ComparisonRow], notes: Iterable[str]) -> li
     points = tuple(
         Estimate(f"{r.engine} − {r.baseline}", r.difference, r.interval.low, r.interval.high, _tone(r)) for r in rows
     )
-    return [grid, Forest(points, -reach, reach, line=0.0)]
+    return [grid, Paragraph(_LEGEND, "quiet"), Forest(points, -reach, reach, line=0.0)]
+
+
+_LEGEND = (
+    "better and worse need Holm's p; equivalent and not inferior are read from the narrower interval. d_z: the "
+    "difference in standard deviations of the differences. harmed: queries that got worse. ICC, n eff.: how alike "
+    "queries of one repository are, and how many independent ones they are worth. MDE: the smallest "
+    "difference this set would probably have shown."
+)
 
 
 def _round_up(reach: float) -> float:
@@ -164,7 +197,8 @@ def _comparison(row: ComparisonRow) -> list[str | Cell]:
         row.engine,
         row.baseline,
         f"{row.difference:+.3f} [{row.interval.low:+.3f}, {row.interval.high:+.3f}]",
-        "–" if p is None else f"{p:.4f}" if p >= 0.0001 else "<0.0001",
+        f"[{row.equivalence.low:+.3f}, {row.equivalence.high:+.3f}]",
+        "–" if p is None else _p(p),
         Cell(row.claim, _tone(row)),
         _number(row.d_z, ".2f"),
         f"{row.wins}/{row.ties}/{row.losses}",
@@ -185,10 +219,14 @@ def _number(value: float | None, shape: str) -> str:
     return "–" if value is None else format(value, shape)
 
 
-def _breakdowns(results: Results) -> list[Block]:
+#: The cuts that the short report shows.
+_SHORT_CUTS = ("form", "difficulty")
+
+
+def _breakdowns(results: Results, *, full: bool) -> list[Block]:
     """Show the primary measure by difficulty, form, leak and so on."""
     blocks: list[Block] = []
-    for cut in results.breakdowns:
+    for cut in results.breakdowns if full else [c for c in results.breakdowns if c.by in _SHORT_CUTS]:
         blocks += [Heading(f"By {cut.by}"), _groups(results, cut)]
     return blocks
 
@@ -204,35 +242,67 @@ def _groups(results: Results, cut: Breakdown) -> Table:
     return table(columns, rows, f"{cut.measure}; groups are exploratory.{small}")
 
 
+def _slices(results: Results) -> list[Block]:
+    """Show where the best engine helps and where it hurts."""
+    if not results.slices:
+        return []
+    rows = [_slice(item) for item in results.slices]
+    columns = ["by", "value", ">queries", ">difference", ">p (BH)", ">win/tie/loss"]
+    title = f"Where {results.leader} helps and where it hurts, against {results.comparison.baseline}"
+    return [Heading(title), table(columns, rows, EXPLORATORY)]
+
+
+def _slice(item: SliceRow) -> list[str]:
+    """Write one slice as a row."""
+    row = item.row
+    difference = f"{row.difference:+.3f} [{row.interval.low:+.3f}, {row.interval.high:+.3f}]"
+    p = "–" if row.p_adjusted is None else _p(row.p_adjusted)
+    return [item.by, item.value, str(row.queries), difference, p, f"{row.wins}/{row.ties}/{row.losses}"]
+
+
+def _p(value: float) -> str:
+    """Write a p-value."""
+    return f"{value:.4f}" if value >= 0.0001 else "<0.0001"
+
+
 def _phrasings(results: Results) -> list[Block]:
     """Show how much the wording of one intent decides."""
     if not results.phrasings:
         return []
     names = list(dict.fromkeys(p.measure for p in results.phrasings))
     cells = {(p.engine, p.measure): f"{p.mean:.3f} [{p.low:.2f}, {p.high:.2f}]" for p in results.phrasings}
+    sizes = {p.measure: p.intents for p in results.phrasings}
     rows = [[name, *(cells.get((name, m), "–") for m in names)] for name in _ranked(results)]
-    return [Heading("One intent, several phrasings"), table(["engine", *(f">{m}" for m in names)], rows)]
+    return [
+        Heading("One intent, several phrasings"),
+        table(["engine", *(f">{m} (n={sizes[m]})" for m in names)], rows, _few(min(sizes.values()))),
+    ]
 
 
-def _traps(results: Results) -> list[Block]:
+def _traps(results: Results, *, full: bool) -> list[Block]:
     """Show how often a plausible wrong answer stood above the right one."""
     overall = [t for t in results.traps if t.by == "all"]
     if not overall:
         return []
-    rows = [[t.engine, str(t.queries), f"{t.displacement:.3f}", f"{t.rank_gap:+.2f}"] for t in overall]
+    rows = [[t.engine, *_trap(t)] for t in overall]
+    few = _few(min(t.queries for t in overall))
     note = (
         f"Displacement@{results.k}: an adversary stands in the first {results.k} and above every primary answer. "
-        f"RankGap@{results.k}: by how many ranks the answer leads, both censored at {results.k + 1}."
+        f"RankGap@{results.k}: by how many ranks the answer leads, both censored at {results.k + 1}. {few}"
     )
-    columns = ["engine", ">queries", f">Displacement@{results.k}", f">RankGap@{results.k}"]
+    columns = ["engine", ">queries", ">answer found", f">Displacement@{results.k}", f">RankGap@{results.k}"]
     blocks: list[Block] = [Heading("Adversaries"), table(columns, rows, note)]
     parts = [t for t in results.traps if t.by != "all" and t.engine == results.leader]
-    if parts:
-        cut = [[t.by, t.value, str(t.queries), f"{t.displacement:.3f}", f"{t.rank_gap:+.2f}"] for t in parts]
-        blocks.append(
-            table(["by", "value", *columns[1:]], cut, f"{results.leader} only; results.json has every engine.")
-        )
+    if parts and full:
+        cut = [[t.by, t.value, *_trap(t)] for t in parts]
+        short = f"{results.leader} only; results.json has every engine. {_few(min(t.queries for t in parts))}"
+        blocks.append(table(["by", "value", *columns[1:]], cut, short.strip()))
     return blocks
+
+
+def _trap(trap: Trap) -> list[str]:
+    """Write one row of the adversary tables; an engine that finds nothing displaces nothing either."""
+    return [str(trap.queries), f"{trap.found:.0%}", f"{trap.displacement:.3f}", f"{trap.rank_gap:+.2f}"]
 
 
 def _layers(results: Results) -> list[Block]:
@@ -244,7 +314,8 @@ def _layers(results: Results) -> list[Block]:
     cells = {(x.engine, x.measure): f"{x.mean:.3f}" for x in results.layers}
     rows = [[name, *(cells.get((name, m), "–") for m in measures)] for name in _ranked(results)]
     columns = ["engine", *(f">{m} (n={sizes[m]})" for m in measures)]
-    return [Heading("Over the queries whose evaluation layer names the measure"), table(columns, rows)]
+    note = _few(min(sizes.values()))
+    return [Heading("Over the queries whose evaluation layer names the measure"), table(columns, rows, note)]
 
 
 def _ranks(results: Results) -> list[Block]:
@@ -324,15 +395,14 @@ def _breaches(facts: EngineFacts) -> str:
 
 def _inputs(results: Results) -> list[Block]:
     """Say what the numbers were made with."""
-    corpora = results.header.get("corpora")
-    rows = []
-    if isinstance(corpora, dict):
-        for name, facts in corpora.items():
-            skipped = ", ".join(f"{count} {reason}" for reason, count in facts["skipped"].items()) or "nothing"
-            rows.append(
-                [name, facts["repository"], facts["revision"] or "", str(facts["files"]), skipped, facts["digest"][:12]]
-            )
-    made = f"Assay {results.header.get('assay')}, {results.header.get('date')}, gold {results.header.get('gold_hash')}."
+    rows = [_corpus_row(name, facts) for name, facts in results.header.corpora.items()]
+    made = f"Assay {results.header.assay}, {results.header.date}, gold {results.header.gold_hash}."
     columns = ["gold", "repository", "revision", ">files", "left out", "corpus hash"]
     notes = [Paragraph(note, "quiet") for note in results.notes]
     return [Heading("Inputs"), table(columns, rows, made), *notes]
+
+
+def _corpus_row(name: str, facts: CorpusFacts) -> list[str]:
+    """Describe one corpus."""
+    skipped = ", ".join(f"{count} {reason}" for reason, count in facts.skipped.items()) or "nothing"
+    return [name, facts.repository, facts.revision or "", str(facts.files), skipped, facts.digest[:12]]

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.errors import ConfigError, InputError
+from assay.errors import InputError
 from assay.scoring.match import Level, Match, Projection, claim, hit_span, project, touches
-from assay.types import FORMS, EngineRun, Gold, Hit, Query, Ranking, Run, Span, Status, Target, Unit
+from assay.types import EngineRun, Gold, Hit, Query, Ranking, Run, Span, Status, Target, Unit
 
 if TYPE_CHECKING:
     from assay.types import FloatArray
@@ -60,7 +60,7 @@ class Grid:
         self.shape = (len(run.engines), len(self.units))
         answered = [[ranking is not None and ranking.status == Status.OK for ranking in row] for row in self._rankings]
         self.ok: BoolArray = np.array(answered, dtype=np.bool_).reshape(self.shape)
-        self.oversample: IntArray = np.array([_oversample(engine) for engine in run.engines], dtype=np.int64)
+        self.oversample: IntArray = np.array([engine.oversample for engine in run.engines], dtype=np.int64)
         self._projections: dict[Level, tuple[Projection, ...]] = {}
         self._matches: dict[Level, list[Match]] = {}
         self._tables: dict[Level, Table] = {}
@@ -184,8 +184,7 @@ def _units(run: Run, asked: frozenset[str]) -> tuple[tuple[Unit, ...], tuple[Que
     queries: list[Query] = []
     for gold in run.suite.golds:
         for query in gold.queries:
-            forms = [form for form in (*FORMS, *query.forms) if form in query.forms]
-            ran = [form for form in dict.fromkeys(forms) if form in asked]
+            ran = [form for form in query.ordered_forms if form in asked]
             units.extend(_unit(run, gold, query, form, form == ran[0]) for form in ran)
             queries.extend([query] * len(ran))
     return tuple(units), tuple(queries)
@@ -194,7 +193,9 @@ def _units(run: Run, asked: frozenset[str]) -> tuple[tuple[Unit, ...], tuple[Que
 def _unit(run: Run, gold: Gold, query: Query, form: str, headline: bool) -> Unit:
     """Make the column of one form of one query."""
     digest = run.hashes.get(f"{gold.name}/{query.id}", "")
-    return Unit(gold.name, query.id, form, gold.corpus.repository, digest, headline, query.tags)
+    facts = run.header.corpora.get(gold.name)
+    repository = facts.repository if facts else gold.corpus.repository
+    return Unit(gold.name, query.id, form, repository, digest, headline, query.tags)
 
 
 def _row(engine: EngineRun, column: Mapping[tuple[str, str, str], int]) -> tuple[Ranking | None, ...]:
@@ -209,11 +210,3 @@ def _row(engine: EngineRun, column: Mapping[tuple[str, str, str], int]) -> tuple
             raise InputError(f"{where} was answered twice", hint="the records are damaged; run the engine again")
         row[place] = ranking
     return tuple(row)
-
-
-def _oversample(engine: EngineRun) -> int:
-    """Read how many times k the engine declared that it is asked for; 1 unless it says so."""
-    declared = engine.config.get("oversample", 1)
-    if not isinstance(declared, int) or declared < 1:
-        raise ConfigError(f"{engine.name}: oversample is a whole number from 1 up, not {declared!r}")
-    return declared

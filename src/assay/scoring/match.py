@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -91,7 +92,14 @@ def match(hits: Sequence[Hit], targets: Sequence[Target], level: Level) -> Match
     return claim(hits, project(targets, level))
 
 
-def claim(hits: Sequence[Hit], projection: Projection, overlap: Overlap = Span.common_lines) -> Match:
+def overlap_of(hit: Span, target: Span) -> float:
+    """Measure an overlap to choose by: two whole files share everything, however long they are."""
+    if hit.start is None and target.start is None and hit.path == target.path:
+        return math.inf
+    return hit.common_lines(target)
+
+
+def claim(hits: Sequence[Hit], projection: Projection, overlap: Overlap = overlap_of) -> Match:
     """Claim in rank order: the highest grade, then the largest overlap, then gold order, among what is left."""
     level, by_path, targets = projection.level, projection.by_path, projection.targets
     seen: set[object] = set()

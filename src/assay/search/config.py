@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from assay.errors import ConfigError
@@ -13,22 +13,38 @@ from assay.errors import ConfigError
 class SearchConfig:
     """One value that, with the corpus, decides every answer."""
 
-    window: int = 40
-    """Lines of a chunk, 0 for the whole file: about a screen, and the span an agent can afford to read ten of."""
-    overlap: int = 10
-    """Lines that neighbouring windows share: a block of up to ten lines is whole in at least one of them."""
-    k1: float = 1.2
-    """Term saturation; the usual middle of Robertson's 1.2–2.0. Not tuned on any gold set."""
-    b: float = 0.75
-    """Length normalisation, Robertson's default. Windows are of nearly equal length, so it matters little here."""
-    path_weight: float = 2.0
-    """Occurrences that one word of the path counts for; files are named to be found (semble counts stems twice)."""
-    file_chunks: int = 10
-    """Chunks of a file that add to its score; on semble's visible half nDCG@10 was 0.74 with one, 0.80 with ten."""
-    file_decay: float = 0.65
-    """Weight of each further chunk of a file relative to the one before; measured on the same set."""
-    longest_word: int = 100
-    """Characters of the longest ASCII run that is a word; beyond it is data (base64, hashes) that nobody types."""
+    window: int = field(
+        default=40,  # about a screen, and the span an agent can afford to read ten of
+        metadata={"about": "lines of a chunk, 0 for the whole file"},
+    )
+    overlap: int = field(
+        default=10,  # a block of up to ten lines is whole in at least one window
+        metadata={"about": "lines that neighbouring chunks share"},
+    )
+    k1: float = field(
+        default=1.2,  # the usual low end of Robertson's 1.2–2.0; not tuned on any gold set
+        metadata={"about": "BM25's term saturation"},
+    )
+    b: float = field(
+        default=0.75,  # Robertson's default; windows are of nearly equal length, so it matters little here
+        metadata={"about": "BM25's length normalisation, 0 to 1"},
+    )
+    path_weight: float = field(
+        default=2.0,  # files are named to be found; semble counts stems twice
+        metadata={"about": "occurrences that one word of the path counts for"},
+    )
+    file_chunks: int = field(
+        default=10,  # on semble's visible half nDCG@10 was 0.74 with one, 0.80 with ten
+        metadata={"about": "chunks of a file that add to its score"},
+    )
+    file_decay: float = field(
+        default=0.65,  # measured on the same set
+        metadata={"about": "weight of each further chunk of a file relative to the one before"},
+    )
+    longest_word: int = field(
+        default=100,  # beyond it is data (base64, hashes) that nobody types
+        metadata={"about": "characters of the longest ASCII run that is a word"},
+    )
 
     def __post_init__(self) -> None:
         """Refuse values that would silently mean something else."""
@@ -49,7 +65,7 @@ class SearchConfig:
 
     def as_dict(self) -> dict[str, object]:
         """Give the settings by name, for records and hashes."""
-        return {field.name: getattr(self, field.name) for field in fields(self)}
+        return {setting.name: getattr(self, setting.name) for setting in fields(self)}
 
 
 _Law = tuple[tuple[type, ...], Callable[[Any], bool], str]

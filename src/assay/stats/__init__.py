@@ -1,6 +1,6 @@
 """What may we claim? Intervals, paired tests, multiplicity, power, verdicts."""
 
-from assay.stats.compare import all_pairs, compare
+from assay.stats.compare import all_pairs, compare, means_only
 from assay.stats.means import means
 from assay.stats.planning import plan_claim
 from assay.stats.power import components_of, plan
@@ -40,6 +40,7 @@ __all__ = [
     "compare_values",
     "components_of",
     "means",
+    "means_only",
     "plan",
     "plan_claim",
     "read_values",

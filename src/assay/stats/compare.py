@@ -53,6 +53,28 @@ def compare(
     return assemble(rows, table_means(table, chosen, alpha), chosen[0], baseline, settings, declared)
 
 
+def means_only(
+    scores: Scores, *, baseline: str, primary: MeasureLike | str, alpha: float = DEFAULT.alpha
+) -> Comparison:
+    """Give the means of a run in which nobody competes with the baseline."""
+    chosen = columns(scores, primary, None)
+    found = table_means(headline(scores), chosen, alpha)
+    return Comparison(
+        baseline=baseline,
+        primary=chosen[0].name,
+        alpha=alpha,
+        margin=DEFAULT.margin,
+        seed=DEFAULT.seed,
+        resamples=0,
+        family_size=0,
+        rows=(),
+        secondary=(),
+        means=found,
+        label=found[0].label if found else "",
+        notes=("There is no second engine to compare with.",),
+    )
+
+
 def all_pairs(
     scores: Scores,
     primary: MeasureLike | str,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -11,6 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from assay.errors import InputError
+from assay.files import read_utf8
 from assay.stats.analysis import Pair, analyse
 from assay.stats.compare import assemble
 from assay.stats.config import DEFAULT
@@ -23,17 +25,22 @@ from assay.types import Unit
 
 _NAMES = Names()
 _COLUMNS = ("query", "value", "cluster")
+_OWN_COLUMNS = ("engine", "gold", "query", "form", "repository", "hash")
 
 
-def read_values(path: str | Path) -> tuple[QueryValue, ...]:
-    """Read a CSV with the columns query, value and, if there is one, cluster."""
+def read_values(path: str | Path, *, engine: str | None = None, measure: str | None = None) -> tuple[QueryValue, ...]:
+    """Read a CSV with the columns query, value and, if there is one, cluster; or a run's own per-query.csv.
+
+    The latter holds several engines and measures: `engine` and `measure` say which.
+    """
     file = Path(path)
-    try:
-        text = file.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"cannot be read: {error}", file=file, hint="a UTF-8 CSV file is needed") from error
-    reader = csv.DictReader(text.splitlines(), skipinitialspace=True)
+    text = read_utf8(file, hint="a UTF-8 CSV file is needed")
+    reader = csv.DictReader(io.StringIO(text), skipinitialspace=True)
     header = tuple(reader.fieldnames or ())
+    if {"engine", "gold", "query", "form"} <= set(header):
+        return _own_values(list(reader), file, engine, measure)
+    if engine or measure:
+        raise InputError("has one value a query", file=file, line=1, hint="leave --engine and --primary out")
     if not {"query", "value"} <= set(header) <= set(_COLUMNS):
         raise InputError(
             f"the columns are {', '.join(header) or 'missing'}",
@@ -49,6 +56,27 @@ def read_values(path: str | Path) -> tuple[QueryValue, ...]:
                 f"query {row.query!r} is there twice", file=file, line=reader.line_num, hint="one line a query"
             )
         rows[row.query] = row
+    return tuple(rows.values())
+
+
+def _own_values(
+    lines: Sequence[Mapping[str, str]], file: Path, engine: str | None, measure: str | None
+) -> tuple[QueryValue, ...]:
+    """Read one engine and one measure of a run's per-query.csv; a query's first form is its headline."""
+    engines = list(dict.fromkeys(line["engine"] for line in lines))
+    measures = [name for name in (lines[0] if lines else ()) if name not in _OWN_COLUMNS]
+    if engine not in engines:
+        raise InputError(f"holds {', '.join(engines) or 'no engine'}", file=file, hint="choose one with --engine")
+    column = measure or next(iter(measures), "")
+    if column not in measures:
+        raise InputError(
+            f"no column {column!r}", file=file, line=1, hint=f"choose with --primary: {', '.join(measures)}"
+        )
+    rows: dict[str, QueryValue] = {}
+    for line in lines:
+        name = f"{line['gold']}/{line['query']}"
+        if line["engine"] == engine and name not in rows and line[column]:
+            rows[name] = QueryValue(name, float(line[column]), line["repository"])
     return tuple(rows.values())
 
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assay.engines import make_engine
-from assay.engines.floor import generator
+from assay.engines.random import draw
 from assay.types import Corpus, Hit
 
 CorpusOf = Callable[..., Corpus]
@@ -24,8 +24,9 @@ def test_random_is_decided_by_seed_and_query(corpus_of: CorpusOf) -> None:
 
 
 def test_random_does_not_depend_on_the_process() -> None:
-    code = "from assay.engines.floor import generator; print(generator(3, 'wörter').integers(1 << 40))"
-    expected = str(generator(3, "wörter").integers(1 << 40))
+    code = "from assay.engines.random import draw; print(draw(3, 'wörter', 'a.py'))"
+    expected = str(draw(3, "wörter", "a.py"))
+    assert draw(3, "wörter", "a.py") != draw(3, "wörter", "b.py")
     for hash_seed in ("1", "2"):
         done = subprocess.run(
             [sys.executable, "-c", code], env={"PYTHONHASHSEED": hash_seed}, capture_output=True, text=True
@@ -61,3 +62,20 @@ def test_random_draws_every_file_and_every_window_about_equally_often(corpus_of:
         chi_square = sum((count - expected) ** 2 / expected for count in counts.values())
         assert len(counts) == kinds
         assert chi_square < 18.5  # p = 0.001 at four degrees of freedom
+
+
+@settings(max_examples=25, deadline=None)
+@given(count=st.integers(1, 30), k=st.integers(1, 12), query=st.text(max_size=5), stray=st.text("abz_.", min_size=1))
+def test_random_stray_file_moves_no_other(corpus_of: CorpusOf, count: int, k: int, query: str, stray: str) -> None:
+    files = {f"{n:02}.py": "x\n" * (n * 7 + 1) for n in range(count)}
+    before = make_engine("random").open(corpus_of(files)).search(query, k)
+    more = {**files, f"stray{stray}.py": "x\n" * 90}
+    after = make_engine("random").open(corpus_of(more)).search(query, k + 1)
+    assert [hit for hit in after if not hit.path.startswith("stray")][:k] == list(before)
+
+
+def test_random_order_and_window_are_independent(corpus_of: CorpusOf) -> None:
+    session = make_engine("random").open(corpus_of({f"{n}.py": "x\n" * 41 for n in range(2)}))
+    pairs = Counter((hit.path, hit.start) for n in range(1200) for hit in session.search(f"query {n}", 1))
+    assert len(pairs) == 4
+    assert sum((count - 300) ** 2 / 300 for count in pairs.values()) < 16.3  # p = 0.001 at three degrees of freedom

@@ -9,25 +9,30 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from assay.corpus import read_bytes
+from assay.engines.running import describe_failure, run_tool
 from assay.errors import EngineError
+from assay.processes import Finished, ProcessLimits, Task
 from assay.types import Corpus
 
 
 @dataclass(frozen=True, slots=True)
 class CountingLimits:
-    """Memory and command line lengths; no effect on any count."""
+    """Memory, time and command line lengths; no effect on any count."""
 
     cached_bytes: int = 512_000_000  # file contents kept in memory; the rest is read again for every word
     argument_bytes: int = 200_000  # of paths in one command line: the smallest system limit in use is 256 KiB
+    seconds: float = 120.0  # for one run of a tool: what an abandoned query may leave running
+    # git names every file it tracks, and a million paths of 100 bytes must fit
+    process: ProcessLimits = field(default_factory=lambda: ProcessLimits(stdout=100_000_000))
 
 
 LIMITS = CountingLimits()
+_WAY_OUT = 'use backend = "python"'
 
 
 class WordCounter(Protocol):
@@ -139,7 +144,7 @@ class GitCounter:
     def _tracked(self) -> frozenset[str]:
         """List the files whose text `git grep` takes from the folder; tag H leaves out those it has reasons not to."""
         listed = _run([*self.GIT, "ls-files", "-v", "-z"], self._corpus)
-        if listed.returncode:
+        if listed.code:
             return frozenset()  # no repository
         entries = (os.fsdecode(entry).partition(" ") for entry in listed.stdout.split(b"\0"))
         return frozenset(path for tag, _, path in entries if tag == "H")
@@ -176,15 +181,13 @@ def _batches(paths: Sequence[str]) -> Iterator[list[str]]:
 def _output(arguments: Sequence[str], corpus: Corpus) -> bytes:
     """Run a grep in the corpus; 1 means that nothing was found."""
     done = _run(arguments, corpus)
-    if done.returncode not in (0, 1):
-        said = " ".join(done.stderr.decode(errors="replace").strip().splitlines()[-1:])
-        raise EngineError(f"{arguments[0]} failed ({done.returncode}): {said}", hint='use backend = "python"')
+    if done.code not in (0, 1):
+        raise EngineError(describe_failure(Task(tuple(arguments)), done), hint=_WAY_OUT)
     return done.stdout
 
 
-def _run(arguments: Sequence[str], corpus: Corpus) -> subprocess.CompletedProcess[bytes]:
+def _run(arguments: Sequence[str], corpus: Corpus) -> Finished:
     """Run a tool in the corpus, with bytes for letters and without the machine's git configuration."""
     environment = {**os.environ, "LC_ALL": "C", "GIT_CONFIG_NOSYSTEM": "1"}
-    return subprocess.run(
-        arguments, cwd=corpus.root, env=environment, stdin=subprocess.DEVNULL, capture_output=True, check=False
-    )
+    task = Task(tuple(arguments), corpus.root, environment)
+    return run_tool(task, LIMITS.seconds, hint=_WAY_OUT, limits=LIMITS.process)

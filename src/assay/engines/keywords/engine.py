@@ -10,18 +10,18 @@ import heapq
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Literal
 
 from assay.corpus import read_bytes
 from assay.engines.base import Context, Session
-from assay.engines.counting import GitCounter, PythonCounter, RipgrepCounter, WordCounter, find_tool, fold
-from assay.engines.settings import read_settings
-from assay.engines.windows import densest_window
+from assay.engines.keywords.counting import GitCounter, PythonCounter, RipgrepCounter, WordCounter, find_tool, fold
+from assay.engines.keywords.windows import densest_window
+from assay.engines.settings import check_counts, read_settings
 from assay.errors import ConfigError
 from assay.syntax.identifiers import STOP_WORDS
-from assay.types import Corpus, Hit
+from assay.types import Corpus, Hit, Role
 
 Backend = Literal["auto", "rg", "git", "python"]
 _WORD = re.compile(r"\w+")
@@ -31,20 +31,23 @@ _WORD = re.compile(r"\w+")
 class Settings:
     """What `kind = "keywords"` takes."""
 
-    backend: Backend = "auto"
-    """Who counts; no part of the engine's identity, because the ranking is the same."""
-    window: int = 40
-    """Lines of a hit: those with the most distinct words. The same size as the reference engine's chunk."""
-    shortest: int = 2
-    """Characters of the shortest word that is looked for: a single letter stands in every file."""
-    cached_words: int = 4096
-    """Words whose counts are kept: queries of one suite share most of theirs. No effect on the ranking."""
+    # No part of the engine's identity, because the ranking is the same.
+    backend: Backend = field(default="auto", metadata={"about": "who counts the words; the ranking is the same"})
+    window: int = field(
+        default=40,  # the same size as the reference engine's chunk
+        metadata={"about": "lines of a result: those with the most distinct words"},
+    )
+    shortest: int = field(
+        default=2, metadata={"about": "characters of the shortest word looked for: one letter stands in every file"}
+    )
+    cached_words: int = field(
+        default=4096,  # queries of one suite share most of theirs
+        metadata={"about": "words whose counts are kept in memory; no effect on the ranking"},
+    )
 
     def __post_init__(self) -> None:
         """Refuse numbers without a meaning."""
-        for name in ("window", "shortest", "cached_words"):
-            if getattr(self, name) < 1:
-                raise ConfigError(f"engine keywords: {name} = {getattr(self, name)}", hint="it must be 1 or more")
+        check_counts("engine keywords", window=self.window, shortest=self.shortest, cached_words=self.cached_words)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +56,7 @@ class KeywordsEngine:
 
     settings: Settings
     oversample: int = 1
+    role: Role = "yardstick"
 
     @property
     def config(self) -> Mapping[str, object]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from assay.errors import ConfigError, EngineError
 
+_CORRECT = "correct path, start, end and score to what the tool prints"
 _STEP = re.compile(r"\[\]|[^.\[\]]+")
 
 
@@ -69,7 +70,8 @@ def _walk(place: _Place, steps: tuple[str, ...]) -> Iterator[_Place]:
     cut = steps.index("[]")
     items = _descend(place.value, steps[:cut], strict=True)
     if items is not None and not isinstance(items, list):
-        raise EngineError(f"the output has no list at {'.'.join((*place.steps, *steps[:cut])) or 'its top'}")
+        where = ".".join((*place.steps, *steps[:cut])) or "its top"
+        raise EngineError(f"the output has no list at {where}", hint=_CORRECT)
     for item in items or ():
         inner = _Place((*place.steps, *steps[: cut + 1]), item, place)
         yield from _walk(inner, steps[cut + 1 :])
@@ -91,7 +93,7 @@ def _descend(value: object, steps: tuple[str, ...], *, strict: bool) -> object:
         if not isinstance(value, dict) or step not in value:
             if strict:
                 there = ", ".join(sorted(map(str, value))[:8]) if isinstance(value, dict) else type(value).__name__
-                raise EngineError(f"the output has no {step!r}; there is: {there}")
+                raise EngineError(f"the output has no {step!r}; there is: {there}", hint=_CORRECT)
             return None
         value = value[step]
     return value

@@ -1,4 +1,8 @@
-"""Run somebody's program: never through a shell, in bounded time and memory, and with nothing left behind."""
+"""Run somebody's program: never through a shell, in bounded time and memory, and with nothing left behind.
+
+How it ended is a record, because what a timeout or a crash means is for the caller to say; only a program that cannot
+be started is an error here.
+"""
 
 from __future__ import annotations
 
@@ -11,9 +15,11 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal
 
-from assay.engines.base import EngineCrash
-from assay.errors import CorpusError, EngineError, EngineTimeout, EnvironmentFailure
+from assay.errors import EnvironmentFailure
+
+End = Literal["exit", "signal", "timeout", "flood"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,57 +39,55 @@ PROCESS_LIMITS = ProcessLimits()
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A program to run."""
+    """A program to run, where, and with which environment; by default here, with our own."""
 
     argv: tuple[str, ...]
-    cwd: Path
-    environment: Mapping[str, str] = field(repr=False)  # may hold secrets
+    cwd: Path | None = None
+    environment: Mapping[str, str] | None = field(default=None, repr=False)  # may hold secrets
 
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """What a program left: its output, the end of its stderr, its exit code."""
+    """What a program left: its output, the end of its stderr, its exit code (minus the signal), and how it ended."""
 
     stdout: bytes
     stderr: bytes
     code: int
+    end: End
+
+    @property
+    def ok(self) -> bool:
+        """Whether it ended by itself and was content."""
+        return self.end == "exit" and self.code == 0
+
+    @property
+    def last_words(self) -> str:
+        """The last line it said on stderr."""
+        lines = self.stderr.decode(errors="replace").split("\n")
+        return next((line.strip() for line in reversed(lines) if line.strip()), "")
+
+    @property
+    def signal_name(self) -> str:
+        """The signal it died by; real-time ones have numbers only."""
+        known = {member.value: member.name for member in signal.Signals}
+        return known.get(-self.code, f"signal {-self.code}")
 
 
 def run_process(task: Task, seconds: float | None, limits: ProcessLimits = PROCESS_LIMITS) -> Finished:
-    """Run a program to its end; on EngineTimeout and every other error its whole process group is ended."""
+    """Run a program to its end; when its time is over or it prints too much, its whole process group is ended."""
     deadline = None if seconds is None else time.monotonic() + seconds
     process = _start(task)
     reader = _Reader(process, limits)
-    done = False
+    end: End = "timeout"
     try:
-        done = reader.read_until(deadline)
-        if not done:
-            raise EngineTimeout(f"no answer after {seconds:g} s{_tail(reader.stderr)}")
-    finally:
-        if not done or process.poll() is None:
+        end = reader.read_until(deadline)
+    finally:  # whatever happens here, an interrupt too
+        if end != "exit" or process.poll() is None:
             _end_group(process, limits)
         reader.close()
-    if process.returncode < 0:
-        raise EngineCrash(f"{task.argv[0]} died by {_signal_name(-process.returncode)}{_tail(reader.stderr)}")
-    return Finished(bytes(reader.stdout), bytes(reader.stderr), process.returncode)
-
-
-def describe_failure(task: Task, finished: Finished) -> str:
-    """Say that a program failed, with the last thing it said."""
-    return f"{task.argv[0]} ended with exit code {finished.code}{_tail(finished.stderr)}"
-
-
-def _signal_name(number: int) -> str:
-    """Name a signal; real-time ones have numbers only."""
-    known = {member.value: member.name for member in signal.Signals}
-    return known.get(number, f"signal {number}")
-
-
-def _tail(stderr: bytes | bytearray) -> str:
-    """Give the last line of what a program said."""
-    lines = stderr.decode(errors="replace").split("\n")
-    said = [line.strip() for line in lines if line.strip()]
-    return f": {said[-1]}" if said else ""
+    if end == "exit" and process.returncode < 0:
+        end = "signal"
+    return Finished(bytes(reader.stdout), bytes(reader.stderr), process.returncode, end)
 
 
 def _start(task: Task) -> subprocess.Popen[bytes]:
@@ -92,22 +96,28 @@ def _start(task: Task) -> subprocess.Popen[bytes]:
         return subprocess.Popen(
             task.argv,
             cwd=task.cwd,
-            env=dict(task.environment),
+            env=None if task.environment is None else dict(task.environment),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             start_new_session=True,
             bufsize=0,
         )
-    except FileNotFoundError as problem:
-        if not task.cwd.is_dir():
-            raise CorpusError(f"the corpus folder is gone: {task.cwd}", hint="do not move it during a run") from problem
-        raise EnvironmentFailure(
-            f"cannot start {task.argv[0]}: {problem.strerror}: {problem.filename}",
-            hint="install it, or give its full path",
-        ) from problem
-    except (OSError, ValueError) as problem:  # not executable; a query too long or with a NUL byte
-        raise EngineError(f"cannot start {task.argv[0]}: {problem}") from problem
+    except (OSError, ValueError) as problem:
+        raise _unstarted(task, problem) from problem
+
+
+def _unstarted(task: Task, problem: OSError | ValueError) -> EnvironmentFailure:
+    """Say why a program did not start, and what to do about it."""
+    if task.cwd is not None and not task.cwd.is_dir():
+        return EnvironmentFailure(f"cannot start {task.argv[0]}: no folder {task.cwd}", hint="make the folder")
+    if isinstance(problem, FileNotFoundError):
+        hint = "install it, or give its full path"
+    elif isinstance(problem, PermissionError):
+        hint = "make it executable: chmod +x"
+    else:  # an argument list too long, a NUL byte, a lone surrogate
+        hint = "an argument cannot be passed to a program; shorten or clean it"
+    return EnvironmentFailure(f"cannot start {task.argv[0]}: {problem}", hint=hint)
 
 
 class _Reader:
@@ -123,20 +133,22 @@ class _Reader:
             if stream is not None:
                 self._selector.register(stream, selectors.EVENT_READ)
 
-    def read_until(self, deadline: float | None) -> bool:
-        """Read until the process has ended and said all; False when the time is over first."""
+    def read_until(self, deadline: float | None) -> End:
+        """Read until the process has ended and said all, or the time is over, or it has said too much."""
         ended: float | None = None
         while self._selector.get_map() or self._process.poll() is None:
             now = time.monotonic()
             if deadline is not None and now >= deadline:
-                return False
+                return "timeout"
+            if len(self.stdout) > self._limits.stdout:
+                return "flood"
             if self._process.poll() is not None:
                 ended = ended or now
                 if now - ended > self._limits.drain:
                     _signal_group(self._process, signal.SIGKILL)
-                    return True
+                    return "exit"
             self._wait(deadline, now)
-        return True
+        return "flood" if len(self.stdout) > self._limits.stdout else "exit"
 
     def close(self) -> None:
         """Close our ends of the pipes."""
@@ -158,15 +170,9 @@ class _Reader:
             if not data:
                 self._selector.unregister(stream)
             elif stream is self._process.stdout:
-                self._take(data)
+                self.stdout += data
             else:
                 self.stderr = (self.stderr + data)[-self._limits.stderr :]
-
-    def _take(self, data: bytes) -> None:
-        """Keep output up to the limit."""
-        if len(self.stdout) + len(data) > self._limits.stdout:
-            raise EngineError(f"printed more than {self._limits.stdout:,} bytes")
-        self.stdout += data
 
 
 def _end_group(process: subprocess.Popen[bytes], limits: ProcessLimits) -> None:

@@ -6,10 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import cast
 
-from assay.engines.base import Engine, FullEngine, Session
+from assay.engines.base import Engine, FullEngine, Session, TimedEngine, TimedSession
 from assay.engines.hits import read_hits
+from assay.engines.settings import check_counts
 from assay.errors import ConfigError
-from assay.types import Corpus, Hit
+from assay.types import Corpus, Hit, Role
 
 Search = Callable[[str, int], object]
 
@@ -19,8 +20,11 @@ def as_engine(thing: Engine | Search) -> FullEngine:
     if isinstance(thing, type):
         raise ConfigError(f"{thing.__name__} is a class", hint=f"pass an instance: {thing.__name__}(...)")
     if callable(getattr(thing, "open", None)):
-        declared = all(hasattr(thing, name) for name in ("config", "oversample", "notes"))
-        return cast(FullEngine, thing) if declared else _Declared(cast(Engine, thing))
+        declared = all(hasattr(thing, name) for name in ("config", "oversample", "notes", "role"))
+        wrapper = _TimedDeclared if isinstance(thing, TimedEngine) else _Declared
+        engine = cast(FullEngine, thing) if declared else wrapper(cast(Engine, thing))
+        check_counts(f"engine {name_of(type(thing))}", oversample=engine.oversample)
+        return engine
     if callable(thing):
         return FunctionEngine(thing)
     raise ConfigError(
@@ -41,6 +45,7 @@ class FunctionEngine:
 
     function: Search
     oversample: int = 1
+    role: Role = "contestant"
     notes: tuple[str, ...] = ()
 
     @property
@@ -72,6 +77,7 @@ class _Declared:
     """An engine whose author left out what may be left out."""
 
     engine: Engine
+    role: Role = "contestant"
 
     @property
     def config(self) -> Mapping[str, object]:
@@ -91,3 +97,12 @@ class _Declared:
     def open(self, corpus: Corpus) -> Session:
         """Open the engine itself."""
         return self.engine.open(corpus)
+
+
+@dataclass(frozen=True, slots=True)
+class _TimedDeclared(_Declared):
+    """The same for an engine that keeps to a time limit when it is opened."""
+
+    def open_within(self, corpus: Corpus, seconds: float | None) -> TimedSession:
+        """Open the engine itself, in time."""
+        return cast(TimedEngine, self.engine).open_within(corpus, seconds)

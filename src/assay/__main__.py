@@ -1,0 +1,7 @@
+"""`python -m assay`."""
+
+import sys
+
+from assay.cli.main import main
+
+sys.exit(main())

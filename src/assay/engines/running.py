@@ -1,0 +1,38 @@
+"""Run a program for an engine: how it ended, in the engines' own errors."""
+
+from __future__ import annotations
+
+from assay.engines.base import EngineCrash
+from assay.errors import CorpusError, EngineError, EngineTimeout, EnvironmentFailure
+from assay.processes import PROCESS_LIMITS, Finished, ProcessLimits, Task, run_process
+
+
+def run_tool(task: Task, seconds: float | None, *, hint: str, limits: ProcessLimits = PROCESS_LIMITS) -> Finished:
+    """Run a program to its end and give it back whatever its exit code; `hint` is the way out of a timeout."""
+    try:
+        finished = run_process(task, seconds, limits)
+    except EnvironmentFailure as problem:
+        if task.cwd is not None and not task.cwd.is_dir():
+            raise CorpusError(f"the corpus folder is gone: {task.cwd}", hint="do not move it during a run") from problem
+        raise
+    if finished.end == "timeout":
+        raise EngineTimeout(f"no answer after {seconds:g} s{_said(finished)}", hint=hint)
+    if finished.end == "flood":
+        raise EngineError(
+            f"{task.argv[0]} printed more than {limits.stdout:,} bytes", hint="ask it for less, as with {k}"
+        )
+    if finished.end == "signal":
+        raise EngineCrash(
+            f"{task.argv[0]} died by {finished.signal_name}{_said(finished)}", hint="run it by hand in the corpus"
+        )
+    return finished
+
+
+def describe_failure(task: Task, finished: Finished) -> str:
+    """Say that a program failed, with the last thing it said."""
+    return f"{task.argv[0]} ended with exit code {finished.code}{_said(finished)}"
+
+
+def _said(finished: Finished) -> str:
+    """Give what a program said last, behind a colon."""
+    return f": {finished.last_words}" if finished.last_words else ""
