@@ -28,7 +28,7 @@ fix: $(VENV)/.developed  ## format, and mend what can be mended
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-docs: $(VENV)/.developed  ## write docs/commands.md and the schemas from the code
+docs: $(VENV)/.developed  ## write the reference pages in docs/ from the program
 	$(BIN)/python -m docs.generate
 
 clean:

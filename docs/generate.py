@@ -1,31 +1,77 @@
-"""Write docs/commands.md from the program itself; a test fails when the page and the program differ."""
+"""Write the reference pages from the program itself; a test fails when a page and the program differ."""
 
 from __future__ import annotations
 
 import argparse
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 from assay.cli.main import build_parser
+from assay.engines.pages import describe
+from assay.scoring import MEASURES
 
-PAGE = Path(__file__).parent / "commands.md"
-_HEAD = "# Commands\n\nMade by `make docs` from the program; edit the program.\n"
+FOLDER = Path(__file__).parent
+_MADE = "Made by `make docs` from the program; edit the program."
 
 
-def page() -> str:
+def commands() -> str:
     """Collect the help of every command."""
     os.environ["COLUMNS"] = "100"  # argparse folds its help at the terminal's width
     parser = build_parser()
     actions = [a for a in parser._actions if isinstance(a, argparse._SubParsersAction)]
-    parts = [_HEAD, _block("assay", parser)]
+    parts = ["# Commands", _MADE, _block("assay", parser)]
     parts += [_block(f"assay {name}", command) for name, command in actions[0].choices.items()]
-    return "\n".join(parts)
+    return "\n\n".join(parts) + "\n"
 
 
 def _block(name: str, parser: argparse.ArgumentParser) -> str:
     """Show one command's help."""
-    return f"## {name}\n\n```text\n{parser.format_help().strip()}\n```\n"
+    return f"## {name}\n\n```text\n{parser.format_help().strip()}\n```"
+
+
+def engines() -> str:
+    """Describe every kind of engine with its settings."""
+    parts = ["# Engines", _MADE, _ENGINES]
+    for page in describe():
+        parts.append(f"## {page.name}\n\n{page.about}")
+        if page.settings:
+            rows = [f"| `{s.name}` | {s.type} | {_code(s.default)} | {s.about} |" for s in page.settings]
+            parts.append("\n".join(["| setting | type | default | meaning |", "|---|---|---|---|", *rows]))
+    return "\n\n".join(parts) + "\n"
+
+
+_ENGINES = """\
+An engine is named on the command line as `--engine NAME=kind:value`, or in assay.toml as a table:
+
+```toml
+[engines.mine]
+kind = "command"
+argv = ["my-search", "--limit", "{k}", "--", "{query}"]
+```
+
+No shell is used: write `["sh", "-c", "..."]` if you want one. Relative paths start at the folder of assay.toml."""
+
+
+def _code(text: str | None) -> str:
+    """Write a default as code, or nothing."""
+    return f"`{text}`" if text else ""
+
+
+def measures() -> str:
+    """Describe every measure with its settings."""
+    rows = []
+    for name, measure in MEASURES.items():
+        settings = ", ".join(f"`{p.name}`: {p.expects}" for p in measure.kind.params)
+        cut = f"{name}@k" if measure.kind.cutoff else name
+        rows.append(f"| `{cut}` | {measure.about} | {settings} |")
+    table = ["| measure | what it says | settings |", "|---|---|---|", *rows]
+    return "\n\n".join(["# Measures", _MADE, "\n".join(table)]) + "\n"
+
+
+PAGES: dict[str, Callable[[], str]] = {"commands.md": commands, "engines.md": engines, "measures.md": measures}
 
 
 if __name__ == "__main__":
-    PAGE.write_text(page(), encoding="utf-8")
+    for name, page in PAGES.items():
+        (FOLDER / name).write_text(page(), encoding="utf-8")

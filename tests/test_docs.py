@@ -8,14 +8,15 @@ from pathlib import Path
 import pytest
 
 from assay.cli.main import build_parser, main
-from docs.generate import PAGE, page
+from docs.generate import FOLDER, PAGES
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
-def test_command_page_equals_the_program():
-    assert PAGE.read_text(encoding="utf-8") == page(), "run `make docs`"
+@pytest.mark.parametrize("name", PAGES)
+def test_reference_page_equals_the_program(name):
+    assert (FOLDER / name).read_text(encoding="utf-8") == PAGES[name](), "run `make docs`"
 
 
 def readme_commands() -> list[str]:

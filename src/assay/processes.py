@@ -76,15 +76,15 @@ class Finished:
 def run_process(task: Task, seconds: float | None, limits: ProcessLimits = PROCESS_LIMITS) -> Finished:
     """Run a program to its end; when its time is over or it prints too much, its whole process group is ended."""
     deadline = None if seconds is None else time.monotonic() + seconds
-    process = _start(task)
-    reader = _Reader(process, limits)
     end: End = "timeout"
+    process = _start(task)
     try:
+        reader = _Reader(process, limits)
         end = reader.read_until(deadline)
     finally:  # whatever happens here, an interrupt too
         if end != "exit" or process.poll() is None:
             _end_group(process, limits)
-        reader.close()
+        _close_pipes(process)
     if end == "exit" and process.returncode < 0:
         end = "signal"
     return Finished(bytes(reader.stdout), bytes(reader.stderr), process.returncode, end)
@@ -135,6 +135,11 @@ class _Reader:
 
     def read_until(self, deadline: float | None) -> End:
         """Read until the process has ended and said all, or the time is over, or it has said too much."""
+        with self._selector:
+            return self._read_until(deadline)
+
+    def _read_until(self, deadline: float | None) -> End:
+        """Look at the time, the amount and the process in turn."""
         ended: float | None = None
         while self._selector.get_map() or self._process.poll() is None:
             now = time.monotonic()
@@ -149,13 +154,6 @@ class _Reader:
                     return "exit"
             self._wait(deadline, now)
         return "flood" if len(self.stdout) > self._limits.stdout else "exit"
-
-    def close(self) -> None:
-        """Close our ends of the pipes."""
-        self._selector.close()
-        for stream in (self._process.stdout, self._process.stderr):
-            if stream is not None:
-                stream.close()
 
     def _wait(self, deadline: float | None, now: float) -> None:
         """Take in what is there, or wait a moment for something to happen."""
@@ -182,6 +180,13 @@ def _end_group(process: subprocess.Popen[bytes], limits: ProcessLimits) -> None:
         process.wait(limits.grace)
     _signal_group(process, signal.SIGKILL)
     process.wait()
+
+
+def _close_pipes(process: subprocess.Popen[bytes]) -> None:
+    """Close our ends of the pipes."""
+    for stream in (process.stdout, process.stderr):
+        if stream is not None:
+            stream.close()
 
 
 def _signal_group(process: subprocess.Popen[bytes], number: signal.Signals) -> None:

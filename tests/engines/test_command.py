@@ -100,6 +100,26 @@ def test_command_keeps_environment_values_out_of_its_configuration(program: Prog
     assert "s3cret" not in repr(engine.config) + repr(engine) + repr(open_session(engine, corpus).session)
 
 
+def test_command_that_tells_its_secret_is_not_quoted(
+    program: Program, corpus: Corpus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OTHER_API_KEY", "hunter2-hunter2")
+    argv = program(
+        "import os, sys\nsys.exit('auth failed for ' + os.environ['MINE'] + ' and ' + os.environ['OTHER_API_KEY'])"
+    )
+    answer = answer_of([*argv, "{query}"], corpus, env={"MINE": "SEKRET-12345"})
+    assert answer.status == Status.ERROR
+    assert "auth failed for *** and ***" in str(answer.error)
+
+
+def test_command_environments_that_differ_are_told_apart_by_a_digest() -> None:
+    def config(value: str) -> object:
+        return make_engine({"kind": "command", "argv": ["x", "{query}"], "env": {"F": value}}).config
+
+    assert config("secret-one") != config("secret-two")
+    assert "secret-one" not in str(config("secret-one"))
+
+
 def test_command_configuration_shows_every_setting_that_shapes_the_ranking() -> None:
     base = {"kind": "command", "argv": ["t", "{query}"], "format": "json", "path": "[].p"}
     changes: list[dict[str, object]] = [
@@ -158,7 +178,7 @@ def test_command_index_step_that_takes_too_long_is_ended_with_its_children(
 
 
 def test_command_index_step_is_ended_by_an_interrupt(corpus: Corpus, tmp_path: Path) -> None:
-    index = ["sh", "-c", f"echo $$ > {tmp_path / 'pid'}; kill -INT {os.getpid()}; sleep 37"]
+    index = ["sh", "-c", f"echo $$ > {tmp_path / 'pid'}; sleep 0.3; kill -INT {os.getpid()}; sleep 37"]
     engine = make_engine({"kind": "command", "argv": ["true", "{query}"], "index": index})
     with pytest.raises(KeyboardInterrupt):
         open_session(engine, corpus, 20.0)

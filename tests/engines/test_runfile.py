@@ -67,6 +67,13 @@ def test_runfile_reads_json_lines_by_name_or_words(opened: Opened) -> None:
     assert session.search("second?", 5) == ()
 
 
+def test_runfile_that_names_queries_by_their_words_alone_is_read(opened: Opened) -> None:
+    lines = [{"query": "first?", "hits": ["a.py"]}, {"text": "second?", "hits": ["b.py"]}]
+    session = opened("\n".join(map(json.dumps, lines)))
+    assert session.search("first?", 5) == (Hit("a.py"),)
+    assert session.search("second?", 5) == (Hit("b.py"),)
+
+
 def test_runfile_missing_query_is_an_error_of_that_query(opened: Opened) -> None:
     answer = ask(opened("two Q0 a.py 1 1 t\n"), "first?", 5)
     assert answer.status == Status.ERROR

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import shlex
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -76,6 +78,12 @@ class Settings:
                 raise ConfigError(f"engine command: {name} = {seconds:g}", hint="it must be more than 0 seconds")
 
 
+#: Variables of the user's environment whose values no message may hold.
+_SECRET = re.compile("TOKEN|SECRET|PASSW|CREDENTIAL|API_?KEY|PRIVATE", re.IGNORECASE)
+#: A shorter value is a word, not a secret; hiding it would hide the message.
+_SHORTEST_SECRET = 6
+
+
 @dataclass(frozen=True, slots=True)
 class CommandEngine:
     """A command line tool with its templates."""
@@ -95,11 +103,12 @@ class CommandEngine:
 
     @property
     def config(self) -> Mapping[str, object]:
-        """The templates and how the output is read; of the environment only the names."""
+        """The templates and how the output is read; of the environment only the names and a digest."""
         settings = self.settings
         names = ("format", "path", "start", "end", "score", "timeout", "oversample")
         fields = {name: getattr(settings, name) for name in names}
         own = {"kind": "command", "argv": list(self.argv), "index": list(self.index), "env": sorted(settings.env)}
+        own |= {"env_digest": _digest(settings.env)} if settings.env else {}
         codes = None if settings.ok_codes is None else sorted(settings.ok_codes)
         return {**own, **fields, "ok_codes": codes}
 
@@ -131,6 +140,11 @@ class CommandSession:
 
     def search_within(self, query: str, k: int, seconds: float | None) -> Sequence[Hit]:
         """Run the command; the shorter of the two time limits holds."""
+        with _secrets_hidden(self.engine.settings.env):
+            return self._search(query, k, seconds)
+
+    def _search(self, query: str, k: int, seconds: float | None) -> Sequence[Hit]:
+        """Run the command and read what it prints."""
         task = self._task(self.engine.argv, {"query": query, "k": str(k)})
         finished = run_tool(task, _shorter(seconds, self.engine.settings.timeout), hint="raise timeout")
         failed = not _may_be_empty(finished, self.engine.settings.ok_codes)
@@ -150,11 +164,12 @@ class CommandSession:
     def build_index(self, seconds: float | None) -> None:
         """Run the index command; any exit code but 0 is a failure."""
         task = self._task(self.engine.index, {})
-        finished = run_tool(task, seconds, hint="raise index_timeout")
-        if finished.code:
-            raise EngineError(
-                f"indexing failed: {describe_failure(task, finished)}", hint=f"run it by hand in {self.corpus.root}"
-            )
+        with _secrets_hidden(self.engine.settings.env):
+            finished = run_tool(task, seconds, hint="raise index_timeout")
+            if finished.code:
+                raise EngineError(
+                    f"indexing failed: {describe_failure(task, finished)}", hint=f"run it by hand in {self.corpus.root}"
+                )
 
     def check_program(self, template: Sequence[str]) -> None:
         """Say before the first query that a program is missing."""
@@ -172,6 +187,24 @@ class CommandSession:
         argv = tuple(_fill(part, places) for part in template)
         environment = {**os.environ, **self.engine.settings.env}
         return Task((_locate(argv[0], self.engine.folder), *argv[1:]), self.corpus.root, environment)
+
+
+@contextmanager
+def _secrets_hidden(env: Mapping[str, str]) -> Iterator[None]:
+    """Keep what a tool says of its secrets out of every message: they are written to results."""
+    try:
+        yield
+    except EngineError as problem:
+        named = [value for name, value in os.environ.items() if _SECRET.search(name)]
+        message = problem.message
+        for value in sorted({*env.values(), *named}, key=lambda text: (-len(text), text)):
+            message = message.replace(value, "***") if len(value) >= _SHORTEST_SECRET else message
+        raise type(problem)(message, file=problem.file, line=problem.line, hint=problem.hint) from None
+
+
+def _digest(env: Mapping[str, str]) -> str:
+    """Tell environments apart without saying what is in them."""
+    return hashlib.sha256("\0".join(f"{name}={env[name]}" for name in sorted(env)).encode()).hexdigest()[:12]
 
 
 def make(settings: Mapping[str, object], context: Context) -> CommandEngine:

@@ -63,7 +63,7 @@ class RunFileEngine:
             for query in gold.queries:
                 for form, text in query.forms.items():
                     names.setdefault(text, []).extend(_names(gold, query, form))
-        if names and not any(name in self.answers for known in names.values() for name in known):
+        if names and not any(name in self.answers for text, known in names.items() for name in (text, *known)):
             raise EngineError(f"{self.path} answers no query of this gold set", hint=_NAMING)
         return RunFileSession(self.path, self.answers, names)
 

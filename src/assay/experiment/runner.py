@@ -13,7 +13,7 @@ from typing import Literal
 from assay._version import __version__
 from assay.engines import as_engine
 from assay.engines.base import Engine, FullEngine, Session
-from assay.engines.calling import ask, close_session, one_line, open_session
+from assay.engines.calling import ask, close_session, one_line, open_session, session_notes
 from assay.engines.normalise import Normaliser
 from assay.errors import EngineError, EnvironmentFailure, InputError
 from assay.experiment.environment import environment
@@ -108,6 +108,7 @@ def _run_engine(
         try:
             rankings += _ask_all(name, opened.session, engine, place, k, limits, tell)
         finally:
+            notes += session_notes(opened.session)
             trouble = close_session(opened.session)
             notes += [trouble] if trouble else []
     said = (*engine.notes, *notes)

@@ -109,12 +109,23 @@ def _other_corpus(gold: Gold, checks: _Checks, guess: CorpusGuess | None = None)
         yield Problem("other-corpus", "", "", message, gold.source, first.line, hint)
 
 
+#: Problems that are listed behind the first; more are counted.
+_LISTED = 9
+
+
 def _error(problems: tuple[Problem, ...]) -> GoldError:
-    """Make an error of the first problem that counts the other anchors."""
+    """Make an error of the first problem that lists the others, so that one look mends them all."""
     first = problems[0]
-    rest = sum(bool(problem.anchor) for problem in problems[1:])  # a query without primary is a consequence
-    more = f" (and {rest} more {'problem' if rest == 1 else 'problems'})" if rest else ""
-    return GoldError(first.message + more, file=first.file, line=first.line, hint=first.hint)
+    others = [problem for problem in problems[1:] if problem.anchor]  # a query without primary is a consequence
+    if not others:
+        return GoldError(first.message, file=first.file, line=first.line, hint=first.hint)
+    listed = [f"  {problem.file}:{problem.line}: {problem.message}" for problem in others[:_LISTED]]
+    if len(others) > _LISTED:
+        listed.append(f"  … and {len(others) - _LISTED} more")
+    count = f"(and {len(others)} more {'problem' if len(others) == 1 else 'problems'})"
+    return GoldError(
+        "\n".join([f"{first.message} {count}", *listed]), file=first.file, line=first.line, hint=first.hint
+    )
 
 
 class _AnchorLines:
