@@ -54,3 +54,13 @@ def test_readme_targets_exist_in_the_makefile():
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     for target in set(re.findall(r"^make (\w+)", README, flags=re.MULTILINE)):
         assert re.search(rf"^{target}:", makefile, flags=re.MULTILINE), target
+
+
+def test_readme_gold_example_is_a_gold_file(tmp_path):
+    from assay import load_gold
+
+    example = re.search(r"```yaml\n(.*?)```", README, flags=re.DOTALL)
+    assert example is not None
+    (tmp_path / "gold.yaml").write_text(example.group(1), encoding="utf-8")
+    gold = load_gold(tmp_path / "gold.yaml").golds[0]
+    assert gold.queries[0].adversaries[0].confusion == "retries jobs, never requests"

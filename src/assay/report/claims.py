@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from assay.report.comparison import comparison_blocks
 from assay.report.document import Block, Document, Heading, Paragraph, table
-from assay.report.sections import comparison_blocks
 from assay.stats.records import AllPairs, Comparison, ComparisonRow, Verdict
 
 

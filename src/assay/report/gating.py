@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from assay.errors import ConfigError
 from assay.report.analysis import FAILED_SHARE
 from assay.report.case import pick
+from assay.report.comparison import comparison_blocks
 from assay.report.document import Block, Cell, Document, Heading, Paragraph, Tone, table
-from assay.report.sections import comparison_blocks
 from assay.scoring import parse_measure, score
 from assay.stats import means
 from assay.stats.records import Comparison, ComparisonRow, Verdict

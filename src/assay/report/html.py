@@ -13,7 +13,7 @@ _STYLE = """
 @media (prefers-color-scheme: dark) { :root { --ink: #e6e8eb; --soft: #9aa4b1; --rule: #343a43; --page: #15181d;
   --panel: #1d2128; --good: #5fd39b; --bad: #ff8a80; --warn: #e6b450; --mark: #7fb4ea; } }
 * { box-sizing: border-box; }
-body { margin: 0 auto; max-width: 72rem; padding: 2rem 1.25rem 4rem; background: var(--page); color: var(--ink);
+body { margin: 0 auto; max-width: 84rem; padding: 2rem 1.25rem 4rem; background: var(--page); color: var(--ink);
   font: 16px/1.55 system-ui, sans-serif; }
 h1 { font-size: 1.6rem; line-height: 1.25; margin: 0 0 .5rem; }
 h2 { font-size: 1.15rem; margin: 2.5rem 0 .5rem; }

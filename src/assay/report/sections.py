@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 
 from assay.report.analysis import FAILED_SHARE, FEW_QUERIES
+from assay.report.comparison import comparison_blocks, p_text
 from assay.report.document import (
     Bar,
     Bars,
@@ -17,25 +17,16 @@ from assay.report.document import (
     Heading,
     Paragraph,
     Table,
-    Tone,
     table,
 )
 from assay.report.results import Breakdown, EngineFacts, Failure, Results, Trap
 from assay.scoring import parse_measure
-from assay.stats.records import ComparisonRow, MeanRow, SliceRow, Verdict
+from assay.stats.records import MeanRow, SliceRow
 from assay.stats.slices import EXPLORATORY
 from assay.types import CorpusFacts
 
 #: How many failures people read before they stop; results.json and the records hold them all.
 _SHOWN_FAILURES = 8
-
-_TONES: dict[Verdict, Tone] = {
-    Verdict.BETTER: "good",
-    Verdict.WORSE: "bad",
-    Verdict.EQUIVALENT: "plain",
-    Verdict.NOT_INFERIOR: "plain",
-    Verdict.INCONCLUSIVE: "warning",
-}
 
 
 def document(results: Results, *, full: bool = True) -> Document:
@@ -151,74 +142,6 @@ def _verdicts(results: Results) -> list[Block]:
     ]
 
 
-def comparison_blocks(rows: Iterable[ComparisonRow], notes: Iterable[str]) -> list[Block]:
-    """Show comparisons with all that belongs beside them, as a table and a picture."""
-    rows = list(rows)
-    level, narrow = (rows[0].interval.level, rows[0].equivalence.level) if rows else (0.95, 0.90)
-    columns = [
-        "engine",
-        "baseline",
-        f">difference [{level:.0%}]",
-        f">[{narrow:.0%}]",
-        ">p",
-        "verdict",
-        ">d_z",
-        ">win/tie/loss",
-        ">harmed",
-        ">ICC",
-        ">n eff.",
-        ">MDE",
-    ]
-    grid = table(columns, [_comparison(row) for row in rows], " ".join(notes))
-    reach = _round_up(max((abs(v) for r in rows for v in (r.interval.low, r.interval.high)), default=1.0))
-    points = tuple(
-        Estimate(f"{r.engine} − {r.baseline}", r.difference, r.interval.low, r.interval.high, _tone(r)) for r in rows
-    )
-    return [grid, Paragraph(_LEGEND, "quiet"), Forest(points, -reach, reach, line=0.0)]
-
-
-_LEGEND = (
-    "better and worse need Holm's p; equivalent and not inferior are read from the narrower interval. d_z: the "
-    "difference in standard deviations of the differences. harmed: queries that got worse. ICC, n eff.: how alike "
-    "queries of one repository are, and how many independent ones they are worth. MDE: the smallest "
-    "difference this set would probably have shown."
-)
-
-
-def _round_up(reach: float) -> float:
-    """Give the end of an axis that people can read: the next twentieth."""
-    return max(0.05, math.ceil(reach * 20 - 1e-9) / 20)
-
-
-def _comparison(row: ComparisonRow) -> list[str | Cell]:
-    """Write one comparison as a row."""
-    p = row.p_adjusted if row.p_adjusted is not None else row.p
-    return [
-        row.engine,
-        row.baseline,
-        f"{row.difference:+.3f} [{row.interval.low:+.3f}, {row.interval.high:+.3f}]",
-        f"[{row.equivalence.low:+.3f}, {row.equivalence.high:+.3f}]",
-        "–" if p is None else _p(p),
-        Cell(row.claim, _tone(row)),
-        _number(row.d_z, ".2f"),
-        f"{row.wins}/{row.ties}/{row.losses}",
-        f"{row.harmed:.0%}",
-        _number(row.icc, ".2f"),
-        f"{row.effective_n:.0f}",
-        row.mde_text,
-    ]
-
-
-def _tone(row: ComparisonRow) -> Tone:
-    """Colour a comparison by its verdict."""
-    return "plain" if row.verdict is None else _TONES[row.verdict]
-
-
-def _number(value: float | None, shape: str) -> str:
-    """Write a number that may not exist."""
-    return "–" if value is None else format(value, shape)
-
-
 #: The cuts that the short report shows.
 _SHORT_CUTS = ("form", "difficulty")
 
@@ -256,13 +179,8 @@ def _slice(item: SliceRow) -> list[str]:
     """Write one slice as a row."""
     row = item.row
     difference = f"{row.difference:+.3f} [{row.interval.low:+.3f}, {row.interval.high:+.3f}]"
-    p = "–" if row.p_adjusted is None else _p(row.p_adjusted)
+    p = "–" if row.p_adjusted is None else p_text(row.p_adjusted)
     return [item.by, item.value, str(row.queries), difference, p, f"{row.wins}/{row.ties}/{row.losses}"]
-
-
-def _p(value: float) -> str:
-    """Write a p-value."""
-    return f"{value:.4f}" if value >= 0.0001 else "<0.0001"
 
 
 def _phrasings(results: Results) -> list[Block]:

@@ -1,0 +1,90 @@
+"""Comparisons as a table and a picture, with all that belongs beside them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+from assay.report.document import Block, Cell, Estimate, Forest, Paragraph, Tone, table
+from assay.stats.records import ComparisonRow, Verdict
+
+_TONES: dict[Verdict, Tone] = {
+    Verdict.BETTER: "good",
+    Verdict.WORSE: "bad",
+    Verdict.EQUIVALENT: "plain",
+    Verdict.NOT_INFERIOR: "plain",
+    Verdict.INCONCLUSIVE: "warning",
+}
+
+
+def comparison_blocks(rows: Iterable[ComparisonRow], notes: Iterable[str]) -> list[Block]:
+    """Show comparisons with all that belongs beside them, as a table and a picture."""
+    rows = list(rows)
+    level, narrow = (rows[0].interval.level, rows[0].equivalence.level) if rows else (0.95, 0.90)
+    columns = [
+        "engine",
+        "baseline",
+        "verdict",
+        f">difference [{level:.0%}]",
+        f">[{narrow:.0%}]",
+        ">p",
+        ">d_z",
+        ">win/tie/loss",
+        ">harmed",
+        ">ICC",
+        ">n eff.",
+        ">MDE",
+    ]
+    grid = table(columns, [_comparison(row) for row in rows], " ".join(notes))
+    reach = _round_up(max((abs(v) for r in rows for v in (r.interval.low, r.interval.high)), default=1.0))
+    points = tuple(
+        Estimate(f"{r.engine} − {r.baseline}", r.difference, r.interval.low, r.interval.high, _tone(r)) for r in rows
+    )
+    return [grid, Paragraph(_LEGEND, "quiet"), Forest(points, -reach, reach, line=0.0)]
+
+
+_LEGEND = (
+    "better and worse need Holm's p; equivalent and not inferior are read from the narrower interval. d_z: the "
+    "difference in standard deviations of the differences. harmed: queries that got worse. ICC, n eff.: how alike "
+    "queries of one repository are, and how many independent ones they are worth. MDE: the smallest "
+    "difference this set would probably have shown."
+)
+
+
+def _round_up(reach: float) -> float:
+    """Give the end of an axis that people can read: the next twentieth."""
+    return max(0.05, math.ceil(reach * 20 - 1e-9) / 20)
+
+
+def _comparison(row: ComparisonRow) -> list[str | Cell]:
+    """Write one comparison as a row."""
+    p = row.p_adjusted if row.p_adjusted is not None else row.p
+    return [
+        row.engine,
+        row.baseline,
+        Cell(row.claim, _tone(row)),
+        f"{row.difference:+.3f} [{row.interval.low:+.3f}, {row.interval.high:+.3f}]",
+        f"[{row.equivalence.low:+.3f}, {row.equivalence.high:+.3f}]",
+        "–" if p is None else p_text(p),
+        _number(row.d_z, ".2f"),
+        f"{row.wins}/{row.ties}/{row.losses}",
+        f"{row.harmed:.0%}",
+        _number(row.icc, ".2f"),
+        f"{row.effective_n:.0f}",
+        row.mde_text,
+    ]
+
+
+def _tone(row: ComparisonRow) -> Tone:
+    """Colour a comparison by its verdict."""
+    return "plain" if row.verdict is None else _TONES[row.verdict]
+
+
+def _number(value: float | None, shape: str) -> str:
+    """Write a number that may not exist."""
+    return "–" if value is None else format(value, shape)
+
+
+def p_text(value: float) -> str:
+    """Write a p-value."""
+    return f"{value:.4f}" if value >= 0.0001 else "<0.0001"
