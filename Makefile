@@ -18,8 +18,9 @@ check: $(VENV)/.developed  ## lint, format, types
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-soak: $(VENV)/.developed  ## the stated counts: long simulations, many kills
+soak: $(VENV)/.developed  ## the stated counts: long simulations, many kills, every rule broken on purpose
 	$(BIN)/python -m pytest -m soak -n $(WORKERS)
+	$(BIN)/python -m tests.mutate
 
 bench: $(VENV)/.developed  ## Assay beside its peers, in one run; writes benchmarks/RESULTS.md
 	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks
