@@ -1,4 +1,4 @@
-"""Break each rule of the honest harness on purpose and see its test fail: `make soak`, or `python -m tests.mutate [RULE]`.
+"""Break each rule of the honest harness on purpose and see its test fail: `python -m tests.mutate [RULE]`.
 
 A mutant is a line of the source replaced by a wrong one. Every mutant must be killed by the tests named with it;
 one that survives, or that no longer fits the source, ends in exit code 1.
@@ -17,6 +17,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 MUTANTS = Path(__file__).parent / "mutants.toml"
+_LEFT_OUT = (".git", ".venv", "*_cache", ".hypothesis", "demo-results", "__pycache__")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +37,7 @@ def main(wanted: str | None = None) -> int:
     chosen = [mutant for mutant in mutants if wanted is None or wanted in mutant.rule]
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder) / "tree"
-        shutil.copytree(ROOT, copy, ignore=shutil.ignore_patterns(".git", ".venv", "*_cache", ".hypothesis", "demo-results"))
+        shutil.copytree(ROOT, copy, ignore=shutil.ignore_patterns(*_LEFT_OUT))
         if not run_tests(copy, " ".join(sorted({tests for mutant in chosen for tests in mutant.tests.split()}))):
             print("the tests fail without any mutant")
             return 1

@@ -22,7 +22,7 @@ def write_atomic(path: Path, data: str | bytes) -> None:
                 os.fsync(stream.fileno())
             os.chmod(name, 0o666 & ~_umask())
             os.replace(name, path)
-            _sync_folder(path.parent)
+            sync_folder(path.parent)
         except BaseException:
             os.unlink(name)
             raise
@@ -45,7 +45,7 @@ def read_utf8(path: Path, error: type[InputError] = InputError, *, hint: str = "
         raise error("not UTF-8", file=path, line=line, hint="save the file as UTF-8") from problem
 
 
-def _sync_folder(folder: Path) -> None:
+def sync_folder(folder: Path) -> None:
     """Make a rename last through a power cut."""
     handle = os.open(folder, os.O_RDONLY)
     try:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
-from .conftest import tar_of, zip_of
+from tests.corpus.conftest import tar_of, zip_of
 
 
 @dataclass

@@ -11,8 +11,7 @@ from assay.corpus import cache_dir, open_corpus
 from assay.corpus.cache import Fetched, Store
 from assay.errors import EnvironmentFailure
 from assay.types import Corpus, CorpusSpec
-
-from .conftest import paths, repository
+from tests.corpus.conftest import paths, repository
 
 
 def _open(tmp_path: Path) -> Corpus:
@@ -82,7 +81,7 @@ def test_cache_sweeps_what_a_killed_process_left(tmp_path: Path) -> None:
     (ref,) = (tmp_path / "cache" / "refs").iterdir()
     left = tmp_path / "cache" / "tmp" / f"{ref.stem}.dead"
     left.mkdir()
-    part = ref.with_suffix(".dead.part")
+    part = ref.with_name(f".{ref.name}.dead")
     part.write_text("{")
     ref.unlink()
     assert _open(tmp_path) == whole

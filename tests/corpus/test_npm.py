@@ -13,9 +13,8 @@ from assay.corpus.config import Limits
 from assay.corpus.npm import pack, parse_package
 from assay.errors import CorpusError, EnvironmentFailure
 from assay.types import Corpus
-
-from .conftest import everything_below, paths, write
-from .serving import Site, npm_tarball, publish_npm, serve
+from tests.corpus.conftest import everything_below, paths, write
+from tests.corpus.serving import Site, npm_tarball, publish_npm, serve
 
 needs_npm = pytest.mark.skipif(shutil.which("npm") is None, reason="NOT TESTED: npm is not installed")
 

@@ -66,6 +66,23 @@ def test_resolve_names_file_line_and_close_symbol(native, make_corpus):
     assert (caught.value.file, caught.value.line) == (str(path), 7)
 
 
+SYMBOLS = {
+    "misspelt": ("Encoder.encod", "did you mean 'Encoder.encode'?"),
+    "in another case": ("Encoder.ENCODE", "did you mean 'Encoder.encode'?"),
+    "of another class": ("Encodr.encode", "did you mean 'Encoder.encode'?"),
+    "without its class": ("flush", "did you mean 'Encoder.flush'?"),
+    "like its class only": ("Encoder.visit", "defines no symbol"),
+}
+
+
+@pytest.mark.parametrize(("symbol", "hint"), SYMBOLS.values(), ids=SYMBOLS)
+def test_resolve_says_which_symbol_was_meant(make_corpus, symbol, hint):
+    text = "class Encoder:\n    def encode(self): ...\n    def flush(self): ...\n\ndef load(): ...\n"
+    found = problem(gold_of(Target(Span("a.py"), symbol=symbol)), make_corpus({"a.py": text}))
+    assert found.code == "symbol"
+    assert hint in (found.hint or "")
+
+
 def test_resolve_counts_the_other_problems(native, make_corpus):
     path = native(("iterencode", "iterencod"), ("json/encoder.py:1-2", "json/encoder.py:1-99"))
     with pytest.raises(GoldError, match=r"\(and 1 more problem\)"):
@@ -89,6 +106,8 @@ PATHS = {
     "moved": ("encoder.py", "did you mean 'json/encoder.py'?"),
     "misspelt": ("json/encodr.py", "did you mean 'json/encoder.py'"),
     "now a package": ("pkg.py", "did you mean 'pkg/__init__.py'?"),
+    "misspelt in capitals": ("json/ENCODR.py", "did you mean 'json/encoder.py'"),
+    "in a folder of others": ("json/tool.py", "check the root"),
     "unlike anything": ("nothing/like/it.rs", "check the root"),
 }
 

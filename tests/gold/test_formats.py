@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 from assay.errors import ConfigError, GoldError
 from assay.gold import TagRule, load_gold
 from assay.gold.formats.detect import FORMATS, detect, named
-from assay.gold.place import Place
-from assay.gold.source import Source, decode
+from assay.gold.source import Source, read_source
 from assay.types import CorpusSpec, Gold, Span
 
 HERE = CorpusSpec("path", ".")
@@ -325,10 +324,11 @@ def test_json_of_any_shape_gives_gold_with_every_entry_or_an_error(value):
     st.binary(max_size=80),
     st.sampled_from([".yaml", ".csv", ".json", ".txt"]),
 )
-def test_any_bytes_give_gold_or_an_error(head, tail, suffix):
-    path = Path(f"drawn{suffix}")
+def test_any_bytes_give_gold_or_an_error(tmp_path_factory, head, tail, suffix):
+    path = tmp_path_factory.getbasetemp() / f"drawn{suffix}"
+    path.write_bytes(head + tail)
     try:
-        text = decode(head + tail, Place(str(path)))
+        text = read_source(path).text
     except GoldError:
         return
     attempt(path, text)

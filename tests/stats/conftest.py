@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -20,6 +20,7 @@ SPIKES = np.array([1.0, 0.63, 0.5, 0.37, 0.31, 0.13, 0.07])
 GAINS = np.array([1.0, 0.63, 0.5, 0.43, 0.39, 0.36, 0.33, 0.32, 0.30, 0.29])  # nDCG by rank of the one target
 NONZERO = 0.45
 ICC = 0.1
+B = 500  # resamples where the test is not about them
 
 
 @dataclass(frozen=True)
@@ -41,16 +42,21 @@ def _homes(rng: np.random.Generator, repositories: int) -> IntArray:
     return np.repeat(np.arange(repositories), rng.integers(8, 31, size=repositories))
 
 
-def nested_differences(rng: np.random.Generator, repositories: int, replications: int, *, lean: float = 0.0) -> World:
+def nested_differences(
+    rng: np.random.Generator, repositories: int, replications: int, *, lean: float = 0.0, fixed: bool = False
+) -> World:
     """Paired differences of queries in repositories: 45 % non-zero, spiky, a repository effect with ICC .1.
 
     With `lean` more of the spikes are positive, so the differences are skewed and their mean is not zero.
+    `fixed` repositories are all there are: their effects are facts that cancel out over their queries, not draws.
     """
     home = _homes(rng, repositories)
     shape = (len(home), replications)
     signs = np.where(rng.random(shape) < 0.5 + lean, 1.0, -1.0)
     share = ICC / NONZERO  # two non-zero differences of a repository share their effect: ICC = NONZERO · share
     effect = rng.normal(0.0, np.sqrt((SPIKES**2).mean() * share / (1 - share)), size=(repositories, replications))
+    if fixed:
+        effect -= effect[home].mean(axis=0)
     raw = rng.choice(SPIKES, size=shape) * signs + effect[home]
     values = np.where(rng.random(shape) < NONZERO, raw, 0.0)
     return World(make_units(home), values, NONZERO * 2 * lean * float(SPIKES.mean()))
@@ -99,3 +105,14 @@ def scores_of():
         return Scores(tuple(engines), tuple(measures), tuple(units or make_units(homes)), values)
 
     return build
+
+
+def random_table(
+    scores_of: Callable[..., Scores], repositories: int, queries: int, engines: int = 3, seed: int = 0, **options: Any
+) -> Scores:
+    """Make a table of engines e0, e1, … each a little better than the one before."""
+    rng = np.random.default_rng(seed)
+    homes = [*range(repositories), *rng.integers(0, repositories, queries - repositories)]
+    base = rng.choice([0.0, 0.3, 0.5, 0.63, 1.0], size=queries)
+    lifted = {f"e{i}": np.clip(base + rng.normal(0.05 * i, 0.2, queries), 0, 1) for i in range(engines)}
+    return scores_of(lifted, homes, **options)

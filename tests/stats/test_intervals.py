@@ -11,14 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from assay.stats import paired_percentile_bootstrap, percentile_bootstrap
 from assay.stats.clustered import Estimate, cluster_table, estimate
 from assay.stats.config import DEFAULT
 from assay.stats.intervals import (
     bootstrap_t,
     difference_interval,
     mean_interval,
-    paired_percentile_bootstrap,
-    percentile_bootstrap,
     tail_rank,
 )
 from assay.stats.records import Interval, Range

@@ -40,12 +40,13 @@ def covered(ends: Ends, truth: float) -> float:
 
 
 @pytest.mark.parametrize("counts", COUNTS)
-@pytest.mark.parametrize("repositories", [6, 10, 20, 60])
+@pytest.mark.parametrize("repositories", [2, 3, 4, 5, 6, 10, 20, 60])
 def test_type_one_error_and_coverage_of_nested_differences(repositories, counts, differences):
+    """From six repositories up they are drawn anew each time; fewer are fixed, and the intents inside are drawn."""
     replications, resamples = counts
     rejected, interval, cross = [], [], []
     for rng in batches(replications):
-        world = differences(rng, repositories, BATCH)
+        world = differences(rng, repositories, BATCH, fixed=repositories < 6)
         table = cluster_table(world.values, partition(world.units))
         p = sign_flip(table, rng, resamples=resamples)
         assert p is not None
@@ -57,19 +58,19 @@ def test_type_one_error_and_coverage_of_nested_differences(repositories, counts,
     print(f"\n{repositories} repositories:", *zip(labels, figures, strict=True))
     spare = slack(0.05, replications)
     assert figures[0] <= 0.07 + spare
-    if repositories >= 10:
+    if repositories not in range(6, 10):  # so few clusters have so few p-values that the test must fall short
         assert figures[0] >= 0.03 - spare
     assert figures[1] >= 0.93 - spare
     assert figures[2] >= 0.92 - spare
 
 
 @pytest.mark.parametrize("counts", COUNTS)
-@pytest.mark.parametrize("repositories", [6, 10, 20, 60])
+@pytest.mark.parametrize("repositories", [2, 3, 4, 5, 6, 10, 20, 60])
 def test_coverage_of_skewed_differences(repositories, counts, differences):
     replications, _ = counts
     interval = []
     for rng in batches(replications):
-        world = differences(rng, repositories, BATCH, lean=0.25)
+        world = differences(rng, repositories, BATCH, lean=0.25, fixed=repositories < 6)
         found = estimate(cluster_table(world.values, partition(world.units)))
         interval.append(covered(difference_interval(found, Range()), world.truth))
     print(f"\n{repositories} repositories, skewed: cluster-t {np.mean(interval):.4f}")
@@ -118,7 +119,7 @@ def test_coverage_of_means(kind, level, world, counts, measured):
 
 
 @pytest.mark.parametrize("counts", COUNTS)
-@pytest.mark.parametrize("repositories", [6, 10, 20, 60])
+@pytest.mark.parametrize("repositories", [6, 7, 8, 9, 10, 12, 16, 20, 60])
 def test_power_at_the_stated_minimal_difference(repositories, counts, differences):
     """Sets state their MDE; fresh sets with a true difference of the mean stated size find it 80 % of the time."""
     replications, resamples = counts

@@ -4,9 +4,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import stats
 
 from assay.stats.clustered import cluster_table, estimate
-from assay.stats.units import average_phrasings, partition
+from assay.stats.intervals import difference_interval
+from assay.stats.records import Range
+from assay.stats.units import Partition, average_phrasings, partition
 from assay.types import Unit
 
 
@@ -14,24 +17,45 @@ def unit(query: str, repository: str, form: str = "human", gold: str = "g") -> U
     return Unit(gold, query, form, repository)
 
 
+def strata_of(found: Partition) -> int:
+    return len(set(found.strata.tolist()))
+
+
 @pytest.mark.parametrize("repositories", [6, 7, 30])
 def test_partition_uses_repositories_from_six_up(repositories):
     found = partition([unit(f"q{i}", f"r{i % repositories}") for i in range(60)])
-    assert (found.kind, found.count, found.df) == ("repository", repositories, repositories - 1)
+    assert (found.kind, found.count, strata_of(found)) == ("repository", repositories, 1)
     assert found.label == f"over {repositories} repositories"
 
 
 @pytest.mark.parametrize("repositories", [2, 5])
 def test_partition_resamples_intents_inside_two_to_five_repositories(repositories):
     found = partition([unit(f"q{i}", f"r{i % repositories}") for i in range(60)])
-    assert (found.kind, found.count, found.df) == ("intent", 60, 60 - repositories)
+    assert (found.kind, found.count, strata_of(found)) == ("intent", 60, repositories)
     assert found.label == f"on these {repositories} repositories only"
     assert list(found.strata) == sorted(found.strata)
 
 
 def test_partition_of_one_repository_says_so():
     found = partition([unit(f"q{i}", "r") for i in range(9)])
-    assert (found.kind, found.count, found.df, found.label) == ("intent", 9, 8, "on this repository")
+    assert (found.kind, found.count, strata_of(found), found.label) == ("intent", 9, 1, "on this repository")
+
+
+def test_partition_without_a_repository_speaks_of_queries_only():
+    assert partition([unit(f"q{i}", "") for i in range(9)]).label == "on these queries"
+    assert partition([unit(f"q{i}", "r" * (i % 2)) for i in range(9)]).label == "on these 2 repositories only"
+
+
+@pytest.mark.parametrize("repositories", [1, 2, 3, 4, 5])
+def test_every_stratum_costs_a_degree_of_freedom(repositories):
+    units = [unit(f"q{i}", f"r{i % repositories}") for i in range(40)]
+    values = np.random.default_rng(repositories).random((40, 1))
+    found = estimate(cluster_table(values, partition(units)))
+    assert found.df == 40 - repositories
+    spreads = [values[i::repositories].var(ddof=1) * len(values[i::repositories]) for i in range(repositories)]
+    assert found.se[0] == pytest.approx(np.sqrt(sum(spreads)) / 40)
+    half = (difference_interval(found, Range()).high - found.mean)[0]
+    assert half == pytest.approx(stats.t.ppf(0.975, 40 - repositories) * found.se[0], rel=1e-9)
 
 
 @given(order=st.permutations(range(12)))

@@ -27,7 +27,9 @@ def test_two_files_compare_without_gold(tmp_path):
     found = compare_values(read_values(a), read_values(b), names=Names("a.csv", "b.csv"), B=500)
     assert found.rows[0].difference == pytest.approx(0.3)
     assert found.rows[0].verdict is Verdict.BETTER
-    assert found.label == "on this repository"
+    assert found.label == "on these queries"
+    assert [row.label for row in found.rows] == ["on these queries"]
+    assert [row.label for row in found.means] == ["on these queries"] * 2
     assert [row.engine for row in found.means] == ["a.csv", "b.csv"]
 
 
@@ -35,6 +37,11 @@ def test_the_cluster_column_is_the_unit(tmp_path):
     a = read_values(write(tmp_path, "query,value,cluster\n" + "".join(f"q{i},0.{i % 9},c{i % 7}\n" for i in range(40))))
     found = compare_values(a, [QueryValue(r.query, r.value / 2, r.cluster) for r in a], B=500)
     assert (found.rows[0].clusters, found.label) == (7, "over 7 repositories")
+
+
+def test_one_cluster_is_a_repository():
+    a, b = table([0.1] * 9, [1] * 9), table([0.2] * 9, [1] * 9)
+    assert compare_values(a, b, B=500).label == "on this repository"
 
 
 def test_a_table_outside_zero_to_one_takes_the_range_it_shows():

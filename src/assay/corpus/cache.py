@@ -27,6 +27,7 @@ from pathlib import Path
 from typing import Final
 
 from assay.errors import EnvironmentFailure
+from assay.files import sync_folder, write_atomic
 
 #: Raised when the layout, or what unpacking writes, changes; older entries are then simply not found.
 _FORMAT: Final = 1
@@ -161,25 +162,21 @@ class Store:
         entry = work / "entry"
         entry.mkdir()
         os.rename(fetched.tree, entry / "tree")
-        _write(entry / "entry.json", json.dumps(dict(sorted(fetched.manifest.items()))).encode())
-        _sync(entry)
+        write_atomic(entry / "entry.json", json.dumps(dict(sorted(fetched.manifest.items()))))
         final = self._folder("trees") / fetched.content
         if not (final / "entry.json").exists():
             with suppress(FileExistsError, OSError):  # another process was first
                 os.rename(entry, final)
         if not (final / "entry.json").exists():
             raise OSError(f"{final} could not be put in place")
-        _sync(final.parent)
+        sync_folder(final.parent)
         return final / "tree"
 
     def _write_ref(self, request: str, fetched: Fetched) -> None:
-        """Write what a request led to, by a rename."""
+        """Write what a request led to."""
         ref = _Ref(_FORMAT, request, fetched.content, fetched.revision, fetched.root, fetched.notes)
         final = self._folder("refs") / f"{digest(request)}.json"
-        part = final.with_suffix(f".{secrets.token_hex(8)}.part")
-        _write(part, json.dumps(asdict(ref)).encode())
-        os.replace(part, final)
-        _sync(final.parent)
+        write_atomic(final, json.dumps(asdict(ref)))
 
     def _sweep(self, request: str) -> None:
         """Remove what killed processes left for this request; its lock is held, so nobody works there."""
@@ -187,7 +184,7 @@ class Store:
         leftovers = [*self._folder("tmp").glob(f"{name}.*"), *self._folder("tmp").glob("evicted.*")]
         for folder in sorted(leftovers):
             shutil.rmtree(folder, ignore_errors=True)
-        for part in sorted(self._folder("refs").glob(f"{name}.*.part")):
+        for part in sorted(self._folder("refs").glob(f".{name}.json.*")):  # what `write_atomic` renames
             part.unlink(missing_ok=True)
 
     def _temporary(self, name: str) -> Path:
@@ -221,20 +218,3 @@ def _writable(root: Path) -> Iterator[None]:
             file=root,
             hint="free some space, or set ASSAY_CACHE_DIR to a folder you can write",
         ) from error
-
-
-def _write(path: Path, data: bytes) -> None:
-    """Write a file so that it survives a power cut."""
-    with open(path, "wb") as stream:
-        stream.write(data)
-        stream.flush()
-        os.fsync(stream.fileno())
-
-
-def _sync(folder: Path) -> None:
-    """Make a folder's names survive a power cut."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

@@ -34,6 +34,9 @@ class Walking:
     max_bytes: int = 1_000_000
     #: git's own window for telling binary from text is 8,000 bytes.
     head_bytes: int = 8192
+    #: A file that is not UTF-8 is binary beyond this share of control characters. They are 27 of the 255 bytes that are
+    #: not NUL, so 11 % of compressed or random data; a text that holds a stray one has far fewer than one in fifty.
+    control_share: float = 0.02
     #: How many names a note lists before it says "and N more".
     listed: int = 5
 

@@ -15,7 +15,7 @@ from assay.corpus.cache import Fetched
 from assay.corpus.config import Limits
 from assay.corpus.fingerprint import npm_fingerprint
 from assay.corpus.source import Located, Request, from_entry
-from assay.corpus.tools import Finished, run
+from assay.corpus.tools import Answer, run
 from assay.corpus.unpack import hash_of, unpack
 from assay.errors import CorpusError, EnvironmentFailure
 
@@ -69,7 +69,7 @@ def pack(what: str, work: Path, limits: Limits) -> Fetched:
     return unpack(tarballs[0], work / "tree", limits=limits, revision=version, notes=(note,))
 
 
-def _packed(done: Finished) -> dict[str, object]:
+def _packed(done: Answer) -> dict[str, object]:
     """Read what `npm pack --json` printed: a list in older versions, a mapping in newer ones."""
     try:
         value = json.loads(done.out)
@@ -89,7 +89,7 @@ def _verify(tarball: Path, integrity: str) -> None:
         raise _tampered(tarball.name)
 
 
-def _failed(what: str, done: Finished) -> NoReturn:
+def _failed(what: str, done: Answer) -> NoReturn:
     """Say whether the package, its hash or the network is wrong."""
     said = done.err + done.out.decode("utf-8", "replace")
     if _TAMPERED.search(said):

@@ -11,10 +11,11 @@ from pathlib import Path
 
 from assay.corpus.cache import Entry, Store, cache_dir
 from assay.corpus.config import DEFAULT_LIMITS, DEFAULT_WALKING, Limits, Walking
-from assay.corpus.globs import Globs, compile_globs
 from assay.corpus.source import Located, Request, locate
 from assay.corpus.spec import spec_text
-from assay.corpus.walk import Walked, walk
+from assay.corpus.urls import without_credentials
+from assay.corpus.walking.globs import Globs, compile_globs
+from assay.corpus.walking.walk import Walked, walk
 from assay.errors import CorpusError, EnvironmentFailure
 from assay.types import Corpus, CorpusSpec
 
@@ -96,9 +97,9 @@ def _empty(request: Request, opened: _Opened) -> CorpusError:
     reasons = Counter(skipped.reason for skipped in opened.walked.skipped)
     left_out = ", ".join(f"{count} {reason}" for reason, count in sorted(reasons.items()))
     hint = "check the include and exclude globs" if request.spec.include or request.spec.exclude else "check the path"
+    shown = replace(request.spec, value=without_credentials(request.spec.value), exclude=())
     return CorpusError(
-        f"the corpus {spec_text(replace(request.spec, exclude=()))} is empty"
-        + (f"; left out: {left_out}" if left_out else ""),
+        f"the corpus {spec_text(shown)} is empty" + (f"; left out: {left_out}" if left_out else ""),
         file=opened.located.ground.root,
         hint=hint,
     )

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import importlib
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 from assay.corpus.cache import Entry, Store
 from assay.corpus.config import Limits
-from assay.corpus.walk import Ground
+from assay.corpus.kinds import KINDS
+from assay.corpus.walking.walk import Ground
 from assay.errors import CorpusError
 from assay.types import CorpusSpec
 
@@ -32,25 +35,23 @@ class Located:
     entry: Entry | None = None  # where in the cache, for trees that came from elsewhere
 
 
+class Door(Protocol):
+    """What the module of a kind offers."""
+
+    def locate(self, request: Request) -> Located:
+        """Bring a corpus of this kind onto this machine."""
+
+
 def locate(request: Request) -> Located:
     """Bring a corpus onto this machine."""
-    kind = request.spec.kind
-    if request.spec.rev is not None and kind != "git":
+    kind = KINDS.get(request.spec.kind)
+    if kind is None:
+        raise CorpusError(f"unknown kind of corpus {request.spec.kind!r}", hint=f"known: {', '.join(KINDS)}")
+    if request.spec.rev is not None and not kind.has_revision:
         raise CorpusError(
-            f"a corpus of kind {kind!r} has no revision", hint=f"for a commit write git:{request.spec.value}@REV"
+            f"a corpus of kind {kind.name!r} has no revision", hint=f"for a commit write git:{request.spec.value}@REV"
         )
-    if kind == "path":
-        from assay.corpus import folder as door
-    elif kind == "stdlib":
-        from assay.corpus import stdlib as door  # type: ignore[no-redef]
-    elif kind == "git":
-        from assay.corpus import git as door  # type: ignore[no-redef]
-    elif kind == "pypi":
-        from assay.corpus import pypi as door  # type: ignore[no-redef]
-    elif kind == "npm":
-        from assay.corpus import npm as door  # type: ignore[no-redef]
-    else:
-        raise CorpusError(f"unknown kind of corpus {kind!r}", hint="known: path, stdlib, git, pypi, npm")
+    door: Door = importlib.import_module(kind.module)
     return door.locate(request)
 
 

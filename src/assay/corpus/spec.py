@@ -7,17 +7,17 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import Final, cast
+from typing import Final
 from urllib.parse import quote, unquote
 
+from assay.corpus.kinds import KINDS, words
 from assay.errors import CorpusError
-from assay.types import CorpusKind, CorpusSpec
+from assay.types import CorpusSpec
 
 _SCHEME: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):")
 _URL: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^/]*/?")
 _SCP: Final = re.compile(r"[^/:]+:(?!:)")
 _OPTIONS: Final = ("root", "include", "exclude")
-_KNOWN: Final = "a folder, stdlib, git:URL@REV, pypi:NAME==VERSION or npm:NAME@VERSION"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ def parse_spec(text: str) -> CorpusSpec:
     """Read a corpus from one word."""
     body, options = _split_options(text.strip())
     if not body or "\0" in body:
-        raise CorpusError(f"{text!r} does not name a corpus", hint=f"name {_KNOWN}")
+        raise CorpusError(f"{text!r} does not name a corpus", hint=f"name {words()}")
     if body == "stdlib":
         return CorpusSpec("stdlib", root=options.root, include=options.include, exclude=options.exclude)
     scheme = _SCHEME.match(body)
@@ -63,12 +63,13 @@ def _body(spec: CorpusSpec) -> str:
     if spec.kind == "path":
         special = spec.value == "stdlib" or _SCHEME.match(spec.value)
         return f"./{spec.value}" if special else spec.value
-    if spec.kind != "git":
-        return f"{spec.kind}:{spec.value}"
+    word = f"{spec.kind}:{spec.value}"
+    if not KINDS[spec.kind].has_revision:
+        return word
     if spec.rev is not None:
-        return f"git:{spec.value}@{spec.rev}"
+        return f"{word}@{spec.rev}"
     # A trailing @ keeps an @ of the path from being read as the start of a revision.
-    return f"git:{spec.value}@" if _split_revision(spec.value)[1] is not None else f"git:{spec.value}"
+    return f"{word}@" if _split_revision(spec.value)[1] is not None else word
 
 
 def _folder(body: str, options: _Options) -> CorpusSpec:
@@ -79,18 +80,19 @@ def _folder(body: str, options: _Options) -> CorpusSpec:
 
 
 def _with_scheme(scheme: str, value: str, text: str, options: _Options) -> CorpusSpec:
-    """Read `git:`, `pypi:` and `npm:`."""
-    if scheme not in ("git", "pypi", "npm"):
+    """Read `kind:value`."""
+    kind = KINDS.get(scheme)
+    if kind is None or not kind.has_prefix:
         raise CorpusError(f"{text!r}: unknown kind of corpus {scheme!r}", hint=_scheme_hint(scheme, text))
     if value.startswith("//") and scheme == "git":
         raise CorpusError(f"{text!r} is a URL without its kind", hint=f"write git:{text}")
     if not value:
-        raise CorpusError(f"{text!r} names nothing after {scheme}:", hint=f"name {_KNOWN}")
+        raise CorpusError(f"{text!r} names nothing after {scheme}:", hint=f"name {words()}")
     rev = None
-    if scheme == "git":
+    if kind.has_revision:
         value, rev = _split_revision(value)
     return CorpusSpec(
-        cast(CorpusKind, scheme),
+        kind.name,
         value,
         rev=rev or None,
         root=options.root,
@@ -102,8 +104,8 @@ def _with_scheme(scheme: str, value: str, text: str, options: _Options) -> Corpu
 def _scheme_hint(scheme: str, text: str) -> str:
     """Say what was probably meant."""
     if scheme in ("http", "https", "ssh", "file"):
-        return f"for a git repository write git:{text}; otherwise name {_KNOWN}"
-    return f"name {_KNOWN}; a folder whose name holds a colon is written ./{text}"
+        return f"for a git repository write git:{text}; otherwise name {words()}"
+    return f"name {words()}; a folder whose name holds a colon is written ./{text}"
 
 
 def _split_revision(value: str) -> tuple[str, str | None]:

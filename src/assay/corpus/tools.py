@@ -1,27 +1,27 @@
-"""Running the user's own git, pip and npm: no shell, no terminal, a time limit, nothing left running."""
+"""Running the user's own git, pip and npm: to the end, or an error that says what to do."""
 
 from __future__ import annotations
 
-import os
-import signal
-import subprocess
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Final
+from typing import Final
 
 from assay.errors import EnvironmentFailure
+from assay.processes import ProcessLimits, Task, run_process
 
 _INSTALL: Final = {
     "git": "install git (https://git-scm.com/downloads), or point the corpus at a folder",
     "npm": "install Node.js, which brings npm (https://nodejs.org), or unpack the package and point at its folder",
     "pip": "run `python -m ensurepip`, or `uv pip install pip` in an environment made by uv",
 }
+#: The longest answer is a list of the files of a commit: the most members a corpus may have, with paths of 500 bytes.
+#: What a tool complains of is searched for marks, so all that it reasonably says is kept.
+_LIMITS: Final = ProcessLimits(stdout=200_000_000, stderr=1_000_000)
 
 
 @dataclass(frozen=True, slots=True)
-class Finished:
+class Answer:
     """How a tool ended and what it said."""
 
     code: int
@@ -43,48 +43,23 @@ def run(
     seconds: float,
     cwd: Path | None = None,
     env: Mapping[str, str] | None = None,
-) -> Finished:
-    """Run a tool to its end; a missing tool or one that hangs is an EnvironmentFailure."""
-    with started(argv, tool=tool, cwd=cwd, env=env, stderr=subprocess.PIPE) as process:
-        try:
-            out, err = process.communicate(timeout=seconds)
-        except subprocess.TimeoutExpired as error:
-            raise EnvironmentFailure(
-                f"{tool} did not finish within {seconds:.0f} s", hint="check the network, then try again"
-            ) from error
-        return Finished(process.returncode, out, err.decode("utf-8", "replace"))
-
-
-@contextmanager
-def started(
-    argv: Sequence[str],
-    *,
-    tool: str,
-    cwd: Path | None = None,
-    env: Mapping[str, str] | None = None,
-    stdin: IO[bytes] | None = None,
-    stderr: int | None = subprocess.DEVNULL,
-) -> Iterator[subprocess.Popen[bytes]]:
-    """Start a tool in a session of its own, so that it cannot ask on the terminal; end all of it on the way out."""
+) -> Answer:
+    """Run a tool to its end; one that is missing, hangs or does not stop printing is an EnvironmentFailure."""
     try:
-        process = subprocess.Popen(
-            list(argv),
-            cwd=cwd,
-            env=None if env is None else dict(env),
-            stdin=stdin or subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=stderr,
-            start_new_session=True,
+        done = run_process(Task(tuple(argv), cwd, env), seconds, _LIMITS)
+    except EnvironmentFailure as error:
+        if isinstance(error.__cause__, FileNotFoundError) and (cwd is None or cwd.is_dir()):
+            raise missing(tool) from error
+        raise
+    if done.end == "timeout":
+        raise EnvironmentFailure(
+            f"{tool} did not finish within {seconds:.0f} s", hint="check the network, then try again"
         )
-    except FileNotFoundError as error:
-        raise missing(tool) from error
-    with process:
-        try:
-            yield process
-        except BaseException:
-            with suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
-            raise
+    if done.end == "flood":
+        raise EnvironmentFailure(
+            f"{tool} printed more than {_LIMITS.stdout:,} bytes", hint="name a smaller repository or a package"
+        )
+    return Answer(done.code, done.stdout, done.stderr.decode("utf-8", "replace"))
 
 
 def missing(tool: str) -> EnvironmentFailure:

@@ -45,18 +45,18 @@ _BROKEN: Final = (
 
 
 def unpack(archive: Path, into: Path, *, limits: Limits, revision: str, notes: tuple[str, ...] = ()) -> Fetched:
-    """Unpack an archive into a folder that is not there yet, named by the hash of the archive."""
+    """Unpack an archive into a folder that is not there yet, whole or not at all; the hash of the archive names it."""
     size = archive.stat().st_size
     if size > limits.archive_bytes:
         raise CorpusError(f"has {size:,} bytes, more than {limits.archive_bytes:,}", file=archive.name)
-    writer = TreeWriter(into, source=archive.name, limits=limits, archive_bytes=size)
-    try:
-        _members(archive, writer, limits)
-    except _BROKEN as error:
-        raise CorpusError(
-            f"cannot be read as an archive: {error}", file=archive.name, hint="it may be damaged; fetch it again"
-        ) from error
-    manifest = writer.finish(outside_links=False)
+    with TreeWriter(into, source=archive.name, limits=limits, archive_bytes=size) as writer:
+        try:
+            _members(archive, writer, limits)
+        except _BROKEN as error:
+            raise CorpusError(
+                f"cannot be read as an archive: {error}", file=archive.name, hint="it may be damaged; fetch it again"
+            ) from error
+        manifest = writer.finish(outside_links=False)
     root = "" if archive.name.endswith(".whl") else _wrapper(manifest)
     return Fetched(into, f"sha256-{hash_of(archive, 'sha256').hex()}", manifest, revision, root, notes)
 

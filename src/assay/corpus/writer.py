@@ -10,12 +10,13 @@ import errno
 import hashlib
 import os
 import re
+import shutil
 import stat
 import unicodedata
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Final, NoReturn
+from typing import Final, NoReturn, Self
 
 from assay.corpus.config import Limits
 from assay.errors import CorpusError
@@ -25,7 +26,7 @@ _BAD_NAMES: Final = frozenset({errno.ENAMETOOLONG, errno.EILSEQ, errno.EINVAL, e
 
 
 class TreeWriter:
-    """Fill an empty folder from an archive, and keep the hash of what was written."""
+    """Fill a new folder from an archive and keep the hash of what was written; as a context, all of it or nothing."""
 
     def __init__(self, root: Path, *, source: str, limits: Limits, archive_bytes: int | None = None) -> None:
         self.root = root
@@ -38,6 +39,13 @@ class TreeWriter:
         self._folders: set[str] = set()
         self._links: dict[str, str] = {}
         root.mkdir()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: object, trace: object) -> None:
+        if kind is not None:
+            shutil.rmtree(self.root, ignore_errors=True)  # half a tree is none; what went wrong is raised on
 
     def folder(self, name: str) -> None:
         """Make a folder."""

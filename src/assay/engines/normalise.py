@@ -14,7 +14,7 @@ from functools import cache
 
 from assay.corpus import read_text
 from assay.errors import EngineError
-from assay.syntax.tokens import line_bytes
+from assay.syntax.lines import count_lines
 from assay.types import Corpus, Hit
 
 ABSOLUTE = "absolute, read as relative to the corpus root"
@@ -64,7 +64,7 @@ class Normaliser:
         """Take over a way to count a file's lines when the caller has one."""
         self._known = frozenset(file.path for file in corpus.files)
         self._roots = tuple(dict.fromkeys([corpus.root.as_posix(), corpus.root.resolve().as_posix()]))
-        self._lines = cache(lines or (lambda path: len(line_bytes(read_text(corpus, path)))))
+        self._lines = cache(lines or (lambda path: count_lines(read_text(corpus, path))))
 
     def __call__(self, hits: Iterable[Hit], k: int, *, oversample: int = 1) -> Normalised:
         """Repair an answer of at most k × oversample hits and say what was wrong with it."""

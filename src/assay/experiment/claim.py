@@ -55,7 +55,7 @@ def changed(
 def check_claim(claim: Claim, k: int, engines: Sequence[str]) -> Claim:
     """Refuse a claim that no result could be given for."""
     from assay.scoring import parse_measure
-    from assay.stats.settings import Settings
+    from assay.stats.config import Settings
 
     Settings(claim.margin, claim.alpha, claim.seed)
     deepest = max(parse_measure(m).depth for m in claim.measures)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from assay.errors import GoldError
-from assay.gold.library import Library, Missing
+from assay.gold.lookup import Library, Missing
 from assay.types import PRIMARY, Adversary, Corpus, Gold, Query, Target
 
 

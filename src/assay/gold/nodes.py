@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from assay.gold.place import Place
-from assay.gold.schema import Keys, nearest
+from assay.gold.schema import Keys, suggest
 from assay.gold.source import Source
+from assay.syntax.lines import line_at
 
 if TYPE_CHECKING:
     import yaml
@@ -57,7 +58,7 @@ class Field:
             key = Field(key_node, f"a key of {self.what}", self.file)
             name = key.text()
             if keys is not None and name not in keys.known:
-                raise key.place.error(f"unknown key '{name}' in {self.what}", nearest(name, keys.known))
+                raise key.place.error(f"unknown key '{name}' in {self.what}", suggest(name, keys.known))
             if name in fields:
                 first = fields[name].place.line
                 raise key.place.error(
@@ -73,7 +74,7 @@ class Field:
         """Give a text that is one of the words."""
         word = self.text()
         if word not in words:
-            raise self.place.error(f"{self.what} is '{word}', which is none of its words", nearest(word, words))
+            raise self.place.error(f"{self.what} is '{word}', which is none of its words", suggest(word, words))
         return word
 
     def _list(self) -> list[yaml.Node]:
@@ -109,8 +110,9 @@ def compose(source: Source, what: str, limits: NodeLimits | None = None) -> Fiel
         message = " ".join(filter(None, (error.context, error.problem)))
         raise source.at(mark.line + 1 if mark else None).error(f"not YAML: {message}", _FIX) from error
     except yaml.reader.ReaderError as error:
-        line = source.text.count("\n", 0, error.position) + 1
-        raise source.at(line).error(f"not YAML: {error.reason}", "remove the character") from error
+        raise source.at(line_at(source.text, error.position)).error(
+            f"not YAML: {error.reason}", "remove the character"
+        ) from error
     if node is None:
         raise source.at(1).error("the gold set is empty", "start it with 'assay: 1'")
     return Field(node, what, str(source.path))

@@ -5,11 +5,11 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from assay.errors import nearest
 from assay.types import CorpusKind
 
 VERSION = "1"
@@ -48,8 +48,8 @@ CORPUS: dict[CorpusKind, Keys] = {
 }
 
 
-def nearest(word: str, known: Iterable[str]) -> str:
+def suggest(word: str, known: Iterable[str]) -> str:
     """Make the hint for an unknown word: the one that was probably meant, or all there are."""
     words = list(known)
-    close = difflib.get_close_matches(word, words, n=1)
-    return f"did you mean '{close[0]}'?" if close else f"known: {', '.join(words)}"
+    near = nearest(word, words)
+    return f"did you mean '{near[0]}'?" if near else f"known: {', '.join(words)}"

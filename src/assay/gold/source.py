@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from assay.errors import GoldError
+from assay.files import read_utf8
 from assay.gold.place import Place
 
 
@@ -29,24 +31,15 @@ class Source:
 
 def read_source(path: Path, limits: SourceLimits | None = None) -> Source:
     """Read a UTF-8 file, byte order mark dropped."""
-    limits = limits or SourceLimits()
-    place = Place(str(path))
-    try:
-        size = path.stat().st_size
-        if size > limits.bytes:
-            raise place.error(f"the file has {size} bytes; a gold file has at most {limits.bytes}", "split the set")
-        raw = path.read_bytes()
-    except OSError as error:
-        raise place.error(f"cannot be read: {error.strerror or error}", "check the path") from error
-    return Source(path, decode(raw, place))
+    most, size = (limits or SourceLimits()).bytes, _size(path)
+    if size > most:
+        raise GoldError(f"the file has {size} bytes; a gold file has at most {most}", file=path, hint="split the set")
+    return Source(path, read_utf8(path, GoldError))
 
 
-def decode(raw: bytes, place: Place) -> str:
-    """Decode UTF-8, or name the line of the first byte that is not."""
+def _size(path: Path) -> int:
+    """Look how large a file is; one that cannot be looked at is refused by the read that follows."""
     try:
-        return raw.decode("utf-8").removeprefix("\ufeff")
-    except UnicodeDecodeError as error:
-        line = raw.count(b"\n", 0, error.start) + 1
-        raise Place(place.file, line).error(
-            f"byte 0x{raw[error.start]:02x} is not UTF-8", "save the file as UTF-8"
-        ) from error
+        return path.stat().st_size
+    except OSError:
+        return 0

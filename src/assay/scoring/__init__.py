@@ -27,7 +27,7 @@ from assay.scoring.measures import (
     nDCG,
     parse_measure,
 )
-from assay.scoring.score import EvaluationMean, as_measure, evaluation_means, evaluation_measures, score
+from assay.scoring.score import EvaluationMean, evaluation_means, evaluation_measures, score
 
 __all__ = [
     "AP",
@@ -57,7 +57,6 @@ __all__ = [
     "TokensToHit",
     "Twins",
     "Worst",
-    "as_measure",
     "breakdown",
     "evaluation_means",
     "evaluation_measures",

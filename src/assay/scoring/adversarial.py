@@ -59,7 +59,7 @@ def _ranks(grid: Grid, measure: Measure) -> _Ranks:
     """Find the best ranks in every ranking."""
     k, level = cutoff_of(measure), level_of(measure)
     marks = grid.marks(level)
-    has_both = marks.trapped & (grid.table(level).ideal >= PRIMARY).any(axis=-1)
+    has_both = marks.trapped & (grid.graded(level).ideal >= PRIMARY).any(axis=-1)
     return _Ranks(
         first_rank(grades_at(grid, measure) >= PRIMARY),
         first_rank(marks.trap[..., :k] & grid.within(level, k)),

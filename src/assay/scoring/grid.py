@@ -21,7 +21,7 @@ IntArray = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class GradedRanks:
     """What was claimed at each distinct rank at one level; axes engines × units × ranks."""
 
     grades: IntArray  # 0 where nothing was claimed, and past the end of the list
@@ -63,7 +63,7 @@ class Grid:
         self.oversample: IntArray = np.array([engine.oversample for engine in run.engines], dtype=np.int64)
         self._projections: dict[Level, tuple[Projection, ...]] = {}
         self._matches: dict[Level, list[Match]] = {}
-        self._tables: dict[Level, Table] = {}
+        self._graded: dict[Level, GradedRanks] = {}
         self._marks: dict[Level, Marks] = {}
 
     def cells(self) -> Iterator[Cell]:
@@ -99,9 +99,9 @@ class Grid:
             self._matches[level] = [claim(cell.hits, projections[cell.unit]) for cell in self.cells()]
         return self._matches[level]
 
-    def table(self, level: Level) -> Table:
+    def graded(self, level: Level) -> GradedRanks:
         """The claims of all rankings as arrays."""
-        if level not in self._tables:
+        if level not in self._graded:
             matches = self.matches(level)
             beyond = self.run.k * int(self.oversample.max(initial=1))
             grades = self._stack([match.grades for match in matches], 0)
@@ -110,8 +110,8 @@ class Grid:
                 sorted((target.grade for target in projection.targets), reverse=True)
                 for projection in self.projections(level)
             ]
-            self._tables[level] = Table(grades, positions, _pad(ideals, self.run.k, 0))
-        return self._tables[level]
+            self._graded[level] = GradedRanks(grades, positions, _pad(ideals, self.run.k, 0))
+        return self._graded[level]
 
     def marks(self, level: Level) -> Marks:
         """Judged hits and traps of all rankings as arrays."""
@@ -135,7 +135,7 @@ class Grid:
     def within(self, level: Level, k: int) -> BoolArray:
         """Tell which distinct hits the engine returned inside the cut-off: repeated ones are not refilled."""
         limit = (k * self.oversample)[:, None, None]
-        return self.table(level).positions[..., :k] < limit
+        return self.graded(level).positions[..., :k] < limit
 
     def _stack(self, rows: Sequence[Sequence[int]], filler: int) -> IntArray:
         """Put the rows of all rankings into engines × units × ranks."""

@@ -6,13 +6,12 @@ says everything that changes the number. Which measures there are stands in `mea
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from assay.errors import ConfigError
+from assay.errors import ConfigError, nearest
 
 if TYPE_CHECKING:
     from assay.scoring.grid import Grid
@@ -185,10 +184,8 @@ def _rebuild(name: str, named: dict[str, str], k: int | None) -> Measure:
 
 def unknown(what: str, given: str, known: Sequence[str], *, meant: str | None = None) -> ConfigError:
     """Say that a name does not exist, what exists, and what it may have been meant for."""
-    folded = {name.casefold(): name for name in known}
-    close = difflib.get_close_matches(given.casefold(), folded, n=1)
-    guess = meant or (folded[close[0]] if close else None)
-    hint = f"did you mean {guess}?" if guess else None
+    guess = (meant,) if meant else nearest(given, known)
+    hint = f"did you mean {guess[0]}?" if guess else None
     return ConfigError(f"no {what} {given!r}; there are: {', '.join(known) or 'none'}", hint=hint)
 
 

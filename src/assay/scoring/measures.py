@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from types import MappingProxyType
 
-from assay.errors import ConfigError
+from assay.errors import ConfigError, nearest
 from assay.scoring import adversarial, budget, lines, ranks, robustness
 from assay.scoring.match import LEVELS
 from assay.scoring.measure import Kind, Measure, Param, parse
@@ -19,8 +18,8 @@ def _choice(options: Sequence[str]) -> Callable[[str], str]:
 
     def read(text: str) -> str:
         if text not in options:
-            close = difflib.get_close_matches(text, options, n=1)
-            raise ValueError(f"did you mean {close[0]}?" if close else "")
+            near = nearest(text, options)
+            raise ValueError(f"did you mean {near[0]}?" if near else "")
         return text
 
     return read

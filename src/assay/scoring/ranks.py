@@ -34,7 +34,7 @@ def cutoff_of(measure: Measure) -> int:
 def grades_at(grid: Grid, measure: Measure) -> IntArray:
     """The grades claimed inside the cut-off; 0 for a repeated or missing place."""
     k, level = cutoff_of(measure), level_of(measure)
-    return np.where(grid.within(level, k), grid.table(level).grades[..., :k], 0)
+    return np.where(grid.within(level, k), grid.graded(level).grades[..., :k], 0)
 
 
 def first_rank(found: NDArray[np.bool_]) -> IntArray:
@@ -47,7 +47,7 @@ def first_rank(found: NDArray[np.bool_]) -> IntArray:
 def _relevant(grid: Grid, measure: Measure) -> tuple[NDArray[np.bool_], FloatArray]:
     """What counts at each rank, and how many targets count; NaN where none does, so that the measure does not apply."""
     least = cast("int", measure["grade"])
-    total = (grid.table(level_of(measure)).ideal >= least).sum(axis=-1).astype(np.float64)
+    total = (grid.graded(level_of(measure)).ideal >= least).sum(axis=-1).astype(np.float64)
     return grades_at(grid, measure) >= least, np.where(total > 0, total, np.nan)
 
 
@@ -69,7 +69,7 @@ def _assay_ndcg(grid: Grid, measure: Measure) -> FloatArray:
     """Score by DESIGN's rule: distinct results, one target each."""
     discounts = _discounts(cutoff_of(measure))
     # ideal and ranking are summed over equally long rows, so an ideal ranking is exactly 1
-    ideal = (grid.table(level_of(measure)).ideal[:, : len(discounts)] * discounts).sum(axis=-1)
+    ideal = (grid.graded(level_of(measure)).ideal[:, : len(discounts)] * discounts).sum(axis=-1)
     gained = (grades_at(grid, measure) * discounts).sum(axis=-1)
     values: FloatArray = gained / np.where(ideal > 0, ideal, np.nan)
     return values

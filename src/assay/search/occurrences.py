@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from assay.search.chunks import Chunks, count_windows, lay_windows, windows_of
 from assay.search.config import SearchConfig
 from assay.syntax.identifiers import words
+from assay.syntax.lines import count_lines
 
 FloatArray = NDArray[np.float64]
 LongArray = NDArray[np.int64]
@@ -108,8 +109,7 @@ class _Reader:
         tokens = _RUN.findall(document.text)
         runs = np.fromiter(map(self.runs.__getitem__, tokens), np.int64, len(tokens))
         newline = runs == _NEWLINE
-        unended = document.text != "" and not document.text.endswith("\n")
-        lines = int(newline.sum()) + unended  # as `syntax.tokens.line_bytes` numbers them
+        lines = count_lines(document.text)
         windows = count_windows(lines, self._config)
         line, runs = np.cumsum(newline)[~newline], runs[~newline]
         for window in windows_of(line, windows, self._config):

@@ -1,6 +1,7 @@
 """What may we claim? Intervals, paired tests, multiplicity, power, verdicts."""
 
 from assay.stats.compare import all_pairs, compare, means_only
+from assay.stats.intervals import paired_percentile_bootstrap, percentile_bootstrap
 from assay.stats.means import means
 from assay.stats.planning import plan_claim
 from assay.stats.power import components_of, plan
@@ -41,6 +42,8 @@ __all__ = [
     "components_of",
     "means",
     "means_only",
+    "paired_percentile_bootstrap",
+    "percentile_bootstrap",
     "plan",
     "plan_claim",
     "read_values",

@@ -47,7 +47,7 @@ class ClusterTable:
 
     @property
     def df(self) -> int:
-        """Degrees of freedom of the standard error."""
+        """Degrees of freedom of the standard error: clusters less one for each stratum's own mean."""
         return self.clusters - len(self.strata)
 
     @property

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import fields
 from itertools import combinations
 from typing import TYPE_CHECKING
 
 from assay.errors import ConfigError
-from assay.stats.analysis import Pair, analyse
-from assay.stats.config import DEFAULT
+from assay.stats.config import DEFAULT, Settings
 from assay.stats.family import judge
 from assay.stats.means import table_means
 from assay.stats.records import AllPairs, Comparison, ComparisonRow, MeanRow, Verdict
-from assay.stats.settings import Settings
+from assay.stats.rows import Pair, comparison_rows
 from assay.stats.tables import Column, Table, check_engine, columns, headline
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def compare(
     pairs = [
         _pair(table, engine, baseline, measure) for measure in chosen for engine in scores.engines if engine != baseline
     ]
-    rows = analyse(pairs, table.units, settings)
+    rows = comparison_rows(pairs, table.units, settings)
     return assemble(rows, table_means(table, chosen, alpha), chosen[0], baseline, settings, declared)
 
 
@@ -92,25 +92,12 @@ def all_pairs(
     chosen = columns(scores, primary, measures)
     table = headline(scores)
     pairs = [_pair(table, b, a, measure) for measure in chosen for a, b in combinations(scores.engines, 2)]
-    rows = analyse(pairs, table.units, settings)
+    rows = comparison_rows(pairs, table.units, settings)
     means = table_means(table, chosen, alpha)
     found = assemble(rows, means, chosen[0], "", settings, None)
     leader = _leader(means, chosen[0])
-    return AllPairs(
-        primary=found.primary,
-        alpha=alpha,
-        margin=margin,
-        seed=seed,
-        resamples=B,
-        family_size=found.family_size,
-        leader=leader,
-        leaders=_leaders(found.rows, scores.engines, leader),
-        rows=found.rows,
-        secondary=found.secondary,
-        means=means,
-        label=found.label,
-        notes=found.notes,
-    )
+    shared = {field.name: getattr(found, field.name) for field in fields(found)}
+    return AllPairs(**shared, leader=leader, leaders=_leaders(found.rows, scores.engines, leader))
 
 
 def assemble(

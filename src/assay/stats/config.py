@@ -1,8 +1,10 @@
-"""The numbers of the statistics, each with its reason. Nothing else in this room holds a tunable value."""
+"""The numbers of the statistics, each with its reason, and what one comparison is asked for, checked once."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+
+from assay.errors import ConfigError
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +22,8 @@ class StatsConfig:
     exact_clusters: int = 16  # 2^16 sign patterns are as cheap as 10,000 draws and carry no Monte-Carlo error
     rule_of_three: float = 3.0  # -ln(.05): nothing seen in G tries bounds its rate by 3/G (Hanley & Lippman-Hand 1983)
     power: float = 0.8
+    counted_steps: int = 12  # attainable p-values at or below α; with more, the t form is within 2 % of the exact test
+    power_draws: int = 10_000  # a difference the exact test can find is then known to 1 %; one digit of it is shown
     shared_queries: float = 0.8  # below this share of agreeing query hashes two runs are not comparable
     tie: float = 1e-9  # two values of a measure closer than this are one value; measures are exact to about 1e-15
     rounding: float = 1e-12  # a sum this small beside its terms is zero
@@ -31,3 +35,25 @@ class StatsConfig:
 
 
 DEFAULT = StatsConfig()
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What a comparison was asked for."""
+
+    margin: float = DEFAULT.margin
+    alpha: float = DEFAULT.alpha
+    seed: int = DEFAULT.seed
+    resamples: int = DEFAULT.resamples
+    config: StatsConfig = DEFAULT
+
+    def __post_init__(self) -> None:
+        """Refuse what no statistic can be made of."""
+        if not 0.0 < self.alpha < 0.5:
+            raise ConfigError(f"alpha is {self.alpha}", hint="a level between 0 and 0.5, such as 0.05")
+        if not self.margin > 0.0:
+            raise ConfigError(f"margin is {self.margin}", hint="a difference above 0 that is too small to matter")
+        if self.resamples < 1:
+            raise ConfigError(f"B is {self.resamples}", hint="at least 1; 10,000 unless there is a reason")
+        if self.seed < 0:
+            raise ConfigError(f"seed is {self.seed}", hint="a whole number, 0 or above")

@@ -43,22 +43,13 @@ def _normal_density(x: float) -> float:
     return math.exp(-0.5 * x * x) / math.sqrt(2.0 * math.pi)
 
 
-def incomplete_beta(a: float, b: float, x: float) -> float:
+def incomplete_beta(a: float, b: float, x: float, y: float) -> float:
     """Regularised incomplete beta I_x(a, b) by its continued fraction (DLMF 8.17.22, modified Lentz).
 
-    The fraction converges fast for x < (a + 1)/(a + b + 2); the other side uses
-    I_x(a, b) = 1 − I_{1−x}(b, a) (DLMF 8.17.4). The power series is rejected: it needs thousands of
-    terms near x = 1 with the large a of many degrees of freedom.
+    `y` is 1 − x, which the caller knows without cancellation. The fraction converges fast for x < (a + 1)/(a + b + 2);
+    for the other side callers take I_x(a, b) = 1 − I_{1−x}(b, a) (DLMF 8.17.4). The power series is rejected: it needs
+    thousands of terms near x = 1 with the large a of many degrees of freedom.
     """
-    if x <= 0.0 or x >= 1.0:
-        return 0.0 if x <= 0.0 else 1.0
-    if x > (a + 1.0) / (a + b + 2.0):
-        return 1.0 - incomplete_beta_tail(b, a, 1.0 - x, x)
-    return incomplete_beta_tail(a, b, x, 1.0 - x)
-
-
-def incomplete_beta_tail(a: float, b: float, x: float, y: float) -> float:
-    """I_x(a, b) where the fraction converges; `y` is 1 − x, which the caller knows without cancellation."""
     log_x = math.log1p(-y) if x > 0.5 else math.log(x)  # a is 5e5 at ν = 1e6: ln x near 1 must keep its digits
     log_y = math.log1p(-x) if y > 0.5 else math.log(y)
     log_front = a * log_x + b * log_y - _log_beta(a, b) - math.log(a)
@@ -127,13 +118,8 @@ def t_sf(t: float, df: float) -> float:
         return normal_cdf(-t)
     x, y = df / (df + t * t), t * t / (df + t * t)
     if x > (df / 2 + 1.0) / (df / 2 + 2.5):
-        return 0.5 * (1.0 - incomplete_beta_tail(0.5, df / 2, y, x)) if y > 0.0 else 0.5
-    return 0.5 * incomplete_beta_tail(df / 2, 0.5, x, y)
-
-
-def t_cdf(t: float, df: float) -> float:
-    """P(T ≤ t) for ν degrees of freedom."""
-    return t_sf(-t, df)
+        return 0.5 * (1.0 - incomplete_beta(0.5, df / 2, y, x)) if y > 0.0 else 0.5
+    return 0.5 * incomplete_beta(df / 2, 0.5, x, y)
 
 
 @lru_cache(maxsize=4096)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from assay.stats.config import Settings
 from assay.stats.intervals import spreadless_half
 from assay.stats.multiple import benjamini_hochberg, can_decide, holm
 from assay.stats.power import observed_minimal_difference
 from assay.stats.records import ComparisonRow, Range
-from assay.stats.settings import Settings
 from assay.stats.verdict import decide
 
 

@@ -122,11 +122,6 @@ class ComparisonRow:
     notes: tuple[str, ...] = ()
 
     @property
-    def identical(self) -> bool:
-        """Whether no query differs."""
-        return self.wins == self.losses == 0
-
-    @property
     def mde_text(self) -> str:
         """The MDE with one significant digit: it is not known better."""
         return "none" if self.mde is None else one_digit(self.mde)
@@ -156,7 +151,7 @@ class SliceRow:
 class Comparison:
     """Engines against a baseline: the family's rows on the primary measure first, what is secondary apart."""
 
-    baseline: str
+    baseline: str  # empty where there is no single one
     primary: str
     alpha: float
     margin: float
@@ -171,22 +166,11 @@ class Comparison:
 
 
 @dataclass(frozen=True, slots=True)
-class AllPairs:
+class AllPairs(Comparison):
     """Every engine against every other; `leaders` are the best engine and those that cannot be told apart from it."""
 
-    primary: str
-    alpha: float
-    margin: float
-    seed: int
-    resamples: int
-    family_size: int
     leader: str
     leaders: tuple[str, ...]
-    rows: tuple[ComparisonRow, ...]
-    secondary: tuple[ComparisonRow, ...]
-    means: tuple[MeanRow, ...]
-    label: str
-    notes: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)

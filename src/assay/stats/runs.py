@@ -7,12 +7,11 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from assay.errors import NotComparableError
-from assay.stats.analysis import Pair, analyse
 from assay.stats.compare import assemble
-from assay.stats.config import DEFAULT
+from assay.stats.config import DEFAULT, Settings
 from assay.stats.means import table_means
 from assay.stats.records import Comparison, MeanRow, Names
-from assay.stats.settings import Settings
+from assay.stats.rows import Pair, comparison_rows
 from assay.stats.tables import Column, Table, columns, headline
 
 if TYPE_CHECKING:
@@ -68,7 +67,7 @@ def compare_scores(
     sentence = shared_sentence(len(kept), max(len(first.units), len(second.units)), names)
     old = _Side(_take(first, list(kept)), columns(a, primary, wanted), names.old)
     new = _Side(_take(second, list(kept.values())), columns(b, primary, wanted), names.new)
-    rows = analyse(_pairs(_partners(a, b), old, new), old.table.units, settings)
+    rows = comparison_rows(_pairs(_partners(a, b), old, new), old.table.units, settings)
     found = assemble(rows, [*old.means(alpha), *new.means(alpha)], old.columns[0], names.old, settings, None)
     return replace(found, notes=(sentence, *found.notes))
 

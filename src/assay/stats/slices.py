@@ -6,11 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from assay.stats.analysis import Pair, analyse
-from assay.stats.config import DEFAULT
+from assay.stats.config import DEFAULT, Settings
 from assay.stats.family import explore
 from assay.stats.records import ComparisonRow, SliceRow
-from assay.stats.settings import Settings
+from assay.stats.rows import Pair, comparison_rows
 from assay.stats.tables import Column, Table, check_engine, column, headline, part
 
 if TYPE_CHECKING:
@@ -60,7 +59,7 @@ def _rows(table: Table, baseline: str, measure: Column, settings: Settings) -> t
         for engine in table.engines
         if engine != baseline
     ]
-    return analyse(pairs, table.units, settings)
+    return comparison_rows(pairs, table.units, settings)
 
 
 def _slices(scores: Scores) -> Iterator[_Slice]:

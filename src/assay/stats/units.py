@@ -37,11 +37,6 @@ class Partition:
         """The number of clusters."""
         return len(self.strata)
 
-    @property
-    def df(self) -> int:
-        """Degrees of freedom: clusters less one for each stratum's own mean."""
-        return self.count - len(np.unique(self.strata))
-
 
 @dataclass(frozen=True, slots=True)
 class Intents:
@@ -70,7 +65,7 @@ def average_phrasings(units: Sequence[Unit], values: FloatArray) -> Intents:
 def partition(units: Sequence[Unit], *, at_least: int = DEFAULT.repositories_as_clusters) -> Partition:
     """Cluster by repository when there are enough of them, else by intent inside each repository."""
     repositories = sorted({unit.repository for unit in units})
-    label = _label(len(repositories), at_least)
+    label = _label(repositories, at_least)
     if len(repositories) >= at_least:
         number = {name: i for i, name in enumerate(repositories)}
         clusters = np.array([number[unit.repository] for unit in units], dtype=np.intp)
@@ -88,11 +83,14 @@ def repository_codes(units: Sequence[Unit]) -> IntArray:
     return codes.astype(np.intp)
 
 
-def _label(repositories: int, at_least: int) -> str:
-    """Say how far the result reaches."""
-    if repositories >= at_least:
-        return f"over {repositories} repositories"
-    return "on this repository" if repositories <= 1 else f"on these {repositories} repositories only"
+def _label(repositories: Sequence[str], at_least: int) -> str:
+    """Say how far the result reaches; where no repository was named, to the queries and no further."""
+    count = len(repositories)
+    if count >= at_least:
+        return f"over {count} repositories"
+    if count > 1:
+        return f"on these {count} repositories only"
+    return "on this repository" if any(repositories) else "on these queries"
 
 
 def _collapse(strata: IntArray) -> IntArray:

@@ -13,13 +13,12 @@ import numpy as np
 
 from assay.errors import InputError
 from assay.files import read_utf8
-from assay.stats.analysis import Pair, analyse
 from assay.stats.compare import assemble
-from assay.stats.config import DEFAULT
+from assay.stats.config import DEFAULT, Settings
 from assay.stats.means import table_means
 from assay.stats.records import Comparison, Names, QueryValue, Range
+from assay.stats.rows import Pair, comparison_rows
 from assay.stats.runs import shared_sentence
-from assay.stats.settings import Settings
 from assay.stats.tables import Column, Table
 from assay.types import Unit
 
@@ -119,7 +118,7 @@ def compare_values(
     values = np.array([[[rows[query].value for query in shared]] for rows in (old, new)])
     table = Table((names.old, names.new), units, values)
     pair = Pair(names.new, names.old, measure.name, measure.bounds, values[1, 0], values[0, 0])
-    rows = analyse([pair], units, settings)
+    rows = comparison_rows([pair], units, settings)
     found = assemble(rows, table_means(table, [measure], alpha), measure, names.old, settings, None)
     return replace(found, notes=(sentence, *found.notes))
 

@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from assay.syntax.lines import count_lines
+
 
 @dataclass(frozen=True, slots=True)
 class Window:
@@ -18,7 +20,7 @@ class Window:
 def densest_window(text: str, words: Sequence[str], size: int) -> Window:
     """Find the `size` lines with the most distinct words, then the most occurrences, then the first such."""
     found = sorted(_occurrences(text, words))
-    last = text.count("\n") + (not text.endswith("\n"))
+    last = max(1, count_lines(text))  # an empty file is shown as its first line
     best, best_line = (0, 0), 1
     inside: Counter[int] = Counter()
     right = 0

@@ -10,7 +10,7 @@ from assay.errors import ConfigError
 from assay.gold.formats import octocode, plain, semble
 from assay.gold.formats.table import header
 from assay.gold.native import read_native
-from assay.gold.schema import nearest
+from assay.gold.schema import suggest
 from assay.gold.source import Source
 from assay.types import CorpusSpec, Gold
 
@@ -73,7 +73,7 @@ def named(name: str) -> Format:
     for known in FORMATS:
         if known.name == name:
             return known
-    raise ConfigError(f"there is no gold format '{name}'", hint=nearest(name, [known.name for known in FORMATS]))
+    raise ConfigError(f"there is no gold format '{name}'", hint=suggest(name, [known.name for known in FORMATS]))
 
 
 def detect(source: Source) -> Format:

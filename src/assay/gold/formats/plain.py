@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from assay.gold.building import build_gold, build_query, row_id
 from assay.gold.formats.table import Row, Table, read_table, require_corpus
-from assay.gold.schema import nearest
+from assay.gold.schema import suggest
 from assay.gold.source import Source
 from assay.gold.targets import parse_target
 from assay.types import FORMS, PRIMARY, SECONDARY, CorpusSpec, Gold, Query, Target
@@ -36,7 +36,7 @@ def _check_header(source: Source, table: Table) -> None:
     """Refuse a header with a column we would have to ignore, or without one we need."""
     for column in table.columns:
         if column not in COLUMNS:
-            raise source.at(1).error(f"unknown column '{column}'", nearest(column, COLUMNS))
+            raise source.at(1).error(f"unknown column '{column}'", suggest(column, COLUMNS))
     for column in ("query", "path"):
         if column not in table.columns:
             raise source.at(1).error(f"the header lacks the column '{column}'", "a plain CSV begins with query,path")
@@ -78,7 +78,7 @@ def _form(row: Row) -> str:
     """Give the form of a row, `human` when it says nothing."""
     form = row.get("form", "human")
     if form not in FORMS:
-        raise row.place.error(f"unknown form '{form}'", nearest(form, FORMS))
+        raise row.place.error(f"unknown form '{form}'", suggest(form, FORMS))
     return form
 
 

@@ -8,8 +8,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from assay.gold.place import Place
-from assay.gold.schema import nearest
+from assay.gold.schema import suggest
 from assay.gold.source import Source
+from assay.syntax.lines import line_at
 
 _BLANK = re.compile(r"[ \t\n\r]*")
 _FIX = "check commas, quotes and brackets there"
@@ -31,7 +32,7 @@ class Record:
         """Refuse unknown keys and the lack of required ones."""
         for key in self.values:
             if key not in known:
-                raise self.place.error(f"unknown key '{key}' in {self.what}", nearest(key, known))
+                raise self.place.error(f"unknown key '{key}' in {self.what}", suggest(key, known))
         for key in required:
             if key not in self.values:
                 raise self.place.error(f"{self.what} lacks the key '{key}'", f'add "{key}"')
@@ -75,7 +76,7 @@ def _objects(source: Source) -> Iterator[tuple[Mapping[str, object], int]]:
         return
     while True:
         value, after = _decode(source, position)
-        line = _line(text, position)
+        line = line_at(text, position)
         if not isinstance(value, dict):
             raise source.at(line).error("an entry of the list is not an object", "write it as {...}")
         yield value, line
@@ -93,10 +94,10 @@ def _decode(source: Source, position: int) -> tuple[object, int]:
     except json.JSONDecodeError as error:
         raise source.at(error.lineno).error(f"not JSON: {error.msg}", _FIX) from error
     except _DuplicateKeyError as error:
-        line = _line(source.text, position)
+        line = line_at(source.text, position)
         raise source.at(line).error(f"the key '{error}' stands twice in an entry", "keep one") from error
     except (ValueError, RecursionError) as error:  # a number with thousands of digits; brackets nested too deeply
-        raise source.at(_line(source.text, position)).error(f"not JSON: {error}", _FIX) from error
+        raise source.at(line_at(source.text, position)).error(f"not JSON: {error}", _FIX) from error
 
 
 def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
@@ -113,7 +114,7 @@ def _expect(source: Source, position: int, mark: str) -> int:
     """Step over blanks, a mark and blanks."""
     position = _skip(source.text, position)
     if not source.text.startswith(mark, position):
-        raise source.at(_line(source.text, position)).error(f"not a JSON list: '{mark}' expected", _FIX)
+        raise source.at(line_at(source.text, position)).error(f"not a JSON list: '{mark}' expected", _FIX)
     return _skip(source.text, position + 1)
 
 
@@ -121,15 +122,10 @@ def _end(source: Source, position: int) -> None:
     """Refuse anything after the list."""
     position = _skip(source.text, position + 1)
     if position < len(source.text):
-        raise source.at(_line(source.text, position)).error("there is more after the end of the JSON list", _FIX)
+        raise source.at(line_at(source.text, position)).error("there is more after the end of the JSON list", _FIX)
 
 
 def _skip(text: str, position: int) -> int:
     """Step over blanks."""
     match = _BLANK.match(text, position)
     return match.end() if match else position
-
-
-def _line(text: str, position: int) -> int:
-    """Count the line of a position, from 1."""
-    return text.count("\n", 0, position) + 1

@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from assay.stats.clustered import Estimate, cluster_table, estimate
-from assay.stats.config import StatsConfig
+from assay.stats.config import Settings, StatsConfig
 from assay.stats.family import shown_difference
 from assay.stats.intervals import Ends, bootstrap_t, difference_interval
 from assay.stats.paired import effects, sign_flip, smallest_p
 from assay.stats.records import ComparisonRow, Interval, Range
-from assay.stats.settings import Settings
 from assay.stats.tables import same_queries
 from assay.stats.units import Partition, partition, repository_codes
 
@@ -35,7 +34,7 @@ class Pair:
     old: FloatArray
 
 
-def analyse(pairs: Sequence[Pair], units: Sequence[Unit], settings: Settings) -> tuple[ComparisonRow, ...]:
+def comparison_rows(pairs: Sequence[Pair], units: Sequence[Unit], settings: Settings) -> tuple[ComparisonRow, ...]:
     """Compare each pair on the queries both have, in order; a pair that shares none is left out."""
     differences = [pair.new - pair.old for pair in pairs]
     rows: dict[int, ComparisonRow] = {}

@@ -6,36 +6,11 @@ import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
 
 from assay.corpus.config import Limits
-from assay.corpus.ignore import Level, read_level
-from assay.corpus.tools import Finished, run
+from assay.corpus.git.command import git
+from assay.corpus.walking.ignore import Level, read_level
 from assay.errors import EnvironmentFailure
-
-#: `git rev-parse --local-env-vars`: a hook sets some of them, and they would point git at another repository.
-_LOCAL_VARIABLES: Final = frozenset(
-    {
-        "GIT_ALTERNATE_OBJECT_DIRECTORIES",
-        "GIT_CONFIG",
-        "GIT_CONFIG_PARAMETERS",
-        "GIT_CONFIG_COUNT",
-        "GIT_OBJECT_DIRECTORY",
-        "GIT_DIR",
-        "GIT_WORK_TREE",
-        "GIT_IMPLICIT_WORK_TREE",
-        "GIT_GRAFT_FILE",
-        "GIT_INDEX_FILE",
-        "GIT_NO_REPLACE_OBJECTS",
-        "GIT_REPLACE_REF_BASE",
-        "GIT_PREFIX",
-        "GIT_SHALLOW_FILE",
-        "GIT_COMMON_DIR",
-        "GIT_INTERNAL_SUPER_PREFIX",
-    }
-)
-#: No hook, no file-system monitor: a repository's own configuration must not start a program.
-_SAFE: Final = ("-c", "core.fsmonitor=false", "-c", f"core.hooksPath={os.devnull}", "-c", "gc.auto=0")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,25 +31,6 @@ class Unreadable:
     """A repository that git did not read, and what it said."""
 
     why: str
-
-
-def git(*arguments: str, cwd: Path, limits: Limits) -> Finished:
-    """Run git where no hook, prompt, pager or inherited variable can take part."""
-    return run(["git", *_SAFE, *arguments], tool="git", seconds=limits.tool_seconds, cwd=cwd, env=git_environment())
-
-
-def git_environment() -> dict[str, str]:
-    """Copy the environment without what would point git elsewhere or make it ask, and with the safe protocols only."""
-    kept = {name: value for name, value in os.environ.items() if name not in _LOCAL_VARIABLES}
-    return kept | {
-        "GIT_ALLOW_PROTOCOL": "file:https:ssh:git:http",  # not ext::, which runs a command
-        "GIT_TERMINAL_PROMPT": "0",
-        "GIT_OPTIONAL_LOCKS": "0",
-        "GIT_NO_LAZY_FETCH": "1",
-        "GIT_NO_REPLACE_OBJECTS": "1",  # a commit is what its hash says
-        "GIT_LFS_SKIP_SMUDGE": "1",
-        "LC_ALL": "C",
-    }
 
 
 def find_top(folder: Path) -> Path | None:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.corpus.languages import detect, extensions
+from assay.corpus.walking.languages import detect, extensions
 
 _SEMBLE = (
     "bash c cpp csharp elixir go haskell java javascript kotlin lua php python ruby rust scala swift typescript zig"
@@ -57,7 +57,7 @@ def test_language_table_covers_semble() -> None:
 
 
 def test_language_of_an_extension_is_unique() -> None:
-    from assay.corpus.languages import _CODE, _CONFIG, _DOCS
+    from assay.corpus.walking.languages import _CODE, _CONFIG, _DOCS
 
     listed = [ext for table in (_CODE, _DOCS, _CONFIG) for names in table.values() for ext in names.split()]
     assert len(listed) == len(set(listed))

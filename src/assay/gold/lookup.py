@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import PurePosixPath
 
+from assay.errors import nearest
+from assay.syntax.lines import count_lines
 from assay.syntax.symbols import SUPPORTED, enclosing, parse_problem, symbols
 from assay.types import Corpus, Skipped, Span, Symbol, Target
 
-
-@dataclass(frozen=True, slots=True)
-class Candidates:
-    """How many names a hint offers, and how close they must be."""
-
-    most: int = 3  # a hint is one line
-    closeness: float = 0.75  # difflib's ratio: a slip of the pen is above .9, a method against its bare class below .7
-
-
-_CANDIDATES = Candidates()
+#: Names a hint offers: it is one line.
+MOST_CANDIDATES = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,9 +70,8 @@ class Library:
             from assay.corpus import read_text
 
             text = read_text(self._corpus, path)
-            lines = text.count("\n") + (not text.endswith("\n") and text != "")
             found = symbols(path, text)
-            self._parsed[path] = _Parsed(lines, found, None if found else parse_problem(path, text))
+            self._parsed[path] = _Parsed(count_lines(text), found, None if found else parse_problem(path, text))
         return self._parsed[path]
 
     def _range(self, target: Target, start: int, end: int) -> Target | Missing:
@@ -136,10 +128,15 @@ class Library:
         package = str(wanted.with_suffix("") / f"__init__{wanted.suffix}")
         if package in self._paths:
             return f"did you mean '{package}'?"
-        candidates = self._by_name.get(wanted.name) or _close(path, self._by_folder.get(str(wanted.parent), []))
+        candidates = self._by_name.get(wanted.name) or self._beside(wanted)
         if not candidates:
             return "paths are relative to the corpus root; check the root and the revision"
         return f"did you mean {_either(candidates)}?"
+
+    def _beside(self, wanted: PurePosixPath) -> list[str]:
+        """Give the files of the same folder whose names look like the wanted one, closest first."""
+        stems = _grouped(self._by_folder.get(str(wanted.parent), ()), lambda path: path.stem)
+        return [path for stem in nearest(wanted.stem, stems, MOST_CANDIDATES) for path in stems[stem]]
 
 
 def _grouped(paths: Iterable[str], key: Callable[[PurePosixPath], str]) -> dict[str, list[str]]:
@@ -151,22 +148,22 @@ def _grouped(paths: Iterable[str], key: Callable[[PurePosixPath], str]) -> dict[
 
 
 def _symbol_hint(symbol: str, known: tuple[Symbol, ...]) -> str:
-    """Name the symbols that may have been meant: the same last name in another scope, or a close name."""
+    """Name the symbols that may have been meant: a close name in the same scope, or the same name in another.
+
+    Whole names are not compared: two methods of one class look alike by their class alone.
+    """
     names = [s.name for s in known]
-    last = symbol.rpartition(".")[2]
-    same = [name for name in names if name.rpartition(".")[2] == last]
-    candidates = _close(symbol, names) or same
+    scope, dot, last = symbol.rpartition(".")
+    beside = [own for outer, _, own in (name.rpartition(".") for name in names) if outer == scope]
+    elsewhere = [name for name in names if name.rpartition(".")[2] == last]
+    candidates = [scope + dot + near for near in nearest(last, beside, MOST_CANDIDATES)]
+    candidates = candidates or list(nearest(symbol, elsewhere, MOST_CANDIDATES)) or elsewhere
     if not candidates:
         return "the file defines no symbol of that kind of name; open it and name the definition"
     return f"did you mean {_either(candidates)}?"
 
 
-def _close(wanted: str, known: list[str]) -> list[str]:
-    """Give the names that look like the wanted one, closest first."""
-    return difflib.get_close_matches(wanted, known, n=_CANDIDATES.most, cutoff=_CANDIDATES.closeness)
-
-
 def _either(candidates: list[str]) -> str:
     """Join a few candidates: 'a', 'b' or 'c'."""
-    *others, last = [f"'{candidate}'" for candidate in candidates[: _CANDIDATES.most]]
+    *others, last = [f"'{candidate}'" for candidate in candidates[:MOST_CANDIDATES]]
     return f"{', '.join(others)} or {last}" if others else last

@@ -14,11 +14,12 @@ from typing import Final
 from assay.corpus.cache import Fetched
 from assay.corpus.config import Limits
 from assay.corpus.fingerprint import pip_fingerprint
-from assay.corpus.pip import PipSettings, download_wheel, pip_settings
-from assay.corpus.simple import Link, Listing, download, read_indexes, shown
+from assay.corpus.pypi.package_index import Link, Listing, download, read_indexes
+from assay.corpus.pypi.pip import PipSettings, download_wheel, pip_settings
+from assay.corpus.pypi.versions import Version, canonical_name, parse_version
 from assay.corpus.source import Located, Request, from_entry
 from assay.corpus.unpack import unpack
-from assay.corpus.versions import Version, canonical_name, parse_version
+from assay.corpus.urls import without_credentials
 from assay.errors import CorpusError, EnvironmentFailure
 
 _FORMS: Final = ("any", "wheel", "sdist")
@@ -131,7 +132,8 @@ def _not_found(package: Package, listing: Listing, settings: PipSettings) -> Cor
             f"{package} cannot be fetched: {'; '.join(listing.silent)}", hint="check the network and `pip config list`"
         )
     if not offered:
-        asked = ", ".join(shown(index) for index in (*settings.indexes, *settings.find_links)) or "no index"
+        places = (*settings.indexes, *settings.find_links)
+        asked = ", ".join(without_credentials(place) for place in places) or "no index"
         return CorpusError(f"no package {package.name!r} at {asked}", hint="check its name and `pip config list`")
     this = [link.filename for link in offered if _version_of(link, package) == package.version]
     if not this:

@@ -17,7 +17,8 @@ from typing import IO, Any, Final
 from urllib.parse import unquote, urldefrag, urljoin, urlsplit, urlunsplit
 
 from assay.corpus.config import Limits
-from assay.corpus.pip import PipSettings
+from assay.corpus.pypi.pip import PipSettings
+from assay.corpus.urls import without_credentials
 from assay.errors import CorpusError, EnvironmentFailure
 
 _ACCEPT: Final = (
@@ -60,7 +61,7 @@ def read_indexes(name: str, settings: PipSettings, limits: Limits) -> Listing:
             links.extend(_page(page, settings, limits))
         except (OSError, HTTPException, ValueError) as error:
             if not _is_absent(error):
-                silent.append(f"{shown(page)}: {getattr(error, 'reason', None) or error}")
+                silent.append(f"{without_credentials(page)}: {getattr(error, 'reason', None) or error}")
     return Listing(tuple(links), tuple(silent))
 
 
@@ -75,7 +76,7 @@ def download(link: Link, into: Path, settings: PipSettings, limits: Limits) -> P
                 stream.write(chunk)
     except (urllib.error.URLError, HTTPException, TimeoutError) as error:
         raise EnvironmentFailure(
-            f"{shown(link.url)} cannot be downloaded: {error}", hint="check the network, then try again"
+            f"{without_credentials(link.url)} cannot be downloaded: {error}", hint="check the network, then try again"
         ) from error
     if link.expected is not None and sha.hexdigest() != link.expected.lower():
         raise CorpusError(
@@ -84,12 +85,6 @@ def download(link: Link, into: Path, settings: PipSettings, limits: Limits) -> P
             hint="the file or the index was tampered with or damaged: try again, else report it to the index",
         )
     return target
-
-
-def shown(url: str) -> str:
-    """Write a URL without its credentials."""
-    parts = urlsplit(url)
-    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
 
 
 def _page(url: str, settings: PipSettings, limits: Limits) -> Iterator[Link]:
@@ -143,7 +138,7 @@ def _safe(url: str, page: str) -> str:
     """Refuse a page on the network that points at files of this machine."""
     allowed = _SCHEMES if urlsplit(page).scheme == "file" else _SCHEMES - {"file"}
     if urlsplit(url).scheme not in allowed:
-        raise ValueError(f"it points at {shown(url)}")
+        raise ValueError(f"it points at {without_credentials(url)}")
     return url
 
 
@@ -246,5 +241,7 @@ def _limited(stream: IO[bytes], allowed: int, what: str) -> Iterator[bytes]:
     while chunk := stream.read(_CHUNK):
         left -= len(chunk)
         if left < 0:
-            raise CorpusError(f"has more than {allowed:,} bytes", file=shown(what), hint="it is no source package")
+            raise CorpusError(
+                f"has more than {allowed:,} bytes", file=without_credentials(what), hint="it is no source package"
+            )
         yield chunk

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from assay.corpus import open_corpus
 from assay.errors import CorpusError
 from assay.types import CorpusSpec
-
-from .conftest import Opener, git, paths, reasons, repository, write
+from tests.corpus.conftest import Opener, git, paths, reasons, repository, write
 
 _FILES = [
     "a.py", "b.txt", "foo", "x/a.py", "x/b.txt", "x/foo/a.py", "x/foo/b.txt", "x/y/a.py", "x/y/foo", "x/y/z/b.txt",

@@ -1,19 +1,16 @@
 from __future__ import annotations
 
 import os
-import shutil
-import time
 from pathlib import Path
 
 import pytest
 
-from assay.corpus import open_corpus, parse_spec, read_bytes, read_text
+from assay.corpus import open_corpus, read_bytes, read_text
 from assay.corpus.config import Walking
-from assay.corpus.exclusions import ALWAYS, AMBIGUOUS
-from assay.errors import CorpusError, EnvironmentFailure
+from assay.corpus.walking.exclusions import ALWAYS, AMBIGUOUS
+from assay.errors import CorpusError
 from assay.types import CorpusSpec
-
-from .conftest import Opener, git, paths, reasons, repository, write
+from tests.corpus.conftest import Opener, git, paths, reasons, repository, write
 
 
 def test_walk_keeps_ambiguous_folders_unless_git_knows_better(tmp_path: Path, opened: Opener) -> None:
@@ -95,36 +92,6 @@ def test_walk_gives_nested_repositories_their_own_rules_and_skips_second_work_tr
     corpus = opened(root)
     assert paths(corpus) == [".gitignore", "a.py", "inner/.gitignore", "inner/b.log", "inner/bin/c"]
     assert reasons(corpus)["wt/"] == "worktree"
-
-
-def test_walk_is_not_led_astray_by_the_variables_of_a_hook(
-    tmp_path: Path, opened: Opener, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    repository(tmp_path / "other", {"z.py": "1"})
-    repository(tmp_path / "r", {".gitignore": "*.log\n", "a.log": "1"}, force=True)
-    monkeypatch.setenv("GIT_DIR", str(tmp_path / "other" / ".git"))
-    monkeypatch.setenv("GIT_INDEX_FILE", str(tmp_path / "other" / ".git" / "index"))
-    assert paths(opened(tmp_path / "r")) == [".gitignore", "a.log"]
-
-
-def test_walk_runs_no_program_a_repository_names(tmp_path: Path, opened: Opener) -> None:
-    root, marker = tmp_path / "r", tmp_path / "ran"
-    repository(root, {"a.py": "1"})
-    script = write(tmp_path / "s", {"hook": f"#!/bin/sh\ntouch {marker}\n"}) / "hook"
-    script.chmod(0o755)
-    git(root, "config", "core.fsmonitor", str(script))
-    assert paths(opened(root)) == ["a.py"]
-    assert not marker.exists()
-
-
-def test_walk_without_git_still_works_and_says_so(
-    tmp_path: Path, opened: Opener, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    repository(tmp_path / "r", {".gitignore": "*.log\n", "a.py": "1"})
-    monkeypatch.setenv("PATH", str(tmp_path / "nothing"))
-    corpus = opened(tmp_path / "r")
-    assert paths(corpus) == [".gitignore", "a.py"]
-    assert any("git is not installed" in note for note in corpus.notes)
 
 
 def test_walk_follows_links_once(tmp_path: Path, opened: Opener) -> None:
@@ -213,116 +180,6 @@ def test_walk_reports_what_cannot_be_read(tmp_path: Path, opened: Opener, monkey
     def refuse(real: str, walking: Walking) -> None:
         raise PermissionError(13, "Permission denied", real)
 
-    monkeypatch.setattr("assay.corpus.walk.examine", refuse)
+    monkeypatch.setattr("assay.corpus.walking.walk.examine", refuse)
     with pytest.raises(CorpusError, match="empty; left out: 2 unreadable"):
         opened(root)
-
-
-@pytest.mark.parametrize(
-    ("include", "exclude", "kept"),
-    [
-        (("*.py",), (), ["a.py", "src/b.py", "src/x/c.py", "tests/d.py"]),
-        (("src/*.py",), (), ["src/b.py"]),
-        (("src/**/*.py",), (), ["src/b.py", "src/x/c.py"]),
-        (("src",), ("x/",), ["src/b.py", "src/n.md"]),
-        ((), ("tests/", "*.md"), ["a.py", "src/b.py", "src/x/c.py"]),
-        ((), ("src/*", "!src/x/"), ["a.py", "src/x/c.py", "tests/d.py"]),
-        (("./a.py",), (), ["a.py"]),
-    ],
-)  # fmt: skip
-def test_walk_selects_by_globs(
-    include: tuple[str, ...], exclude: tuple[str, ...], kept: list[str], tmp_path: Path, opened: Opener
-) -> None:
-    root = write(tmp_path / "r", dict.fromkeys(["a.py", "src/b.py", "src/x/c.py", "src/n.md", "tests/d.py"], "1"))
-    assert paths(opened(root, include=include, exclude=exclude)) == kept
-
-
-def test_walk_gives_the_same_digest_anywhere(tmp_path: Path, opened: Opener) -> None:
-    names = ["b.py", "a/c.py", "a.py", "ä.py", "Z.py", "a-b.py"]
-    one = write(tmp_path / "one", {name: name for name in names})
-    two = write(tmp_path / "else" / "two", {name: name for name in reversed(names)})
-    first, second = opened(one), opened(two)
-    assert first.digest == second.digest
-    assert paths(first) == sorted(names)
-    (two / "a.py").rename(two / "a2.py")
-    assert opened(two).digest != first.digest
-    (one / "a.py").write_text("changed")
-    assert opened(one).digest != first.digest
-
-
-def test_digest_does_not_confuse_names_with_contents() -> None:
-    from assay.corpus.opening import digest
-
-    assert digest({"a": "1" * 64, "b": "2" * 64}) != digest({"a\n": "1" * 64, "b": "2" * 64})
-    assert digest({"b": "2" * 64, "a": "1" * 64}) == digest({"a": "1" * 64, "b": "2" * 64})
-
-
-def test_stdlib_opens_fast_without_installed_packages(tmp_path: Path) -> None:
-    open_corpus(parse_spec("stdlib"), cache=tmp_path)  # the disk cache warms up
-    started = time.process_time()
-    corpus = open_corpus(parse_spec("stdlib"), cache=tmp_path)
-    assert time.process_time() - started < 1.5
-    listed = set(paths(corpus))
-    assert {"json/encoder.py", "os.py", "asyncio/base_events.py"} <= listed
-    assert not any(path.startswith(("site-packages/", "dist-packages/")) or "__pycache__" in path for path in listed)
-    assert not any(path.endswith((".so", ".pyc")) for path in listed)
-    assert corpus.revision is not None
-
-
-def test_stdlib_reports_missing_tests(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    library = write(tmp_path / "lib", {"os.py": "1", "test/support/__init__.py": "1", "site-packages/x.py": "1"})
-    monkeypatch.setattr("sysconfig.get_path", lambda name: str(library))
-    corpus = open_corpus(parse_spec("stdlib"), cache=tmp_path)
-    assert paths(corpus) == ["os.py", "test/support/__init__.py"]
-    assert any("test/ package is not installed" in note for note in corpus.notes)
-    write(library, {"test/test_os.py": "1"})
-    assert not open_corpus(parse_spec("stdlib"), cache=tmp_path).notes
-    (library / "os.py").unlink()
-    with pytest.raises(EnvironmentFailure, match="no standard library"):
-        open_corpus(parse_spec("stdlib"), cache=tmp_path)
-
-
-@pytest.mark.parametrize(
-    "spec",
-    [
-        CorpusSpec("path", "nowhere"),
-        CorpusSpec("path", "a.py"),
-        CorpusSpec("path", "empty"),
-        CorpusSpec("path", ".", include=("*.nothing",)),
-        CorpusSpec("path", ".", root="nowhere"),
-        CorpusSpec("path", "empty", root=".."),
-        CorpusSpec("path", ".", root="/etc"),
-        CorpusSpec("path", ".", root="out"),
-        CorpusSpec("path", ".", rev="v1"),
-        CorpusSpec("path", "a\0b"),
-        CorpusSpec("nonsense", "x"),  # type: ignore[arg-type]
-    ],
-)
-def test_open_corpus_refuses_bad_input_with_a_next_step(spec: CorpusSpec, tmp_path: Path) -> None:
-    base = write(tmp_path / "base", {"a.py": "1"})
-    (base / "empty").mkdir()
-    (base / "out").symlink_to("/etc")
-    with pytest.raises(CorpusError) as caught:
-        open_corpus(spec, base=base, cache=tmp_path / "c")
-    assert caught.value.hint
-    assert caught.value.exit_code == 2
-
-
-@pytest.mark.parametrize("path", ["", "/etc/passwd", "../secret.py", "a/../../secret.py", "out/passwd", "a\0b"])
-def test_read_refuses_paths_outside_the_root(path: str, tmp_path: Path, opened: Opener) -> None:
-    root = write(tmp_path / "r", {"a.py": "1"})
-    write(tmp_path, {"secret.py": "1"})
-    (root / "out").symlink_to("/etc")
-    with pytest.raises(CorpusError, match="not inside"):
-        read_text(opened(root), path)
-
-
-def test_read_tells_a_vanished_corpus_from_a_vanished_file(tmp_path: Path, opened: Opener) -> None:
-    corpus = opened(write(tmp_path / "r", {"a.py": "1", "b.py": "2"}))
-    (tmp_path / "r" / "a.py").unlink()
-    with pytest.raises(CorpusError, match="cannot be read") as caught:
-        read_text(corpus, "a.py")
-    assert caught.value.file == str(corpus.root / "a.py")
-    shutil.rmtree(tmp_path / "r")
-    with pytest.raises(CorpusError, match="vanished"):
-        read_text(corpus, "b.py")

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -10,8 +9,7 @@ import pytest
 from assay.corpus import open_corpus, parse_spec, read_text
 from assay.errors import CorpusError, EnvironmentFailure
 from assay.types import Corpus, CorpusSpec
-
-from .conftest import git, paths, reasons, repository, write
+from tests.corpus.conftest import git, paths, reasons, repository, write
 
 
 def _open(tmp_path: Path, value: str, rev: str | None = None, **options: str) -> Corpus:
@@ -159,7 +157,7 @@ def test_git_branch_is_asked_for_again_and_an_old_answer_says_so(
     def offline(*arguments: object) -> None:
         raise EnvironmentFailure("no network today")
 
-    monkeypatch.setattr("assay.corpus.git.fetch_commit", offline)
+    monkeypatch.setattr("assay.corpus.git.commit.fetch_commit", offline)
     old = _open(tmp_path, url, "main")
     assert old.revision == third
     assert any("no network today" in note and third in note for note in old.notes)
@@ -201,11 +199,29 @@ def test_git_ignores_replaced_objects(tmp_path: Path) -> None:
     assert read_text(_open(tmp_path, "r", first), "a.py") == "one\n"
 
 
-def test_git_mirror_survives_an_interrupted_fetch(tmp_path: Path) -> None:
-    first, second = _two_commits(tmp_path)
-    url = f"file://{tmp_path}/r"
-    _open(tmp_path, url, first)
-    (mirror,) = (tmp_path / "cache" / "mirrors").iterdir()
-    write(mirror, {"assay-busy": "", "shallow.lock": "", "HEAD.lock": "", "packed-refs.lock": ""})
-    assert _open(tmp_path, url, second).revision == second
-    assert not os.path.exists(mirror / "shallow.lock")
+def test_git_remote_is_never_confused_with_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("r#1", "r#2", "r?1", "r?2"):
+        repository(tmp_path / name, {"a.py": name})
+    _open(tmp_path, f"file://{tmp_path}/r#1", "main")
+    _open(tmp_path, f"file://{tmp_path}/r?1", "main")
+
+    def offline(*arguments: object) -> None:
+        raise EnvironmentFailure("no network today")
+
+    monkeypatch.setattr("assay.corpus.git.commit.fetch_commit", offline)
+    for name in ("r#1", "r?1"):
+        assert read_text(_open(tmp_path, f"file://{tmp_path}/{name}", "main"), "a.py") == name
+    for name in ("r#2", "r?2"):
+        with pytest.raises(EnvironmentFailure):
+            _open(tmp_path, f"file://{tmp_path}/{name}", "main")
+
+
+def test_git_shows_and_stores_no_secret_of_a_url(tmp_path: Path) -> None:
+    repository(tmp_path / "r?token=S3CRET", {"a.py": "1"})
+    _open(tmp_path, f"file://{tmp_path}/r?token=S3CRET", "main")
+    (ref,) = (tmp_path / "cache" / "refs").iterdir()
+    assert "S3CRET" not in ref.read_text()
+    for value in ("http://user:S3CRET@127.0.0.1:9/x.git?token=S3CRET", "ftp://user:S3CRET@h/x"):
+        with pytest.raises((CorpusError, EnvironmentFailure)) as caught:
+            _open(tmp_path, value, "main")
+        assert "S3CRET" not in str(caught.value)

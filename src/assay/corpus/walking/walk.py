@@ -8,12 +8,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from assay.corpus.config import Limits, Walking
-from assay.corpus.contents import Contents, Refused, examine
-from assay.corpus.exclusions import ALWAYS, AMBIGUOUS, marked
-from assay.corpus.globs import Globs
-from assay.corpus.ignore import Level, read_level, verdict
-from assay.corpus.languages import detect
-from assay.corpus.worktree import Repository, Unreadable, find_top, is_linked_worktree, read_repository
+from assay.corpus.git.worktree import Repository, Unreadable, find_top, is_linked_worktree, read_repository
+from assay.corpus.walking.contents import Contents, Refused, examine
+from assay.corpus.walking.exclusions import ALWAYS, AMBIGUOUS, marked
+from assay.corpus.walking.globs import Globs
+from assay.corpus.walking.ignore import Level, read_level, verdict
+from assay.corpus.walking.languages import detect
 from assay.corpus.writer import is_inside
 from assay.errors import CorpusError
 from assay.types import Skipped, SourceFile

@@ -9,8 +9,9 @@ from typing import Final, NoReturn
 
 from assay.corpus.cache import Store
 from assay.corpus.config import Limits
-from assay.corpus.tools import Finished
-from assay.corpus.worktree import git
+from assay.corpus.git.command import git
+from assay.corpus.tools import Answer
+from assay.corpus.urls import without_credentials
 from assay.errors import CorpusError, EnvironmentFailure
 
 #: A full hash: what it names never changes.
@@ -50,11 +51,6 @@ def fetch_commit(store: Store, url: str, rev: str, limits: Limits) -> Mirror:
     return Mirror(folder, commit)
 
 
-def redacted(url: str) -> str:
-    """Leave the password out of a URL."""
-    return re.sub(r"(?<=://)[^/@]*@", "", url)
-
-
 def _create(folder: Path, limits: Limits) -> None:
     """Make an empty bare repository without hooks or templates."""
     folder.mkdir(parents=True)
@@ -84,14 +80,16 @@ def _whole(folder: Path, url: str, rev: str, limits: Limits) -> str:
         if _NO_REPOSITORY.search(fetched.err):
             _no_repository(url, fetched)
         raise EnvironmentFailure(
-            f"{redacted(url)} cannot be fetched: {redacted(fetched.last_words)}", hint="check the network and the URL"
+            f"{without_credentials(url)} cannot be fetched: {without_credentials(fetched.last_words)}",
+            hint="check the network and the URL",
         )
     name = re.sub(r"^HEAD(?=[~^]|$)", "refs/assay/head", rev)
     commit = _commit(folder, name, limits)
     if commit is None:
         (folder / _BUSY).unlink()
         raise CorpusError(
-            f"revision {rev!r} is not found in {redacted(url)}", hint=f"see `git ls-remote {redacted(url)}`"
+            f"revision {rev!r} is not found in {without_credentials(url)}",
+            hint=f"see `git ls-remote {without_credentials(url)}`",
         )
     return commit
 
@@ -102,14 +100,14 @@ def _commit(folder: Path, rev: str, limits: Limits) -> str | None:
     return None if found.code else found.out.decode().strip()
 
 
-def _no_repository(url: str, fetched: Finished) -> NoReturn:
+def _no_repository(url: str, fetched: Answer) -> NoReturn:
     """Say that there is no such repository, or none that we may read."""
     raise CorpusError(
-        f"{redacted(url)} is no git repository that can be read: {redacted(fetched.last_words)}",
+        f"{without_credentials(url)} is no git repository that can be read: {without_credentials(fetched.last_words)}",
         hint="check the URL; for a private repository set up git's own credentials (git-credential, ssh)",
     )
 
 
-def _git(folder: Path, *arguments: str, limits: Limits) -> Finished:
+def _git(folder: Path, *arguments: str, limits: Limits) -> Answer:
     """Run git on a mirror, named relatively: a process that outlives us stays with the folder if it is moved."""
     return git("--git-dir=.", *arguments, cwd=folder, limits=limits)

@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Final
 
-from assay.corpus.cache import Entry, Fetched
+from assay.corpus.cache import Entry, Fetched, digest
 from assay.corpus.folder import named_folder
-from assay.corpus.mirror import COMMIT, fetch_commit, redacted
+from assay.corpus.git.command import git, git_stream
+from assay.corpus.git.mirror import COMMIT, fetch_commit
 from assay.corpus.source import Located, Request, from_entry
 from assay.corpus.spec import is_url
-from assay.corpus.tools import started
-from assay.corpus.worktree import git, git_environment
+from assay.corpus.urls import without_credentials
 from assay.corpus.writer import TreeWriter
 from assay.errors import CorpusError, EnvironmentFailure
 
@@ -60,15 +60,21 @@ def _remote(request: Request, url: str, rev: str) -> Located:
         """Fetch into a folder of our own."""
         with request.store.lock(f"mirror {url}"):
             mirror = fetch_commit(request.store, url, rev, request.limits)
-            return _unpack(mirror.folder, mirror.commit, work, request, redacted(url))
+            return _unpack(mirror.folder, mirror.commit, work, request, without_credentials(url))
 
-    key = f"git-remote {redacted(url)} {rev}"
+    key = f"git-remote {_identity(url)} {rev}"
     if COMMIT.fullmatch(rev):
         return from_entry(request, request.store.obtain(key, fetch), built_in=False)
     try:
         return from_entry(request, request.store.refresh(key, fetch), built_in=False)
     except EnvironmentFailure as error:
         return _last_known(request, request.store.recall(key), rev, error)
+
+
+def _identity(url: str) -> str:
+    """Name a remote in the cache without its secrets; what follows ? or # may choose the repository: its hash stays."""
+    tail = re.search(r"[?#].*", url, re.DOTALL)
+    return without_credentials(url) + (f"?{digest(tail[0])}" if tail else "")
 
 
 def _last_known(request: Request, entry: Entry | None, rev: str, error: EnvironmentFailure) -> Located:
@@ -84,7 +90,8 @@ def _checked_url(url: str) -> str:
     scp = re.fullmatch(r"([\w.-]+@)?[\w.-]+:(?![:/]/?/).+", url)
     if url.startswith("-") or not (_PROTOCOL.match(url) or scp):
         raise CorpusError(
-            f"{url!r} is not a URL of a git repository", hint="use https://, ssh://, git://, file:// or user@host:path"
+            f"{without_credentials(url)!r} is not a URL of a git repository",
+            hint="use https://, ssh://, git://, file:// or user@host:path",
         )
     return url
 
@@ -109,9 +116,9 @@ def _resolve(repository: Path, rev: str, request: Request) -> str:
 def _unpack(repository: Path, commit: str, work: Path, request: Request, source: str) -> Fetched:
     """Write the blobs of a commit; links may point anywhere here, the walk follows only those that stay inside."""
     blobs = list(_list(repository, commit, request))
-    writer = TreeWriter(work / "tree", source=f"{source}@{commit[:12]}", limits=request.limits)
-    _write(repository, [blob for blob in blobs if blob.kind == "blob"], work, writer)
-    manifest = writer.finish(outside_links=True)
+    with TreeWriter(work / "tree", source=f"{source}@{commit[:12]}", limits=request.limits) as writer:
+        _write(repository, [blob for blob in blobs if blob.kind == "blob"], work, writer)
+        manifest = writer.finish(outside_links=True)
     modules = sorted(blob.path for blob in blobs if blob.kind == "commit")
     notes = (f"submodules are not part of the corpus: {', '.join(modules)}",) if modules else ()
     return Fetched(writer.root, f"git-{commit}", manifest, commit, notes=notes)
@@ -133,14 +140,9 @@ def _write(repository: Path, blobs: list[_Blob], work: Path, writer: TreeWriter)
     """Stream the blobs out of one `git cat-file`."""
     wanted = work / "objects"
     wanted.write_text("".join(f"{blob.oid}\n" for blob in blobs), encoding="ascii")
-    argv = ["git", "cat-file", "--batch"]
-    with (
-        open(wanted, "rb") as names,
-        started(argv, tool="git", cwd=repository, env=git_environment(), stdin=names) as process,
-    ):
-        assert process.stdout is not None
+    with open(wanted, "rb") as names, git_stream("cat-file", "--batch", cwd=repository, stdin=names) as stream:
         for blob in blobs:
-            _write_blob(process.stdout, blob, writer)
+            _write_blob(stream, blob, writer)
 
 
 def _write_blob(stream: IO[bytes], blob: _Blob, writer: TreeWriter) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import hashlib
 from dataclasses import dataclass
 from typing import Final
@@ -36,6 +37,9 @@ _MAGIC: Final = (
     (b"\xff\xfe", "UTF-16 text"),
     (b"\xfe\xff", "UTF-16 text"),
 )
+#: What no encoding of text uses, neither Latin-1 and its kin nor the trail bytes of Shift-JIS, GBK, Big5 or EUC; tab,
+#: line ends, form feed and escape (of ISO 2022 and of terminals) aside. Bytes above 0x7f are letters somewhere.
+_CONTROLS: Final = bytes({*range(0x20), 0x7F} - set(b"\t\n\r\f\x1b"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +64,7 @@ def examine(real: str, walking: Walking) -> Contents | Refused:
     """Read a file and hash it, or say why it does not count."""
     with open(real, "rb") as stream:
         head = stream.read(walking.head_bytes)
-        if found := binary(head):
+        if found := binary(head, walking):
             return Refused("binary", found)
         data = head + stream.read(walking.max_bytes + 1 - len(head))
     if len(data) > walking.max_bytes:
@@ -68,12 +72,26 @@ def examine(real: str, walking: Walking) -> Contents | Refused:
     return Contents(head, len(data), hashlib.sha256(data).hexdigest(), _is_utf8(data))
 
 
-def binary(head: bytes) -> str | None:
-    """Say which binary format the first bytes belong to; None for text."""
+def binary(head: bytes, walking: Walking) -> str | None:
+    """Say which binary format the first bytes belong to; None for text, in whatever encoding."""
     for magic, name in _MAGIC:
         if head.startswith(magic):
             return name
-    return "a NUL byte in its first bytes" if b"\0" in head else None
+    if b"\0" in head:
+        return "a NUL byte in its first bytes"
+    controls = len(head) - len(head.translate(None, _CONTROLS))
+    if controls > walking.control_share * len(head) and not _begins_as_utf8(head, whole=len(head) < walking.head_bytes):
+        return "control characters, and no UTF-8"
+    return None
+
+
+def _begins_as_utf8(head: bytes, *, whole: bool) -> bool:
+    """Tell whether these are the first bytes of a UTF-8 text; the last character may be cut unless they are all."""
+    try:
+        codecs.getincrementaldecoder("utf-8")().decode(head, whole)
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _is_utf8(data: bytes) -> bool:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from assay.corpus.config import Limits
-from assay.corpus.tools import Finished, missing, run
+from assay.corpus.tools import Answer, missing, run
 from assay.errors import CorpusError, EnvironmentFailure
 
 _DEFAULT_INDEX: Final = "https://pypi.org/simple"
@@ -81,7 +81,7 @@ def download_wheel(name: str, version: str, into: Path, limits: Limits) -> Path 
     return None
 
 
-def _check_hash(done: Finished, what: str) -> None:
+def _check_hash(done: Answer, what: str) -> None:
     """Raise when pip refused a wheel for its hash."""
     if "DO NOT MATCH THE HASHES" in done.err or re.search(r"Expected sha\d+", done.err):
         raise CorpusError(

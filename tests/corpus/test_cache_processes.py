@@ -14,9 +14,8 @@ from pathlib import Path
 import pytest
 
 from assay.corpus import open_corpus, parse_spec
-
-from .conftest import repository
-from .serving import Site, publish_html, sdist, serve
+from tests.corpus.conftest import repository
+from tests.corpus.serving import Site, publish_html, sdist, serve
 
 _OPEN = """
 import sys

@@ -1,0 +1,1 @@
+"""Commits of git repositories, and what git knows about a folder."""

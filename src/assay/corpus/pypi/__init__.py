@@ -1,0 +1,1 @@
+"""Packages of PyPI, or of whatever index the user's pip is set to."""

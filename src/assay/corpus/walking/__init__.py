@@ -1,0 +1,1 @@
+"""Which files of a tree count, and what they are."""

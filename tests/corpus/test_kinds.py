@@ -1,0 +1,34 @@
+from __future__ import annotations
+
+import importlib
+import inspect
+from typing import get_args
+
+import pytest
+
+from assay.corpus import parse_spec
+from assay.corpus.kinds import KINDS, Kind, words
+from assay.gold import schema
+from assay.types import CorpusKind
+
+
+def test_kinds_are_those_of_the_shared_records_and_of_gold_files() -> None:
+    assert set(KINDS) == set(get_args(CorpusKind)) == set(schema.CORPUS)
+    for kind in KINDS.values():
+        assert set(schema.CORPUS[kind.name].known) == {kind.name, *kind.keys}
+
+
+@pytest.mark.parametrize("kind", KINDS.values(), ids=lambda kind: kind.name)
+def test_kind_has_a_door(kind: Kind) -> None:
+    assert list(inspect.signature(importlib.import_module(kind.module).locate).parameters) == ["request"]
+
+
+@pytest.mark.parametrize("kind", KINDS.values(), ids=lambda kind: kind.name)
+def test_kind_is_read_from_the_word_it_shows(kind: Kind) -> None:
+    spec = parse_spec(kind.word)
+    assert spec.kind == kind.name
+    assert (spec.rev is not None) is kind.has_revision
+
+
+def test_kinds_are_listed_for_a_hint() -> None:
+    assert words() == "a folder, stdlib, git:URL@REV, pypi:NAME==VERSION or npm:NAME@VERSION"

@@ -1,0 +1,35 @@
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+
+from assay.corpus import open_corpus, parse_spec
+from assay.errors import EnvironmentFailure
+from tests.corpus.conftest import paths, write
+
+
+def test_stdlib_opens_fast_without_installed_packages(tmp_path: Path) -> None:
+    open_corpus(parse_spec("stdlib"), cache=tmp_path)  # the disk cache warms up
+    started = time.process_time()
+    corpus = open_corpus(parse_spec("stdlib"), cache=tmp_path)
+    assert time.process_time() - started < 1.5
+    listed = set(paths(corpus))
+    assert {"json/encoder.py", "os.py", "asyncio/base_events.py"} <= listed
+    assert not any(path.startswith(("site-packages/", "dist-packages/")) or "__pycache__" in path for path in listed)
+    assert not any(path.endswith((".so", ".pyc")) for path in listed)
+    assert corpus.revision is not None
+
+
+def test_stdlib_reports_missing_tests(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    library = write(tmp_path / "lib", {"os.py": "1", "test/support/__init__.py": "1", "site-packages/x.py": "1"})
+    monkeypatch.setattr("sysconfig.get_path", lambda name: str(library))
+    corpus = open_corpus(parse_spec("stdlib"), cache=tmp_path)
+    assert paths(corpus) == ["os.py", "test/support/__init__.py"]
+    assert any("test/ package is not installed" in note for note in corpus.notes)
+    write(library, {"test/test_os.py": "1"})
+    assert not open_corpus(parse_spec("stdlib"), cache=tmp_path).notes
+    (library / "os.py").unlink()
+    with pytest.raises(EnvironmentFailure, match="no standard library"):
+        open_corpus(parse_spec("stdlib"), cache=tmp_path)

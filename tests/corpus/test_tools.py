@@ -1,0 +1,52 @@
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from assay.corpus import tools
+from assay.corpus.tools import Answer, run
+from assay.errors import EnvironmentFailure
+from assay.processes import ProcessLimits
+from tests.processes import wait_until_gone
+
+
+def _python(code: str, seconds: float = 30.0, cwd: Path | None = None) -> Answer:
+    return run([sys.executable, "-c", code], tool="git", seconds=seconds, cwd=cwd, env={"X": "1"})
+
+
+def test_tool_gives_both_streams_its_code_and_only_its_environment() -> None:
+    done = _python("import os, sys; print(sorted(os.environ)); sys.stderr.write('error: no\\nbye\\n'); sys.exit(3)")
+    assert (done.code, done.err, done.last_words) == (3, "error: no\nbye\n", "error: no")
+    assert b"'X'" in done.out
+    assert b"HOME" not in done.out
+
+
+def test_tool_that_hangs_is_ended_with_its_children(tmp_path: Path) -> None:
+    code = f"""
+import pathlib, subprocess, time
+child = subprocess.Popen(["sleep", "60"])
+pathlib.Path({str(tmp_path / "pid")!r}).write_text(str(child.pid))
+time.sleep(60)
+"""
+    started = time.monotonic()
+    with pytest.raises(EnvironmentFailure, match="git did not finish within 2 s"):
+        _python(code, seconds=2.0)
+    assert time.monotonic() - started < 20
+    assert wait_until_gone(int((tmp_path / "pid").read_text()))
+
+
+def test_tool_that_is_missing_says_how_to_get_it_but_a_missing_folder_is_no_missing_tool(tmp_path: Path) -> None:
+    with pytest.raises(EnvironmentFailure, match="git is not installed") as caught:
+        run([str(tmp_path / "nothing")], tool="git", seconds=5)
+    assert "git-scm.com" in (caught.value.hint or "")
+    with pytest.raises(EnvironmentFailure, match="no folder"):
+        _python("", cwd=tmp_path / "gone")
+
+
+def test_tool_that_does_not_stop_printing_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tools, "_LIMITS", ProcessLimits(stdout=100_000))
+    with pytest.raises(EnvironmentFailure, match="more than 100,000 bytes"):
+        _python("while True: print('x' * 1000)")
