@@ -17,6 +17,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 MUTANTS = Path(__file__).parent / "mutants.toml"
+_PASSED, _FAILED = 0, 1  # pytest's exit codes; any other means that it did not get to test
+_OUTCOMES = {_PASSED: "survived", _FAILED: "killed"}
 _LEFT_OUT = (".git", ".venv", "*_cache", ".hypothesis", "demo-results", "__pycache__")
 
 
@@ -38,7 +40,7 @@ def main(wanted: str | None = None) -> int:
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder) / "tree"
         shutil.copytree(ROOT, copy, ignore=shutil.ignore_patterns(*_LEFT_OUT))
-        if not run_tests(copy, " ".join(sorted({tests for mutant in chosen for tests in mutant.tests.split()}))):
+        if run_tests(copy, " ".join(sorted({tests for mutant in chosen for tests in mutant.tests.split()}))) != _PASSED:
             print("the tests fail without any mutant")
             return 1
         outcomes = [try_mutant(copy, mutant) for mutant in chosen]
@@ -57,20 +59,21 @@ def try_mutant(copy: Path, mutant: Mutant) -> str:
         return "misfit"
     path.write_text(text.replace(mutant.old, mutant.new), encoding="utf-8")
     try:
-        return "survived" if run_tests(copy, mutant.tests) else "killed"
+        return _OUTCOMES.get(run_tests(copy, mutant.tests), "broken")
     finally:
         path.write_text(text, encoding="utf-8")
 
 
-def run_tests(copy: Path, tests: str) -> bool:
-    """Run some tests of the copy against its own source; a mutant that hangs is noticed too."""
+def run_tests(copy: Path, tests: str) -> int:
+    """Run some tests of the copy against its own source and give pytest's exit code; one that hangs has failed."""
     command = [sys.executable, "-m", "pytest", "-x", "-q", "-n0", *tests.split()]
     environment = {**os.environ, "PYTHONPATH": str(copy / "src"), "PYTHONDONTWRITEBYTECODE": "1"}
     try:
-        done = subprocess.run(command, cwd=copy, env=environment, capture_output=True, check=False, timeout=600)
+        return subprocess.run(
+            command, cwd=copy, env=environment, capture_output=True, check=False, timeout=600
+        ).returncode
     except subprocess.TimeoutExpired:
-        return False
-    return done.returncode == 0
+        return _FAILED
 
 
 if __name__ == "__main__":

@@ -260,3 +260,9 @@ def test_keywords_prefix_property(corpus_of: CorpusOf) -> None:
 
 def test_corpus_spec_is_not_needed_to_count(corpus_of: CorpusOf) -> None:
     assert search(corpus_of({"a": "json"}, CorpusSpec("stdlib")), "json") == [Hit("a", 1, 1, 1.5)]
+
+
+def test_keywords_equal_files_stand_in_path_order(corpus_of: CorpusOf) -> None:
+    names = [f"{letter}.py" for letter in "qwertzuiopasdfghjklyxcvbnm"]
+    hits = search(corpus_of(dict.fromkeys(names, "json\n")), "json", 26)
+    assert [hit.path for hit in hits] == sorted(names)
