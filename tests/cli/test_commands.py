@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from assay.cli.main import main
+from assay.experiment import read_run
 
 RUN = ["run", "--gold", "gold.yaml", "--quiet"]
 
@@ -513,3 +514,74 @@ def test_engine_setting_that_is_wrong_is_told_with_engine_file_and_line(shop, ca
 def test_python_dash_m_works():
     done = subprocess.run([sys.executable, "-m", "assay", "--version"], capture_output=True, text=True, check=True)
     assert done.stdout.startswith("assay ")
+
+
+def test_gate_against_an_earlier_run_is_about_the_engines_under_test_alone(tables, capsys, monkeypatch):
+    answer_run(tables, "old", 40, capsys, monkeypatch)
+    answer_run(tables, "new", 20, capsys, monkeypatch)
+    code, data = as_json(capsys, "gate", "new", "--against", "old", "--strict")
+    assert code == 1
+    assert [row["engine"] for row in data["comparison"]["rows"]] == ["mine (new)"]
+    code, out, _ = call(capsys, "gate", "old", "--against", "new", "--strict")
+    assert code == 0, out
+    assert "not proven" not in out
+
+
+def test_gate_knows_engines_whose_names_hold_brackets(tables, capsys):
+    (tables / "assay.toml").write_text('[run]\ngold = "many.yaml"\n[engines."mine (fast)"]\nkind = "builtin"\n')
+    for out in ("old", "new"):
+        call(capsys, "run", "--quiet", "--out", str(tables.parent / out))
+    code, data = as_json(capsys, "gate", str(tables.parent / "new"), "--against", str(tables.parent / "old"))
+    assert code == 0
+    assert any(c["what"] == "mine (fast) has a counterpart" and c["passed"] for c in data["checks"])
+
+
+def test_failure_into_a_closed_pipe_keeps_its_exit_code(shop):
+    command = [sys.executable, "-m", "assay", "run", "--gold", "nowhere.yaml", "--json"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    process.stdout.close()
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 2, err
+    assert "Traceback" not in err
+
+
+def test_two_runs_into_one_folder_leave_one_of_them_whole(shop):
+    command = [sys.executable, "-m", "assay", "run", "--gold", "gold.yaml", "--quiet", "--out", "../shared"]
+    both = [subprocess.Popen([*command, "--engine", f"{name}=builtin"], stdout=subprocess.DEVNULL) for name in "xy"]
+    assert [process.wait(timeout=120) for process in both] == [0, 0]
+    run = read_run(shop.parent / "shared")
+    leader = json.loads((shop.parent / "shared" / "results.json").read_text())["leader"]
+    assert leader in [engine.name for engine in run.engines]
+
+
+def test_parts_of_one_repository_are_one_repository(tmp_path, capsys, monkeypatch):
+    subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("ASSAY_CACHE_DIR", str(tmp_path.parent / "cache"))
+    flags = []
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "a.py").write_text(f"def {name}():\n    return 1\n")
+        gold = f"assay: 1\nname: {name}\ncorpus: {{path: .}}\nqueries:\n  - id: q\n"
+        gold += "    retrieval: {primary: [a.py]}\n    cognitive: {human: where}\n"
+        (tmp_path / name / "gold.yaml").write_text(gold)
+        flags += ["--gold", f"{name}/gold.yaml"]
+    _, data = as_json(capsys, "run", "--quiet", "--out", "../elsewhere", *flags)
+    assert data["repositories"] == 1
+
+
+def test_tables_where_less_is_better_are_read_so(shop, capsys):
+    (shop / "a.csv").write_text("query,value\n" + "".join(f"q{i},{9 + i % 3}\n" for i in range(30)))
+    (shop / "b.csv").write_text("query,value\n" + "".join(f"q{i},{5 + i % 4}\n" for i in range(30)))
+    verdicts = [
+        as_json(capsys, "compare", "a.csv", "b.csv", *flag)[1]["rows"][0]["verdict"]
+        for flag in ([], ["--lower-is-better"])
+    ]
+    assert verdicts == ["worse", "better"]
+
+
+def test_another_primary_measure_removes_none_from_the_table(shop, capsys):
+    call(capsys, *RUN)
+    _, data = as_json(capsys, "score", "results", "--primary", "TokensToHit")
+    assert data["measures"][:2] == ["TokensToHit", "nDCG@10"]

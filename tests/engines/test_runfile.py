@@ -142,3 +142,13 @@ def test_runfile_bad_lines_are_told_with_file_and_line(
 def test_runfile_that_is_not_there_is_told(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="No such file"):
         make_engine(f"runfile:{tmp_path / 'none'}", suite=SUITE)
+
+
+def test_runfile_with_two_answers_to_the_same_words_is_refused(corpus_of: CorpusOf, tmp_path: Path) -> None:
+    twins = tuple(Query(name, {"human": "where?"}, (Target(Span("a.py")),)) for name in ("one", "two"))
+    suite = Suite((Gold("g", SPEC, twins),))
+    (tmp_path / "run").write_text("one Q0 a.py 1 1 t\ntwo Q0 b.py 1 1 t\n")
+    with pytest.raises(EngineError, match="in two ways"):
+        make_engine(f"runfile:{tmp_path / 'run'}", suite=suite).open(corpus_of({"a.py": "x\n"}, SPEC))
+    (tmp_path / "run").write_text("one Q0 a.py 1 1 t\ntwo Q0 a.py 1 1 t\n")
+    make_engine(f"runfile:{tmp_path / 'run'}", suite=suite).open(corpus_of({"a.py": "x\n"}, SPEC))

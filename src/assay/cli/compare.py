@@ -9,7 +9,7 @@ assay compare old.csv new.csv                 query,value[,cluster]; no gold nee
 from __future__ import annotations
 
 import argparse
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -32,6 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="compare runs whose corpus changed in between; said in the result",
     )
+    parser.add_argument("--lower-is-better", action="store_true", help="for two tables: less is better, as with times")
     add_claim(parser)
 
 
@@ -50,9 +51,13 @@ def _found(args: argparse.Namespace) -> Comparison | AllPairs:
 
     tables = [Path(name).suffix.lower() == ".csv" for name in (args.first, args.second) if name]
     if any(tables):
+        if args.all_pairs:
+            raise ConfigError("--all-pairs is for one run", hint="leave it out for two tables")
         if not all(tables) or len(tables) < 2:
             raise ConfigError("a CSV is compared with another CSV", hint="assay compare old.csv new.csv")
         return _tables(args)
+    if args.lower_is_better:
+        raise ConfigError("--lower-is-better is for two tables", hint="a measure knows its direction")
     if args.second is None:
         if args.all_pairs:
             refuse(args, "--all-pairs", "engine", "baseline")
@@ -70,6 +75,7 @@ def _found(args: argparse.Namespace) -> Comparison | AllPairs:
 
 def _tables(args: argparse.Namespace) -> Comparison:
     """Compare two per-query CSV files."""
+    from assay.scoring import parse_measure
     from assay.stats import Names, compare_values, read_values
 
     refuse(args, "two tables", "measure", "baseline")
@@ -77,4 +83,7 @@ def _tables(args: argparse.Namespace) -> Comparison:
     settings = {key: value for key, value in given.items() if value is not None}
     names = Names(args.first, args.second)
     old, new = (read_values(path, engine=args.engine, measure=args.primary) for path in (args.first, args.second))
-    return compare_values(old, new, names=names, **settings)
+    higher = parse_measure(args.primary).higher_is_better if args.primary else not args.lower_is_better
+    found = compare_values(old, new, names=names, higher_is_better=higher, **settings)
+    better = "Higher" if higher else "Lower"
+    return replace(found, notes=(f"{better} values are taken as better.", *found.notes))

@@ -53,17 +53,13 @@ def _gate(args: argparse.Namespace) -> Gate:
     floors = [parse_floor(text) for text in args.require]
     run = read_results(args.results)
     claim = claim_for(run, args)
-    comparison = None
+    comparison, known = None, None
     if args.against:
         refuse(args, "two runs", "baseline")
-        comparison = compare_runs(
-            read_results(args.against),
-            run,
-            claim,
-            (args.against, args.results),
-            args.engine,
-            moved=args.allow_changed_corpus,
-        )
+        old = read_results(args.against)
+        known = [engine.name for engine in old.engines]
+        names = (args.against, args.results)
+        comparison = compare_runs(old, run, claim, names, args.engine, moved=args.allow_changed_corpus)
     elif args.baseline or not floors:
         comparison = compare_engines(run, claim, args.engine)
-    return judge_gate(run, claim, floors, comparison, engine=args.engine, strict=args.strict)
+    return judge_gate(run, claim, floors, comparison, engine=args.engine, strict=args.strict, known=known)

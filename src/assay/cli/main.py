@@ -37,8 +37,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return _fail(args, "interrupted; nothing was half-written", 130)
     except BrokenPipeError:
-        # The reader of our output went away; there is nobody left to tell.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _mute()
         return 0
     except Exception as error:
         # An unexpected exception must never look like a proven regression (exit code 1).
@@ -77,12 +76,20 @@ def build_parser() -> argparse.ArgumentParser:
     return parser
 
 
+def _mute() -> None:
+    """Let go of a stdout whose reader went away: there is nobody left to tell."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 def _fail(args: argparse.Namespace, message: str, code: int) -> int:
     """Report a failure on stderr, and as JSON on stdout where JSON was asked for."""
     if getattr(args, "json", False):
         import json
 
-        print(json.dumps({"schema": "assay/error/1", "error": message, "exit_code": code}))  # noqa: T201  # stdout is the result
+        try:
+            print(json.dumps({"schema": "assay/error/1", "error": message, "exit_code": code}), flush=True)  # noqa: T201  # stdout is the result
+        except BrokenPipeError:
+            _mute()
     print(f"assay: {message}", file=sys.stderr)  # noqa: T201  # the one place errors are told
     return code
 

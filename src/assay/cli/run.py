@@ -51,7 +51,7 @@ def handle(args: argparse.Namespace) -> int:
 
 def execute(args: argparse.Namespace, spec: Spec, suite: Suite, *, allow_missing: bool) -> int:
     """Run a checked specification over loaded gold, write the records and the reports, print the report."""
-    from assay.experiment import check_folder, run, write_run
+    from assay.experiment import check_folder, run, write_run, writing
     from assay.experiment.spec import make_engines
     from assay.report import analyse, document, results_json, write_reports
 
@@ -69,9 +69,10 @@ def execute(args: argparse.Namespace, spec: Spec, suite: Suite, *, allow_missing
     )
     claim = spec.claim()
     made = replace(made, header=replace(made.header, claim=claim))
-    write_run(made, folder)
-    results = analyse(made, claim)
-    write_reports(results, made, folder)
+    with writing(folder):
+        write_run(made, folder)
+        results = analyse(made, claim)
+        write_reports(results, made, folder)
     emit(args, document(results, full=args.full), results_json(results))
     say(args, f"\nwritten to {folder}/: report.html, RESULTS.md, results.json, per-query.csv and the records")
     return 4 if _unopened(made) else 0

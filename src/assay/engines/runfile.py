@@ -25,7 +25,10 @@ from assay.files import read_utf8
 from assay.types import Corpus, Gold, Hit, Query, Role, Suite
 
 _COLUMNS = 6  # of a TREC run
-_NAMING = "name queries as gold/query/form; query or gold/query alone stands for its headline form"
+_NAMING = (
+    "name queries as gold/query/form; query or gold/query alone stands for its headline form: "
+    "--forms human asks for nothing else"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,10 +65,20 @@ class RunFileEngine:
         for gold in golds:
             for query in gold.queries:
                 for form, text in query.forms.items():
-                    names.setdefault(text, []).extend(_names(gold, query, form))
+                    self._check_alike(text, names.get(text, ()), own := list(_names(gold, query, form)))
+                    names.setdefault(text, []).extend(own)
         if names and not any(name in self.answers for text, known in names.items() for name in (text, *known)):
             raise EngineError(f"{self.path} answers no query of this gold set", hint=_NAMING)
         return RunFileSession(self.path, self.answers, names)
+
+    def _check_alike(self, text: str, others: Sequence[str], own: Sequence[str]) -> None:
+        """Refuse two answers to one question: an engine is asked by its words, and they would be mixed up."""
+        before, now = ([self.answers[n] for n in names if n in self.answers] for names in (others, own))
+        if before and now and before[0] != now[0]:
+            raise EngineError(
+                f"{self.path} answers {text!r:.80} in two ways, as {others[0]} and as {own[0]}",
+                hint="two queries of the gold set have the same words: make them differ",
+            )
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """The matrix: gold sets × engines, run and recorded."""
 
-from assay.experiment.records import check_folder, read_run, write_run
+from assay.experiment.records import check_folder, read_run, write_run, writing
 from assay.experiment.runner import Progress, run
 
-__all__ = ["Progress", "check_folder", "read_run", "run", "write_run"]
+__all__ = ["Progress", "check_folder", "read_run", "run", "write_run", "writing"]

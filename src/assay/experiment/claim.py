@@ -23,7 +23,7 @@ def make_measures(k: int, primary: str | None, others: Sequence[str]) -> tuple[s
     from assay.scoring import parse_measure
 
     usual = usual_measures(k)
-    named = [primary or usual[0], *(others or usual[1:])]
+    named = [primary or usual[0], *(others or usual)]
     return tuple(dict.fromkeys(repr(parse_measure(name)) for name in named))
 
 
@@ -47,7 +47,7 @@ def changed(
 ) -> Claim:
     """Change what is given; None leaves it as it is."""
     given = {"baseline": baseline, "margin": margin, "alpha": alpha, "seed": seed}
-    kept = measures if measures is not None else [m for m in claim.measures if m != claim.primary]
+    kept = measures if measures is not None else claim.measures
     named = make_measures(k, primary or claim.primary, kept)
     return replace(claim, measures=named, **{key: value for key, value in given.items() if value is not None})  # type: ignore[arg-type]  # names and types are those of the record
 

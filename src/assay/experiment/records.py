@@ -7,11 +7,13 @@ intent × form.
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import json
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -25,6 +27,7 @@ FORMAT = 1
 MANIFEST = "run.json"
 #: Results inside a repository are no part of it: the next run must not find them.
 _IGNORE_FILE = ".assayignore"
+_LOCK_FILE = ".lock"
 _IGNORE = "# Results are not source: this keeps them out of every corpus.\n*\n"
 
 
@@ -41,13 +44,21 @@ def check_folder(folder: Path) -> Path:
     return folder
 
 
+@contextmanager
+def writing(folder: Path) -> Iterator[None]:
+    """Hold a results folder for oneself while records and reports are written; a second writer waits."""
+    _write_ignore(folder)
+    with open(folder / _LOCK_FILE, "wb") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
 def write_run(run: types.Run, folder: Path) -> None:
     """Write a run into a folder; what an earlier run left there goes once the new one is in place."""
     members = {"gold.json": _dump(_suite_json(run.suite)), "lines.json": _dump(run.lines)}
     members |= {f"engines/{_slug(e.name)}.jsonl": _engine_lines(run, e) for e in run.engines}
     named = {_hashed(name, text): text for name, text in members.items()}
-    if not (folder / _IGNORE_FILE).exists():
-        write_atomic(folder / _IGNORE_FILE, _IGNORE)
+    _write_ignore(folder)
     for name, text in named.items():
         write_atomic(folder / name, text)
     manifest = {
@@ -61,6 +72,12 @@ def write_run(run: types.Run, folder: Path) -> None:
     }
     write_atomic(folder / MANIFEST, json.dumps(manifest, indent=1, ensure_ascii=False) + "\n")
     _sweep(folder, keep=set(named))
+
+
+def _write_ignore(folder: Path) -> None:
+    """Keep results out of every corpus; a file that the user put there stays as it is."""
+    if not (folder / _IGNORE_FILE).exists():
+        write_atomic(folder / _IGNORE_FILE, _IGNORE)
 
 
 def read_run(folder: Path) -> types.Run:

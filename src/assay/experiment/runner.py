@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Literal
 
 from assay._version import __version__
+from assay.corpus.git.worktree import find_top
 from assay.engines import as_engine
 from assay.engines.base import Engine, FullEngine, Session
 from assay.engines.calling import ask, close_session, one_line, open_session, session_notes
@@ -175,13 +176,14 @@ def _header(places: Sequence[Place], timeout: float) -> Header:
 
 
 def _repository(corpus: Corpus) -> str:
-    """Name what queries are nested in: for a folder the folder itself, however the gold set wrote its path.
+    """Name what queries are nested in: for a folder the work tree it lies in, else the folder itself.
 
-    The hash tells folders of one name apart without writing a machine's paths into results.
+    Parts of one repository are one repository, however a gold set writes their paths. The hash tells folders of
+    one name apart without writing a machine's paths into results.
     """
     if corpus.spec.kind != "path":
         return corpus.spec.repository
-    place = corpus.root.resolve()
+    place = find_top(corpus.root.resolve()) or corpus.root.resolve()
     return f"path:{place.name}-{hashlib.sha256(str(place).encode()).hexdigest()[:6]}"
 
 

@@ -43,7 +43,7 @@ def analyse(run: Run, claim: Claim) -> Results:
         queries=len(units),
         repositories=len({u.repository for u in units}),
         forms=forms_of(case.scores.units),
-        headline=_headline([unit.form for unit in units]),
+        headline=_headline([unit.form for unit in units], claim.primary),
         measures=claim.measures,
         leader=leader,
         comparison=comparison,
@@ -96,8 +96,10 @@ def _slices(case: Case, leader: str) -> tuple[SliceRow, ...]:
     )
 
 
-def _headline(forms: Sequence[str]) -> str:
+def _headline(forms: Sequence[str], primary: str) -> str:
     """Say which form the headline is; queries that lack the usual one are headed by another."""
+    if parse_measure(primary).of is not None:
+        return "over all phrasings"
     counts = Counter(forms).most_common()
     first = counts[0][0] if counts else "only"
     others = ", ".join(f"{count} by {form}" for form, count in counts[1:])
@@ -144,8 +146,12 @@ def _reading(case: Case, comparison: Comparison, leader: str) -> str:
     floor, ceiling, grep = (at.get(_with_role(case.run, role)) for role in ("floor", "ceiling", "yardstick"))
     if floor and ceiling and ceiling.mean != floor.mean:
         share = (best.mean - floor.mean) / (ceiling.mean - floor.mean)
-        way = f"{share:.0%} of the way from" if share > 0 else "no better than"
-        text += f": {way} random ({floor.mean:.3f}) to the oracle ({ceiling.mean:.3f})"
+        low, high = f"random ({floor.mean:.3f})", f"the oracle ({ceiling.mean:.3f})"
+        text += (
+            f": {share:.0%} of the way from {low} to {high}"
+            if share > 0
+            else f": no better than {low}; {high} shows what is there"
+        )
     if grep and leader != grep.engine:
         gap = best.mean - grep.mean
         words = f"{abs(gap):.3f} {'less' if gap > 0 else 'more'}" if abs(gap) >= _SHOWN_GAP else "as much"
@@ -167,7 +173,9 @@ def _warnings(case: Case, facts: Sequence[EngineFacts], queries: int) -> Iterato
     """Say what limits every number of this run."""
     if queries < FEW_QUERIES:
         many = _count(queries, "query", "queries")
-        yield f"Only {many}: one moves a mean by {1 / queries:.3f}. Gather {FEW_QUERIES} before you act on this."
+        measure = parse_measure(case.primary)
+        step = (measure.high - measure.low) / queries
+        yield f"Only {many}: one can move a mean by {step:.3g}. Gather {FEW_QUERIES} before you act on this."
     drafts = sum(q.tags.get("status") == "draft" for q in case.queries.values())
     if drafts:
         yield f"{drafts} of {len(case.queries)} queries are drafts: write their questions before you trust a number."

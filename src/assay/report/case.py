@@ -54,9 +54,15 @@ def real_engines(run: Run) -> tuple[str, ...]:
     return tuple(e.name for e in run.engines if e.role in ("contestant", "yardstick"))
 
 
+def contestants(run: Run) -> tuple[str, ...]:
+    """The engines under test; where there is none, those that stand for them."""
+    return tuple(e.name for e in run.engines if e.role == "contestant") or real_engines(run)
+
+
 def rivals(run: Run, baseline: str) -> tuple[str, ...]:
-    """The engines that are compared with the baseline."""
-    return tuple(name for name in real_engines(run) if name != baseline)
+    """The engines that are compared with the baseline: nobody declared the references, so they join no family."""
+    tested = tuple(name for name in contestants(run) if name != baseline)
+    return tested or tuple(name for name in real_engines(run) if name != baseline)
 
 
 def forms_of(units: Iterable[Unit]) -> tuple[str, ...]:

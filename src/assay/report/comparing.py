@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from assay.errors import ConfigError, NotComparableError
-from assay.report.case import pick, real_engines, rivals
+from assay.report.case import contestants, pick, real_engines, rivals
 from assay.scoring import score
 from assay.stats import Names, all_pairs, compare, compare_scores
 from assay.stats.records import AllPairs, Comparison
@@ -51,7 +51,7 @@ def compare_runs(
         raise NotComparableError(
             " ".join(_moved(old, new)), hint="--allow-changed-corpus compares all the same, and says so"
         )
-    sides = [pick(score(run, claim.measures), engines=(engine,) if engine else real_engines(run)) for run in (old, new)]
+    sides = [pick(score(run, claim.measures), engines=(engine,) if engine else contestants(run)) for run in (old, new)]
     found = compare_scores(
         *sides, primary=claim.primary, names=Names(*names), margin=claim.margin, alpha=claim.alpha, seed=claim.seed
     )

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from assay.errors import ConfigError
 from assay.report.analysis import FAILED_SHARE
-from assay.report.case import pick
+from assay.report.case import contestants, pick
 from assay.report.comparison import comparison_blocks
 from assay.report.document import Block, Cell, Document, Heading, Paragraph, Tone, table
 from assay.scoring import parse_measure, score
@@ -76,19 +76,25 @@ def parse_floor(text: str) -> Floor:
 
 
 def judge_gate(
-    run: Run, claim: Claim, floors: Sequence[Floor], comparison: Comparison | None, *, engine: str | None, strict: bool
+    run: Run,
+    claim: Claim,
+    floors: Sequence[Floor],
+    comparison: Comparison | None,
+    *,
+    engine: str | None,
+    strict: bool,
+    known: Sequence[str] | None = None,
 ) -> Gate:
-    """Check every engine under the gate."""
+    """Check every engine under the gate; `known` are the engines of the run that it is compared with."""
     named = [e.name for e in run.engines]
     if engine and engine not in named:
         raise ConfigError(f"no engine {engine!r} in this run", hint=f"there are: {', '.join(named)}")
-    tested = tuple(e.name for e in run.engines if e.role == "contestant")
-    gated = (engine,) if engine else tested or tuple(named)
+    gated = (engine,) if engine else contestants(run)
     checks = [_failures(run, name) for name in gated]
     checks += [check for floor in floors for check in _floor(run, claim, floor, gated)]
     rows = [row for row in comparison.rows if row.in_family] if comparison else []
     checks += [_regression(row, claim, strict) for row in rows]
-    checks += [_compared(name, rows) for name in gated if comparison]
+    checks += [_counterpart(name, known) for name in gated if known is not None]
     return Gate(tuple(checks), comparison, strict)
 
 
@@ -101,10 +107,10 @@ def _failures(run: Run, name: str) -> Check:
     return Check(f"{name} answers", share <= FAILED_SHARE, 4, detail)
 
 
-def _compared(name: str, rows: Sequence[ComparisonRow]) -> Check:
+def _counterpart(name: str, known: Sequence[str]) -> Check:
     """Check that an engine under the gate has a counterpart: a renamed engine must not turn a gate green."""
-    known = any(name in (row.engine, row.engine.partition(" (")[0], row.baseline) for row in rows)
-    return Check(f"{name} has a counterpart", known, 5, "compared" if known else "there is none to compare it with")
+    there = name in known
+    return Check(f"{name} has a counterpart", there, 5, "compared" if there else "there is none to compare it with")
 
 
 def _floor(run: Run, claim: Claim, floor: Floor, gated: Sequence[str]) -> list[Check]:
@@ -148,8 +154,9 @@ def gate_document(gate: Gate) -> Document:
     if gate.comparison:
         judged = [row for row in gate.comparison.rows if row.in_family]
         blocks += [Heading("The comparison"), *comparison_blocks(judged, gate.comparison.notes)]
-    if gate.exit_code == 0 and any(check.warning for check in gate.checks):
-        blocks.append(Paragraph("Passed with a warning: nothing is proven, in either direction.", "warning"))
+    doubtful = "; ".join(check.what for check in gate.checks if check.warning)
+    if gate.exit_code == 0 and doubtful:
+        blocks.append(Paragraph(f"Passed, but not proven either way: {doubtful}.", "warning"))
     return Document(f"assay gate: {outcome} (exit {gate.exit_code})", tuple(blocks))
 
 

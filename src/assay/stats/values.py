@@ -99,6 +99,7 @@ def compare_values(
     *,
     names: Names = _NAMES,
     bounds: Range | None = None,
+    higher_is_better: bool = True,
     margin: float = DEFAULT.margin,
     alpha: float = DEFAULT.alpha,
     seed: int = DEFAULT.seed,
@@ -106,7 +107,7 @@ def compare_values(
 ) -> Comparison:
     """Compare two per-query tables on the queries both have; `a` is the baseline.
 
-    Without `bounds` the range is [0, 1] when every value lies in it, else the one that was seen; higher is better.
+    Without `bounds` the range is [0, 1] when every value lies in it, else the one that was seen.
     """
     settings = Settings(margin, alpha, seed, B)
     old, new = ({row.query: row for row in rows} for rows in (a, b))
@@ -114,7 +115,7 @@ def compare_values(
     sentence = shared_sentence(len(shared), max(len(old), len(new)), names)
     _check_clusters(shared, old, new)
     units = tuple(Unit("", query, "", old[query].cluster) for query in shared)
-    measure = Column("value", 0, bounds or _seen([*a, *b]))
+    measure = Column("value", 0, bounds or replace(_seen([*a, *b]), higher_is_better=higher_is_better))
     values = np.array([[[rows[query].value for query in shared]] for rows in (old, new)])
     table = Table((names.old, names.new), units, values)
     pair = Pair(names.new, names.old, measure.name, measure.bounds, values[1, 0], values[0, 0])
