@@ -20,7 +20,7 @@ _STYLES: dict[Tone, str] = {"plain": "", "good": "green", "bad": "red", "warning
 #: Without a terminal there is no width to fit; wide enough that no table of ours is folded.
 _PIPE_WIDTH = 160
 #: A column of prose is folded at this width, so that it leaves room for the others.
-_PROSE = 48
+_PROSE = 32
 #: What rich puts between two columns.
 _GAP = 3
 
