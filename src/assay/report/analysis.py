@@ -191,8 +191,9 @@ def _warnings(case: Case, facts: Sequence[EngineFacts], queries: int) -> Iterato
     )
     problems = _corpus_facts(case, "problems")
     if problems:
-        lost = "; ".join([*problems[:_SHOWN_PROBLEMS], *_corpus_facts(case, "notes")[:1]])
+        lost = "; ".join(problems[:_SHOWN_PROBLEMS])
         yield f"{len(problems)} places of the gold set are not in this corpus and were left out, such as {lost}."
+        yield from _corpus_facts(case, "notes")
 
 
 def _trouble(case: Case, engine: EngineRun, fact: EngineFacts) -> Iterator[str]:
