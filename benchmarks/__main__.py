@@ -1,4 +1,8 @@
-"""Run every benchmark in this process and write what was seen to benchmarks/RESULTS.md.
+"""Run benchmarks in this process and write what was seen to benchmarks/RESULTS.md.
+
+    python -m benchmarks                  the short ones (`make bench`)
+    python -m benchmarks quality          every one of the group
+    python -m benchmarks halves ledger    these; the sections of the others stay as they are
 
 Speed is a ratio against a peer in the same run; absolute times say how long to wait, nothing more.
 """
@@ -6,31 +10,98 @@ Speed is a ratio against a peer in the same run; absolute times say how long to 
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
+from typing import Final
 
+from assay.errors import nearest
 from assay.experiment.environment import environment
 from assay.files import write_atomic
-from benchmarks import bench_scoring, bench_stats
+from benchmarks.pages import Section, Unavailable, figures_section
 
 RESULTS = Path(__file__).parent / "RESULTS.md"
 
 
-def main() -> int:
-    """Run, write, and say whether every target was met."""
-    parts: dict[str, Mapping[str, object]] = {
-        "Scoring beside ir_measures": bench_scoring.main(),
-        "All-pairs statistics beside scipy": bench_stats.main(),
-    }
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """A module whose `main()` gives a section, or figures to make one of."""
+
+    name: str
+    module: str
+    title: str
+    group: str
+    long: bool = False  # minutes; run by name, or with its group
+
+    def run(self) -> Section:
+        """Run it; imported only now, because most need what others do not."""
+        found = import_module(self.module).main()
+        return found if isinstance(found, Section) else figures_section(found)
+
+
+BENCHES: Final = (
+    Bench("scoring", "benchmarks.bench_scoring", "Scoring beside ir_measures", "harness"),
+    Bench("stats", "benchmarks.bench_stats", "All-pairs statistics beside scipy", "harness"),
+    Bench("visible", "benchmarks.quality.visible", "Files: semble's visible half", "quality"),
+    Bench("octocode", "benchmarks.quality.octocode", "Lines: octocode's sets", "quality"),
+    Bench("halves", "benchmarks.quality.halves", "Files: tuned on one half, scored on the other", "quality", long=True),
+    Bench("ledger", "benchmarks.quality.ledger", "Ledger of signals", "quality", long=True),
+    Bench("chunking", "benchmarks.quality.chunking", "Chunking", "quality", long=True),
+)
+
+
+def main(names: Sequence[str]) -> int:
+    """Run, write after each, and say whether every target was met."""
+    passed = True
+    for bench in choose(names):
+        print(f"{bench.name} ...", file=sys.stderr, flush=True)
+        begin = time.perf_counter()
+        try:
+            section = bench.run()
+        except Unavailable as problem:
+            print(f"!! {bench.name} was not run: {problem}", file=sys.stderr, flush=True)
+            continue
+        write(bench.title, section)
+        passed = passed and section.passed
+        print(f"{bench.name}: {time.perf_counter() - begin:.0f} s", file=sys.stderr, flush=True)
+    return 0 if passed else 1
+
+
+def choose(names: Sequence[str]) -> list[Bench]:
+    """List the benchmarks that names and groups stand for; without a name, the short ones."""
+    known = {bench.name for bench in BENCHES} | {bench.group for bench in BENCHES}
+    for name in names:
+        if name not in known:
+            raise SystemExit(f"no benchmark {name!r}; did you mean {', '.join(nearest(name, sorted(known))) or known}?")
+    return [b for b in BENCHES if (b.name in names or b.group in names if names else not b.long)]
+
+
+def write(title: str, section: Section) -> None:
+    """Put a section in its place; what was not run stays."""
+    sections = read(RESULTS.read_text("utf-8") if RESULTS.exists() else "")
+    sections[title] = "\n".join(section.lines).strip()
     on = environment()
-    lines = ["# Benchmarks", "", f"Python {on['python']}, {on['cpu']}, {on['cores']} cores. Made by `make bench`.", ""]
-    for title, figures in parts.items():
-        lines += [f"## {title}", "", "| figure | value |", "|---|---|"]
-        lines += [f"| {name} | {value} |" for name, value in figures.items()]
-        lines += [""]
-    write_atomic(RESULTS, "\n".join(lines))
-    return 0 if all(figures["passed"] for figures in parts.values()) else 1
+    head = f"# Benchmarks\n\nPython {on['python']}, {on['cpu']}, {on['cores']} cores. Made by `make bench`.\n"
+    parts = [f"## {title}\n\n{sections[title]}\n" for title in _ordered(sections)]
+    write_atomic(RESULTS, "\n".join([head, *parts]))
+
+
+def read(text: str) -> dict[str, str]:
+    """Read the sections there are, by title."""
+    found = {}
+    for part in f"\n{text}".split("\n## ")[1:]:
+        title, _, body = part.partition("\n")
+        found[title.strip()] = body.strip()
+    return found
+
+
+def _ordered(sections: Mapping[str, str]) -> Iterable[str]:
+    """Give the titles in the order of the benchmarks, others after them."""
+    known = [bench.title for bench in BENCHES]
+    return [t for t in known if t in sections] + [t for t in sections if t not in known]
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

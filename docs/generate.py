@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -10,6 +11,7 @@ from pathlib import Path
 from assay.cli.main import build_parser
 from assay.engines.pages import describe
 from assay.scoring import MEASURES
+from assay.search.pages import config_schema
 
 FOLDER = Path(__file__).parent
 _MADE = "Made by `make docs` from the program; edit the program."
@@ -19,10 +21,17 @@ def commands() -> str:
     """Collect the help of every command."""
     os.environ["COLUMNS"] = "100"  # argparse folds its help at the terminal's width
     parser = build_parser()
-    actions = [a for a in parser._actions if isinstance(a, argparse._SubParsersAction)]
-    parts = ["# Commands", _MADE, _block("assay", parser)]
-    parts += [_block(f"assay {name}", command) for name, command in actions[0].choices.items()]
+    parts = ["# Commands", _MADE, *_blocks("assay", parser)]
     return "\n\n".join(parts) + "\n"
+
+
+def _blocks(name: str, parser: argparse.ArgumentParser) -> list[str]:
+    """Show a command's help, and that of the commands below it."""
+    actions = [a for a in parser._actions if isinstance(a, argparse._SubParsersAction)]
+    below = [
+        block for a in actions for key, command in a.choices.items() for block in _blocks(f"{name} {key}", command)
+    ]
+    return [_block(name, parser), *below]
 
 
 def _block(name: str, parser: argparse.ArgumentParser) -> str:
@@ -69,7 +78,17 @@ def measures() -> str:
     return "\n\n".join(["# Measures", _MADE, "\n".join(table)]) + "\n"
 
 
-PAGES: dict[str, Callable[[], str]] = {"commands.md": commands, "engines.md": engines, "measures.md": measures}
+def search_schema() -> str:
+    """Describe the settings of a search for editors."""
+    return json.dumps(config_schema(), indent=2, ensure_ascii=False) + "\n"
+
+
+PAGES: dict[str, Callable[[], str]] = {
+    "commands.md": commands,
+    "engines.md": engines,
+    "measures.md": measures,
+    "../src/assay/data/schemas/search.schema.json": search_schema,
+}
 
 
 if __name__ == "__main__":

@@ -14,13 +14,16 @@ ALLOWED = {
     "errors": set(),
     "types": {"errors"},
     "files": {"errors"},
+    "settings": {"errors"},
+    "toml": {"errors", "files"},
+    "http": {"errors"},
     "processes": {"errors", "types"},
     "_version": set(),
     "syntax": {"errors", "types"},
     "corpus": {"errors", "types", "syntax", "files", "processes", "_version"},
     "gold": {"errors", "types", "syntax", "corpus", "data", "files"},
-    "search": {"errors", "types", "syntax", "corpus", "files"},
-    "engines": {"errors", "types", "syntax", "corpus", "files", "processes"},
+    "search": {"errors", "types", "settings", "toml", "syntax", "corpus", "files", "http"},
+    "engines": {"errors", "types", "settings", "syntax", "corpus", "files", "http", "processes"},
     "scoring": {"errors", "types", "syntax"},
     "stats": {"errors", "types", "files", "scoring"},
     "data": set(),
@@ -28,9 +31,11 @@ ALLOWED = {
 ALLOWED["measures"] = {"scoring"}
 ALLOWED["experiment"] = {*ALLOWED, "experiment"} - {"search"}
 ALLOWED["report"] = {*ALLOWED} - {"search", "engines", "corpus"}
-ALLOWED["cli"] = {*ALLOWED} - {"search"}
+# The engine is a product of its own (`assay search`), so the command line may ask it directly. That opens no way from
+# the engine to the answers: gold, scoring and stats still never meet search, and a test below says so.
+ALLOWED["cli"] = {*ALLOWED}
 ALLOWED["__main__"] = {"cli"}
-ALLOWED["__init__"] = {*ALLOWED} - {"search", "cli", "report"}
+ALLOWED["__init__"] = {*ALLOWED} - {"cli", "report"}
 
 DOORS = {"engines/builtin.py": {"search"}}
 
@@ -61,6 +66,11 @@ def test_engine_half_knows_nothing_of_the_answers():
         assert not ALLOWED[room] & {"gold", "scoring", "stats"}
 
 
+def test_answers_half_knows_nothing_of_the_engine():
+    for room in ("gold", "scoring", "stats", "experiment", "report"):
+        assert "search" not in ALLOWED[room]
+
+
 def test_every_room_on_disk_is_listed():
     rooms = {p.name.removesuffix(".py") for p in SOURCE.iterdir() if p.suffix == ".py" or (p / "__init__.py").exists()}
     assert rooms == set(ALLOWED)
@@ -72,6 +82,7 @@ def test_public_names_are_pinned():
         "Engine",
         "Gold",
         "Hit",
+        "Index",
         "Query",
         "Run",
         "Scores",

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from assay.experiment.runner import run
     from assay.gold import load_gold
     from assay.scoring import score
+    from assay.search import Index
     from assay.stats import compare
     from assay.types import Gold, Hit, Query, Run, Scores, Span, Suite, Target
 
@@ -30,6 +31,7 @@ _HOMES = {
     "Engine": "assay.engines.base",
     "Gold": "assay.types",
     "Hit": "assay.types",
+    "Index": "assay.search",
     "Query": "assay.types",
     "Run": "assay.types",
     "Scores": "assay.types",
@@ -48,6 +50,7 @@ __all__ = [
     "Engine",
     "Gold",
     "Hit",
+    "Index",
     "Query",
     "Run",
     "Scores",

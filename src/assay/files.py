@@ -4,32 +4,48 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import IO
 
 from assay.errors import EnvironmentFailure, InputError
 
 
 def write_atomic(path: Path, data: str | bytes) -> None:
     """Replace a file whole: the old content or the new, whatever happens in between."""
-    raw = data.encode("utf-8") if isinstance(data, str) else data
+    with atomic_stream(path) as stream:
+        stream.write(data.encode("utf-8") if isinstance(data, str) else data)
+
+
+@contextmanager
+def atomic_stream(path: Path) -> Iterator[IO[bytes]]:
+    """Replace a file whole by what is written to a stream; an error on the way leaves the old file."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
         try:
             with os.fdopen(handle, "wb") as stream:
-                stream.write(raw)
+                yield stream
                 stream.flush()
                 os.fsync(stream.fileno())
             os.chmod(name, 0o666 & ~_umask())
             os.replace(name, path)
             sync_folder(path.parent)
         except BaseException:
-            os.unlink(name)
+            with suppress(FileNotFoundError):  # already renamed: the folder could not be synced
+                os.unlink(name)
             raise
     except OSError as error:
         raise EnvironmentFailure(
             f"cannot write {path}: {error.strerror or error}", hint="check the folder's rights and the free disk space"
         ) from error
+
+
+def remove_leftovers(folder: Path, name: str = "*") -> None:
+    """Remove what killed writers of a file left beside it; the caller sees to it that nobody is writing now."""
+    for part in sorted(folder.glob(f".{name}.*")):
+        part.unlink(missing_ok=True)
 
 
 def read_utf8(path: Path, error: type[InputError] = InputError, *, hint: str = "check the path") -> str:

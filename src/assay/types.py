@@ -143,6 +143,11 @@ class Gold:
     provenance: Mapping[str, str] = field(default_factory=dict)
     source: str | None = None  # the file it was read from
 
+    @property
+    def synthetic(self) -> bool:
+        """Whether the code was made to ask about itself; people's questions are another matter."""
+        return "synthetic" in self.provenance
+
 
 @dataclass(frozen=True, slots=True)
 class Suite:
@@ -186,6 +191,7 @@ class Corpus:
     skipped: tuple[Skipped, ...] = ()
     notes: tuple[str, ...] = ()  # sentences a person should see, such as a missing test/ package
     revision: str | None = None  # what was really checked out or unpacked: commit, version
+    hashes: Mapping[str, str] = field(default_factory=dict, hash=False, repr=False)  # path -> sha256 of each file
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,7 +32,7 @@ def test_make_engine_refuses_an_unknown_kind_and_names_the_nearest() -> None:
     ("spec", "near", "known"),
     [
         ({"kind": "builtin", "pre": "span"}, "per", "search"),
-        ({"kind": "builtin", "search": {"windw": 3}}, "window", "overlap"),
+        ({"kind": "builtin", "search": {"lexcal": {}}}, "lexical", "growth"),
         ({"kind": "command", "argv": "x {query}", "timout": 3}, "timeout", "ok_codes"),
         ({"kind": "random", "sed": 3}, "seed", "window"),
         ({"kind": "keywords", "backnd": "rg"}, "backend", "window"),
@@ -160,7 +160,7 @@ def test_describe_writes_types_and_defaults_for_people() -> None:
     assert shown["command", "env"] == ("a table", "{}")
     assert shown["command", "format"] == ("one of auto, json, jsonl, text", '"auto"')
     assert shown["python", "oversample"] == ("a whole number", "none")
-    assert shown["builtin", "search.k1"] == ("a number", "1.2")
+    assert shown["builtin", "search.lexical.k1"] == ("a number", "1.2")
     assert ("builtin", "search") not in shown
 
 

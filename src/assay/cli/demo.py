@@ -23,7 +23,7 @@ def handle(args: argparse.Namespace) -> int:
 
     engines: dict[str, Mapping[str, Any] | str] = {
         "builtin": "builtin",
-        "whole-file": {"kind": "builtin", "search": {"window": 0}},
+        "whole-file": {"kind": "builtin", "search": {"index": {"chunks": {"kind": "file"}}}},
     }
     spec = check(Spec(gold=("stdlib",), engines=engines, out=args.out))
     return execute(args, spec, load_gold("stdlib"), allow_missing=True)

@@ -119,11 +119,13 @@ def _terminal() -> Finding:
 def _configuration() -> Finding:
     """Check the assay.toml of this folder, if there is one."""
     from assay.experiment.spec import FILE, read_spec
+    from assay.search.settings import load_config
 
     if not Path(FILE).is_file():
         return Finding(FILE, "missing", "none in this folder", "`assay init` writes one", required=False)
     try:
         spec = read_spec(Path(FILE))
+        load_config((), Path(FILE), os.environ)
     except AssayError as error:
         return Finding(FILE, "failed", str(error).replace("\n", " "))
     return Finding(FILE, "ok", f"{len(spec.all_engines())} engines, {len(spec.gold)} gold sources")

@@ -10,16 +10,18 @@ import traceback
 from collections.abc import Sequence
 
 from assay._version import __version__
-from assay.cli import compare, demo, doctor, gate, init, plan, run, score
+from assay.cli import compare, demo, doctor, explain, gate, gold, index, init, plan, related, run, score, search
 from assay.errors import AssayError
 
 _EPILOG = """\
 exit codes: 0 pass · 1 regression proven or a required floor missed (gate) · 2 usage or bad input
             3 inconclusive (gate --strict) · 4 an engine or the environment failed · 5 not comparable
 
-start with `assay demo`, then `assay init` in your own repository."""
+start with `assay demo`, then `assay init` in your own repository; `assay search "..."` needs neither."""
 
-_COMMANDS = (init, run, score, compare, gate, plan, doctor, demo)
+_INTERRUPTED = "interrupted; nothing was half-written"
+
+_COMMANDS = (search, explain, related, index, init, gold, run, score, compare, gate, plan, doctor, demo)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -35,17 +37,36 @@ def main(argv: Sequence[str] | None = None) -> int:
     except AssayError as error:
         return _fail(args, str(error), error.exit_code)
     except KeyboardInterrupt:
-        return _fail(args, "interrupted; nothing was half-written", 130)
+        return _fail(args, _INTERRUPTED, 130)
     except BrokenPipeError:
         _mute()
         return 0
     except Exception as error:
+        if _is_interrupt(error):
+            return _fail(args, _INTERRUPTED, 130)
         # An unexpected exception must never look like a proven regression (exit code 1).
         if os.environ.get("ASSAY_DEBUG"):
             traceback.print_exc()
         message = f"unexpected {type(error).__name__}: {error}\n  → a bug in Assay; ASSAY_DEBUG=1 shows where"
         return _fail(args, message, 4)
     return code
+
+
+class _Command(argparse.ArgumentParser):
+    """A command whose folder may stand behind flags too: argparse gives up an optional positional at the first flag."""
+
+    def parse_known_args(  # type: ignore[override]  # one of its overloads, the one that is called
+        self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
+    ) -> tuple[argparse.Namespace, list[str]]:
+        """Take a single leftover word for the folder, where none was given."""
+        found, extra = super().parse_known_args(args, namespace)
+        if (
+            len(extra) == 1
+            and not extra[0].startswith("-")
+            and getattr(found, "path", None) == self.get_default("path")
+        ):
+            found.path, extra = extra[0], []
+        return found, extra
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -57,8 +78,8 @@ def build_parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"assay {__version__}")
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    common = argparse.ArgumentParser(add_help=False)
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True, parser_class=_Command)
+    common = _Command(add_help=False)
     common.add_argument("--json", action="store_true", help="print the result as JSON on stdout")
     common.add_argument("--quiet", action="store_true", help="no progress on stderr")
     for module in _COMMANDS:
@@ -74,6 +95,13 @@ def build_parser() -> argparse.ArgumentParser:
         module.add_arguments(command)
         command.set_defaults(handler=module.handle)
     return parser
+
+
+def _is_interrupt(error: BaseException | None) -> bool:
+    """Tell whether an interrupt is behind an error: inside a callback of an extension it becomes a SystemError."""
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__cause__ or error.__context__
+    return error is not None
 
 
 def _mute() -> None:

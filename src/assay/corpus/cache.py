@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import Final
 
 from assay.errors import EnvironmentFailure
-from assay.files import sync_folder, write_atomic
+from assay.files import remove_leftovers, sync_folder, write_atomic
 
 #: Raised when the layout, or what unpacking writes, changes; older entries are then simply not found.
 _FORMAT: Final = 1
@@ -184,8 +184,7 @@ class Store:
         leftovers = [*self._folder("tmp").glob(f"{name}.*"), *self._folder("tmp").glob("evicted.*")]
         for folder in sorted(leftovers):
             shutil.rmtree(folder, ignore_errors=True)
-        for part in sorted(self._folder("refs").glob(f".{name}.json.*")):  # what `write_atomic` renames
-            part.unlink(missing_ok=True)
+        remove_leftovers(self._folder("refs"), f"{name}.json")
 
     def _temporary(self, name: str) -> Path:
         """Make a folder that nobody else has."""

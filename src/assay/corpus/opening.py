@@ -15,6 +15,7 @@ from assay.corpus.source import Located, Request, locate
 from assay.corpus.spec import spec_text
 from assay.corpus.urls import without_credentials
 from assay.corpus.walking.globs import Globs, compile_globs
+from assay.corpus.walking.memory import Memory
 from assay.corpus.walking.walk import Walked, walk
 from assay.errors import CorpusError, EnvironmentFailure
 from assay.types import Corpus, CorpusSpec
@@ -27,17 +28,28 @@ def open_corpus(
     cache: Path | None = None,
     limits: Limits = DEFAULT_LIMITS,
     walking: Walking = DEFAULT_WALKING,
+    memory: Memory | None = None,
 ) -> Corpus:
-    """Bring a corpus onto this machine and list the files that count."""
+    """Bring a corpus onto this machine and list the files that count.
+
+    A memory spares reading what has not changed since it was last used, and then holds what was met this time.
+    """
     store = Store((cache or cache_dir()).absolute())
     request = Request(spec, (base or Path.cwd()).absolute(), store, limits)
-    opened = _checked(request, compile_globs(spec), walking)
+    opened = _checked(request, _Way(compile_globs(spec), walking, memory))
     located, walked = opened.located, opened.walked
     if not walked.files:
         raise _empty(request, opened)
     notes = (*located.notes, *walked.notes)
     return Corpus(
-        located.ground.root, spec, walked.files, digest(walked.hashes), walked.skipped, notes, located.revision
+        root=located.ground.root,
+        spec=spec,
+        files=walked.files,
+        digest=digest(walked.hashes),
+        skipped=walked.skipped,
+        notes=notes,
+        revision=located.revision,
+        hashes=walked.hashes,
     )
 
 
@@ -49,14 +61,23 @@ def digest(hashes: Mapping[str, str]) -> str:
     return sha.hexdigest()
 
 
-def _checked(request: Request, globs: Globs, walking: Walking) -> _Opened:
+@dataclass(frozen=True, slots=True)
+class _Way:
+    """How to walk."""
+
+    globs: Globs
+    walking: Walking
+    memory: Memory | None
+
+
+def _checked(request: Request, way: _Way) -> _Opened:
     """Locate and walk; a cached tree that is no longer what was unpacked is fetched once more."""
-    opened = _located_and_walked(request, globs, walking)
+    opened = _located_and_walked(request, way)
     if opened.intact():
         return opened
     assert opened.located.entry is not None
     request.store.evict(opened.located.entry.content)
-    again = _located_and_walked(request, globs, walking)
+    again = _located_and_walked(request, way)
     if again.intact():
         return again
     raise EnvironmentFailure(
@@ -64,10 +85,11 @@ def _checked(request: Request, globs: Globs, walking: Walking) -> _Opened:
     )
 
 
-def _located_and_walked(request: Request, globs: Globs, walking: Walking) -> _Opened:
-    """Locate and walk."""
+def _located_and_walked(request: Request, way: _Way) -> _Opened:
+    """Locate and walk; what came from the cache is read whole every time, for it is compared with what was fetched."""
     located = locate(request)
-    return _Opened(located, walk(located.ground, globs, walking, request.limits))
+    memory = way.memory if located.entry is None else None
+    return _Opened(located, walk(located.ground, way.globs, way.walking, request.limits, memory))
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,14 +104,14 @@ class _Opened:
         entry = self.located.entry
         if entry is None:
             return True
-        if not all(os.path.lexists(entry.tree / path) for path in entry.manifest):
+        if not all(os.path.lexists(f"{entry.tree}/{path}") for path in entry.manifest):
             return False
-        return all(self._recorded(entry, path) == sha for path, sha in self.walked.hashes.items())
+        tree = os.path.realpath(entry.tree)
+        return all(self._recorded(entry, tree, path) == sha for path, sha in self.walked.hashes.items())
 
-    def _recorded(self, entry: Entry, path: str) -> str | None:
+    def _recorded(self, entry: Entry, tree: str, path: str) -> str | None:
         """Look up the hash a file had, under its real name."""
-        tree = entry.tree.resolve()
-        return entry.manifest.get(os.path.relpath(os.path.realpath(self.located.ground.root / path), tree))
+        return entry.manifest.get(os.path.relpath(os.path.realpath(f"{self.located.ground.root}/{path}"), tree))
 
 
 def _empty(request: Request, opened: _Opened) -> CorpusError:

@@ -11,7 +11,11 @@ from assay.types import Corpus
 
 def read_text(corpus: Corpus, path: str) -> str:
     """Read a file as UTF-8 without its byte order mark, else as Latin-1."""
-    data = read_bytes(corpus, path)
+    return decode_text(read_bytes(corpus, path))
+
+
+def decode_text(data: bytes) -> str:
+    """Read bytes as UTF-8 without its byte order mark, else as Latin-1, which every byte is."""
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError:

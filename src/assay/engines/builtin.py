@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from assay.engines.base import Context, Session
-from assay.engines.settings import read_settings
+from assay.settings import read_settings
 from assay.search import Index, Per, SearchConfig
 from assay.types import Corpus, Hit, Role
 
@@ -31,7 +31,7 @@ class BuiltinEngine:
     @property
     def config(self) -> Mapping[str, object]:
         """Every number that shapes the ranking."""
-        return {"kind": "builtin", "per": self.settings.per, "search": self.settings.search.as_dict()}
+        return {"kind": "builtin", "per": self.settings.per, "search": dict(self.settings.search.as_dict())}
 
     def open(self, corpus: Corpus) -> Session:
         """Build the index from source."""

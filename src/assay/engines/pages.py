@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import Any, cast, get_type_hints
 
 from assay.engines.kinds import KINDS, Kind
-from assay.engines.settings import is_required, type_text
+from assay.settings import is_required, type_text
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from assay.corpus import read_text
 from assay.engines.base import Context, Session
-from assay.engines.settings import check_counts, read_settings
+from assay.settings import check_counts, read_settings
 from assay.syntax.tokens import line_bytes
 from assay.types import Corpus, Hit, Role
 

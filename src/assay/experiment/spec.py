@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
@@ -13,6 +12,7 @@ from assay.errors import ConfigError, nearest
 from assay.experiment.claim import BASELINE, about, check_claim, make_measures
 from assay.files import read_utf8
 from assay.gold.loading import SHIPPED
+from assay.toml import line_of, read_toml
 from assay.types import Claim, Suite
 
 if TYPE_CHECKING:
@@ -65,20 +65,17 @@ class Spec:
         return Claim(measures, baseline, self.margin, self.alpha, self.seed)
 
 
+#: The tables of a file. [search] is read by `assay search` and its kin (`search.settings`); no run depends on it.
+TABLES = ("run", "engines", "search")
 #: What a file may say under [run].
 KEYS = tuple(f.name for f in fields(Spec) if f.name not in ("engines", "file"))
 
 
 def read_spec(path: Path) -> Spec:
     """Read assay.toml; paths in it are relative to its folder."""
-    text = read_utf8(path, ConfigError, hint="make one with `assay init`")
-    try:
-        data = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        found = re.search(r"line (\d+)", str(error))
-        line = int(found.group(1)) if found else None
-        raise ConfigError(f"not TOML: {error}", file=path, line=line, hint="fix the syntax at that line") from error
-    _check_keys(data, ("run", "engines"), path, text, "")
+    file = read_toml(path, hint="make one with `assay init`")
+    text, data = file.text, file.data
+    _check_keys(data, TABLES, path, text, "")
     run = data.get("run", {})
     engines = data.get("engines", {})
     if not isinstance(run, dict) or not isinstance(engines, dict):
@@ -165,18 +162,8 @@ def _typed(key: str, value: object, path: Path, text: str) -> object:
 
 
 def locate(text: str, table: str, key: str | None = None) -> int | None:
-    """Find the line of a table or of a key in it; tomllib gives no positions."""
-    inside = table == ""
-    for number, line in enumerate(text.splitlines(), start=1):
-        header = re.match(r"\s*\[\[?\s*([^\]]+?)\s*\]", line)
-        if header:
-            name = header.group(1).replace('"', "").replace("'", "")
-            inside = name == table
-            if (inside and key is None) or (table == "" and name.partition(".")[0] == key):
-                return number
-        elif inside and key is not None and re.match(rf"\s*[\"']?{re.escape(key)}[\"']?\s*[=.]", line):
-            return number
-    return None
+    """Find the line of a table or of a key in it."""
+    return line_of(text, ".".join(part for part in (table, key) if part))
 
 
 def override(spec: Spec, **changes: object) -> Spec:

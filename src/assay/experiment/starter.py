@@ -40,6 +40,10 @@ kind = "builtin"
 # kind = "command"
 # argv = ["my-search", "--limit", "{k}", "--", "{query}"]
 
+# What `assay search` and its kin do in this folder; `assay search --show-config` prints every setting.
+# [search.stem]
+# files = 0.5
+
 # Any Python function (query, k) -> list of paths:
 # [engines.ours]
 # kind = "python"

@@ -14,6 +14,8 @@ from assay.gold.tags import TagRule, apply_tags
 from assay.types import CorpusSpec, Gold, Suite
 
 SHIPPED = "stdlib"
+#: Lies in a folder of synthetic gold: what is below it is the corpus of the sets, no gold.
+SYNTHETIC_MARK = ".assay-synth"
 _SHIPPED_FILE = Path(__file__).parent.parent / "data" / "gold" / "stdlib.yaml"
 
 
@@ -49,6 +51,8 @@ def _parts(folder: Path, known: Format | None) -> Iterator[Path]:
             folders.clear()
             yield Path(base)
             continue
+        if SYNTHETIC_MARK in files:
+            folders.clear()
         visible = sorted(name for name in files if not name.startswith("."))
         yield from (Path(base, name) for name in visible if Path(name).suffix in suffixes)
 

@@ -34,13 +34,13 @@ def ranged_span(path: str, start: int, end: int, place: Place) -> Span:
 
 def check_path(path: str, place: Place) -> str:
     """Give back a path that is POSIX, relative to the corpus root, and cannot leave it."""
-    problem = _path_problem(path)
+    problem = path_problem(path)
     if problem:
         raise place.error(f"'{path}' {problem}", f"{_SYNTAX}; paths are relative to the corpus root, with '/'")
     return place.text(path, "the path of a target")
 
 
-def _path_problem(path: str) -> str | None:
+def path_problem(path: str) -> str | None:
     """Say what is wrong with a path, if anything."""
     checks = {
         "has no path": not path,

@@ -12,6 +12,7 @@ from assay.report.case import Case, forms_of, open_case, pick, real_engines, riv
 from assay.report.groups import breakdowns, layers, phrasings, traps
 from assay.report.ranks import failures, rank_distribution
 from assay.report.results import EngineFacts, Results
+from assay.report.synthetic import suite_name, synthetic_notes, synthetic_sets
 from assay.scoring import Ties, evaluation_measures, identical_rankings, parse_measure, ties
 from assay.stats import compare, compare_slices, means_only
 from assay.stats.records import Comparison, SliceRow
@@ -38,7 +39,7 @@ def analyse(run: Run, claim: Claim) -> Results:
     tied = ties(run, [parse_measure(case.primary)], np.random.default_rng(claim.seed))
     facts = tuple(_facts(case, engine, ties_of) for engine, ties_of in zip(run.engines, tied, strict=True))
     return Results(
-        suite=run.suite.name,
+        suite=suite_name(run),
         k=run.k,
         queries=len(units),
         repositories=len({u.repository for u in units}),
@@ -59,6 +60,7 @@ def analyse(run: Run, claim: Claim) -> Results:
         warnings=tuple(_warnings(case, facts, len(units))),
         notes=tuple(_corpus_facts(case, "notes")),
         header=run.header,
+        synthetic=synthetic_sets(run),
     )
 
 
@@ -171,6 +173,7 @@ def _with_role(run: Run, role: Role) -> str:
 
 def _warnings(case: Case, facts: Sequence[EngineFacts], queries: int) -> Iterator[str]:
     """Say what limits every number of this run."""
+    yield from synthetic_notes(case.run)
     if queries < FEW_QUERIES:
         many = _count(queries, "query", "queries")
         measure = parse_measure(case.primary)

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from assay.errors import ConfigError, NotComparableError
 from assay.report.case import contestants, pick, real_engines, rivals
+from assay.report.synthetic import synthetic_notes
 from assay.scoring import score
 from assay.stats import Names, all_pairs, compare, compare_scores
 from assay.stats.records import AllPairs, Comparison
@@ -20,7 +21,7 @@ def compare_engines(run: Run, claim: Claim, engine: str | None = None) -> Compar
             f"nothing to compare with {claim.baseline}", hint="run another engine, or choose a --baseline"
         )
     chosen = tuple(dict.fromkeys((claim.baseline, *family)))
-    return compare(
+    found = compare(
         pick(score(run, claim.measures), engines=chosen),
         baseline=claim.baseline,
         primary=claim.primary,
@@ -28,12 +29,14 @@ def compare_engines(run: Run, claim: Claim, engine: str | None = None) -> Compar
         alpha=claim.alpha,
         seed=claim.seed,
     )
+    return replace(found, notes=(*synthetic_notes(run), *found.notes))
 
 
 def compare_all_pairs(run: Run, claim: Claim) -> AllPairs:
     """Compare every engine that competes with every other."""
     scores = pick(score(run, claim.measures), engines=real_engines(run))
-    return all_pairs(scores, claim.primary, margin=claim.margin, alpha=claim.alpha, seed=claim.seed)
+    found = all_pairs(scores, claim.primary, margin=claim.margin, alpha=claim.alpha, seed=claim.seed)
+    return replace(found, notes=(*synthetic_notes(run), *found.notes))
 
 
 def compare_runs(
@@ -55,7 +58,7 @@ def compare_runs(
     found = compare_scores(
         *sides, primary=claim.primary, names=Names(*names), margin=claim.margin, alpha=claim.alpha, seed=claim.seed
     )
-    return replace(found, notes=(*_changes(old, new), *found.notes))
+    return replace(found, notes=(*synthetic_notes(old, new), *_changes(old, new), *found.notes))
 
 
 def _changes(old: Run, new: Run) -> list[str]:

@@ -12,6 +12,7 @@ from assay.report.analysis import FAILED_SHARE
 from assay.report.case import contestants, pick
 from assay.report.comparison import comparison_blocks
 from assay.report.document import Block, Cell, Document, Heading, Paragraph, Tone, table
+from assay.report.synthetic import synthetic_notes
 from assay.scoring import parse_measure, score
 from assay.stats import means
 from assay.stats.records import Comparison, ComparisonRow, Verdict
@@ -56,6 +57,7 @@ class Gate:
     checks: tuple[Check, ...]
     comparison: Comparison | None
     strict: bool
+    notes: tuple[str, ...] = ()  # what limits every number, where no comparison says it
 
     @property
     def exit_code(self) -> int:
@@ -95,7 +97,7 @@ def judge_gate(
     rows = [row for row in comparison.rows if row.in_family] if comparison else []
     checks += [_regression(row, claim, strict) for row in rows]
     checks += [_counterpart(name, known) for name in gated if known is not None]
-    return Gate(tuple(checks), comparison, strict)
+    return Gate(tuple(checks), comparison, strict, () if comparison else synthetic_notes(run))
 
 
 def _failures(run: Run, name: str) -> Check:
@@ -150,7 +152,7 @@ def gate_document(gate: Gate) -> Document:
     """Show the checks, and the comparison behind them."""
     rows: list[list[str | Cell]] = [[check.what, _state(check), check.detail] for check in gate.checks]
     outcome = {0: "pass", 1: "fail", 3: "inconclusive", 4: "an engine failed", 5: "not comparable"}[gate.exit_code]
-    blocks: list[Block] = [table(["check", "", ""], rows)]
+    blocks: list[Block] = [*(Paragraph(note, "warning") for note in gate.notes), table(["check", "", ""], rows)]
     if gate.comparison:
         judged = [row for row in gate.comparison.rows if row.in_family]
         blocks += [Heading("The comparison"), *comparison_blocks(judged, gate.comparison.notes)]

@@ -134,3 +134,4 @@ class Results:
     warnings: tuple[str, ...]  # what limits every number
     notes: tuple[str, ...]  # what is good to know of the corpora
     header: Header
+    synthetic: tuple[str, ...] = ()  # the gold sets that were made from the code, not by people

@@ -20,6 +20,7 @@ from assay.report.document import (
     table,
 )
 from assay.report.results import Breakdown, EngineFacts, Failure, Results, Trap
+from assay.report.synthetic import marked
 from assay.scoring import parse_measure
 from assay.stats.records import MeanRow, SliceRow
 from assay.stats.slices import EXPLORATORY
@@ -313,7 +314,7 @@ def _breaches(facts: EngineFacts) -> str:
 
 def _inputs(results: Results) -> list[Block]:
     """Say what the numbers were made with."""
-    rows = [_corpus_row(name, facts) for name, facts in results.header.corpora.items()]
+    rows = [_corpus_row(marked(name, results.synthetic), facts) for name, facts in results.header.corpora.items()]
     made = f"Assay {results.header.assay}, {results.header.date}, gold {results.header.gold_hash}."
     columns = ["gold", "repository", "revision", ">files", "left out", "corpus hash"]
     notes = [Paragraph(note, "quiet") for note in results.notes]

@@ -1,11 +1,12 @@
-"""The reference engine: a plain identifier-aware BM25 over windows of lines.
+"""The reference engine: code search on a CPU, with nothing to download, that explains itself.
 
-It knows nothing of gold sets, measures or statistics; `engines/builtin.py` is the only door to it.
+It knows nothing of gold sets, measures or statistics; `engines/builtin.py` and `assay.Index` are the doors to it.
 """
 
 from __future__ import annotations
 
 from assay.search.config import SearchConfig
-from assay.search.index import Index, Per
+from assay.search.evidence import Per
+from assay.search.index import Index
 
 __all__ = ["Index", "Per", "SearchConfig"]

@@ -1,116 +1,174 @@
-"""The index of one corpus, and the one function that answers a query."""
+"""The index of one corpus: built, opened, refreshed, and asked."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
-from typing import Literal
+from typing import Self
 
-import numpy as np
-
-from assay.corpus import open_corpus, read_text
-from assay.search.chunks import Chunks, IntArray
+from assay.corpus import open_corpus, parse_spec
+from assay.errors import ConfigError
+from assay.search.building import build_table
 from assay.search.config import SearchConfig
-from assay.search.lexical import Lexical, weigh
-from assay.search.occurrences import Document, FloatArray, LongArray, count_words
-from assay.types import Corpus, CorpusSpec, Hit
+from assay.search.embedding import Dense, embed_table
+from assay.search.evidence import Per, Values
+from assay.search.filters import Filter, unit_text
+from assay.search.pipeline import rank, retrieve
+from assay.search.question import ask
+from assay.search.refreshing import open_table
+from assay.search.related import Related, relate
+from assay.search.rerank import Passage, make_reranker, rerank
+from assay.search.spans import SpanHit, order_of, select_spans
+from assay.search.tables import Table
+from assay.search.trace import Lost, StageTrace, Trace, find_loss
+from assay.search.view import View
+from assay.types import Corpus, Hit, Skipped
 
-Per = Literal["file", "span"]
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """A result before it is named: units first..last are what a filter looks into."""
+
+    hit: SpanHit
+    file: int
+    first: int
+    last: int
+    score: float
 
 
 @dataclass(frozen=True, slots=True)
 class Index:
-    """A corpus ready to be searched.
+    """A corpus that can be asked; it answers the same on every run, and never changes once made."""
 
-    Owns these laws: the top 5 are a prefix of the top 10; k distinct results whenever so many match; the same answer
-    on every run and hash seed. Order is score, then path, then start.
-    """
-
+    root: Path
     config: SearchConfig
-    chunks: Chunks
-    lexical: Lexical
+    table: Table = field(repr=False)
+    view: View = field(repr=False, compare=False)
+    skipped: tuple[Skipped, ...] = field(default=(), repr=False)
+    notes: tuple[str, ...] = ()
 
     @classmethod
-    def build(cls, source: Corpus | str | Path, config: SearchConfig | None = None) -> Index:
-        """Index a corpus or a folder from its source; no cache is read or written."""
-        corpus = source if isinstance(source, Corpus) else open_corpus(CorpusSpec("path", str(source)))
+    def build(
+        cls, source: str | Path | Corpus, config: SearchConfig | None = None, *, workers: int | None = None
+    ) -> Self:
+        """Build from source; no cache is read or written."""
+        corpus = source if isinstance(source, Corpus) else open_corpus(parse_spec(str(source)))
         config = config or SearchConfig()
-        occurrences = count_words(_documents(corpus), config)
-        return cls(config, occurrences.chunks, weigh(occurrences, config))
+        table = build_table(corpus, corpus.files, config.index, workers)
+        return cls._of(corpus, table, config, embed_table(table, config.dense, None))
 
-    def search(self, query: str, k: int = 10, *, per: Per = "file") -> tuple[Hit, ...]:
-        """Give the k best files, each with its best chunk's lines, or the k best spans, none touching another."""
-        scores = self.lexical.score(query)
-        return self._best_files(scores, k) if per == "file" else self._best_spans(scores, k)
+    @classmethod
+    def open(cls, path: str | Path, config: SearchConfig | None = None, *, workers: int | None = None) -> Self:
+        """Open the index of a folder from the cache, brought up to date first; made if there is none."""
+        config = config or SearchConfig()
+        opened = open_table(Path(path), config.index, workers)
+        dense = embed_table(opened.table, config.dense, opened.folder)
+        return cls._of(opened.corpus, opened.table, config, dense, opened.notes)
 
-    def _best_files(self, scores: FloatArray, k: int) -> tuple[Hit, ...]:
-        """Add up the best chunks of each file and rank the files."""
-        order = _ranked(scores, np.flatnonzero(scores))
-        order = order[np.argsort(self.chunks.file[order], kind="stable")]
-        runs = _runs(self.chunks.file[order])
-        decay = np.where(runs.nth < self.config.file_chunks, self.config.file_decay ** runs.nth.astype(np.float64), 0.0)
-        totals = np.add.reduceat(scores[order] * decay, runs.first) if len(order) else scores[:0]
-        best = _ranked(totals, np.arange(len(totals)), k)  # rows are in path order
-        return tuple(self._hit(order[runs.first[row]], totals[row]) for row in best)
+    @classmethod
+    def _of(
+        cls, corpus: Corpus, table: Table, config: SearchConfig, dense: Dense | None, notes: tuple[str, ...] = ()
+    ) -> Self:
+        """Put an index around a table."""
+        view = View(table, config.graph, dense)
+        return cls(corpus.root, config, table, view, corpus.skipped, (*corpus.notes, *notes))
 
-    def _best_spans(self, scores: FloatArray, k: int) -> tuple[Hit, ...]:
-        """Walk the chunks from the best on and leave out what shares a line with a better one."""
-        reach = (self.config.window - 1) // self.config.stride if self.config.window else 0
-        # A span can shut out `reach` neighbours on either side, so this many hold k that are apart.
-        candidates = _ranked(scores, np.flatnonzero(scores), k * (2 * reach + 1))
-        taken: set[int] = set()
-        hits: list[Hit] = []
-        for chunk in candidates.tolist():
-            if not any(self._touch(chunk, near) for near in sorted(taken & _around(chunk, reach))):
-                taken.add(chunk)
-                hits.append(self._hit(chunk, scores[chunk]))
-        return tuple(hits[:k])
+    def search(
+        self,
+        query: str,
+        k: int = 10,
+        *,
+        per: Per = "file",
+        paths: Sequence[str] | None = None,
+        languages: Sequence[str] | None = None,
+        kinds: Sequence[str] | None = None,
+        regex: str | None = None,
+        min_score: float | None = None,
+    ) -> tuple[Hit, ...]:
+        """Give the k best files, each with its best unit's lines, or the k best spans, none touching another."""
+        if per not in ("file", "span"):
+            raise ConfigError(f"per = {per!r}", hint="results are per 'file' or per 'span'")
+        wanted = Filter(tuple(paths or ()), tuple(languages or ()), tuple(kinds or ()), regex, min_score)
+        return tuple(islice(self.matches(query, per=per, wanted=wanted), max(k, 0)))
 
-    def _touch(self, one: int, other: int) -> bool:
-        """Tell whether two chunks share a line."""
-        chunks = self.chunks
-        if chunks.file[one] != chunks.file[other]:
-            return False
-        return bool(chunks.start[one] <= chunks.end[other] and chunks.start[other] <= chunks.end[one])
+    def matches(self, query: str, *, per: Per = "file", wanted: Filter | None = None) -> Iterator[Hit]:
+        """Give every match, ranked, one at a time."""
+        sieve = (wanted or Filter()).compiled(self.table)
+        seen = retrieve(ask(query), self.view, self.config)
+        scores = rank(seen, self.config, per)
+        found = self._files(scores, rank(seen, self.config, "span")) if per == "file" else self._spans(scores)
+        for one in self._reordered(query, found):
+            if sieve.passes(one.file, one.hit.unit, one.first, one.last, one.score):
+                yield self._hit(one.hit, one.score)
 
-    def _hit(self, chunk: int, score: float) -> Hit:
-        """Name a chunk; an empty file has no lines to name."""
-        path = self.chunks.paths[self.chunks.file[chunk]]
-        start, end = int(self.chunks.start[chunk]), int(self.chunks.end[chunk])
-        return Hit(path, start, end, float(score)) if end >= start else Hit(path, score=float(score))
+    def _files(self, scores: Values, units: Values) -> Iterator[_Found]:
+        """Rank files; the lines are those of the file's best unit."""
+        for file in order_of(scores).tolist():
+            first, stop = self.view.first_unit[file : file + 2].tolist()
+            unit = first + int(units[first:stop].argmax())
+            yield _Found(SpanHit(unit, unit, unit), file, first, stop - 1, float(scores[file]))
 
+    def _spans(self, scores: Values) -> Iterator[_Found]:
+        """Rank spans."""
+        for hit in select_spans(scores, self.view, self.config.growth):
+            file = int(self.table.units.file[hit.unit])
+            yield _Found(hit, file, hit.first, hit.last, float(scores[hit.unit]))
 
-def _documents(corpus: Corpus) -> Iterator[Document]:
-    """Read the files of a corpus in path order."""
-    for file in sorted(corpus.files, key=lambda file: file.path):
-        yield Document(file.path, read_text(corpus, file.path))
+    def _reordered(self, query: str, found: Iterator[_Found]) -> Iterator[_Found]:
+        """Let a model order the first results, if one is set; they keep the scores they were found by."""
+        settings = self.config.rerank
+        if not settings.model:
+            yield from found
+            return
+        head = list(islice(found, settings.depth))
+        hits = [self._hit(one.hit, one.score) for one in head]
+        passages = [Passage(hit.path, hit.start or 1, hit.end or 1, hit.snippet or "") for hit in hits]
+        model = make_reranker(settings.model, token_env=settings.token_env or None)
+        places = rerank(query, passages, [-float(place) for place in range(len(head))], model, settings.depth)
+        yield from (head[place] for place in places)
+        yield from found
 
+    def _hit(self, found: SpanHit, score: float) -> Hit:
+        """Name units; an empty file has no lines to name."""
+        units = self.table.units
+        file = int(units.file[found.unit])
+        path = self.table.files.paths[file]
+        start, end = int(units.start[found.first]), int(units.end[found.last])
+        if end < start:
+            return Hit(path, score=score)
+        return Hit(path, start, end, score, unit_text(self.table, file, found.first, found.last))
 
-def _ranked(scores: FloatArray, rows: LongArray, k: int | None = None) -> LongArray:
-    """Order rows by score, best first, ties by row; only the first k when given."""
-    if k is not None and 0 < k < len(rows):
-        threshold = np.partition(scores[rows], len(rows) - k)[len(rows) - k]
-        rows = rows[scores[rows] >= threshold]
-    ranked: LongArray = rows[np.argsort(-scores[rows], kind="stable")]
-    return ranked if k is None else ranked[: max(k, 0)]
+    def explain(self, query: str, *, per: Per = "file", k: int = 10, expect: str | None = None) -> Trace:
+        """Follow the k best candidates, and those of an expected file, through every stage."""
+        shown: list[StageTrace] = []
+        seen = retrieve(ask(query), self.view, self.config)
+        scores = rank(seen, self.config, per, lambda name, values: shown.append(StageTrace(name, values)))
+        hits = self.search(query, k, per=per)
+        rows = order_of(scores)[:k].tolist() + [row for row in self.rows_of(expect, per) if scores[row] > 0][:k]
+        rows = list(dict.fromkeys(rows))
+        labels = tuple(self._label(row, per, float(scores[row])) for row in rows)
+        return Trace(seen.question, per, tuple(shown), labels, tuple(rows), hits)
 
+    def lost(self, query: str, path: str, *, per: Per = "file", k: int = 10) -> Lost:
+        """Say at which stage an expected file left the first k."""
+        return find_loss(self.explain(query, per=per, k=k), self.rows_of(path, per), path, k)
 
-@dataclass(frozen=True, slots=True)
-class _Runs:
-    """Where runs of equal values begin, and the position of each element in its run."""
+    def related(self, path: str, line: int, k: int = 10) -> Related:
+        """Find what the unit at a line uses, what uses it, and what speaks of the same things."""
+        return relate(self, path, line, k)
 
-    first: LongArray
-    nth: LongArray
+    def rows_of(self, path: str | None, per: Per) -> list[int]:
+        """List where a file, or its units, stand in the scores."""
+        if path is None or path not in self.table.files.paths:
+            return []
+        file = self.table.files.paths.index(path)
+        return [file] if per == "file" else list(range(self.view.first_unit[file], self.view.first_unit[file + 1]))
 
-
-def _runs(values: IntArray) -> _Runs:
-    """Find the runs of equal values."""
-    first = np.flatnonzero(np.diff(values, prepend=-1))
-    nth = np.arange(len(values)) - np.repeat(first, np.diff(first, append=len(values)))
-    return _Runs(first, nth)
-
-
-def _around(chunk: int, reach: int) -> set[int]:
-    """List the chunk numbers that may overlap a chunk."""
-    return set(range(chunk - reach, chunk + reach + 1))
+    def _label(self, row: int, per: Per, score: float) -> Hit:
+        """Name a candidate."""
+        if per == "file":
+            return Hit(self.table.files.paths[row], score=score)
+        units = self.table.units
+        return Hit(self.table.files.paths[units.file[row]], int(units.start[row]), int(units.end[row]), score)

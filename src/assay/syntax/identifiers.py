@@ -54,7 +54,7 @@ _UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\U00020000-\U00
 def split(identifier: str) -> tuple[str, ...]:
     """Take an identifier apart at underscores, case changes and digits; parts are lower-case."""
     if identifier.isascii():
-        return tuple(part.lower() for part in _ASCII_PART.findall(identifier))
+        return tuple(map(str.lower, _ASCII_PART.findall(identifier)))
     shape = "".join(map(_shape, identifier))
     return tuple(identifier[part.start() : part.end()].lower() for part in _SHAPE_PART.finditer(shape))
 
@@ -97,11 +97,11 @@ def _tokens(raw: str) -> tuple[str, ...]:
     if not compound:
         return ()
     found = split(raw)
-    pairs = () if raw.isascii() else _pairs(compound)
+    pairs = () if raw.isascii() else unspaced_pairs(compound)
     return (compound, *found, *pairs) if len(found) > 1 else (compound, *pairs)
 
 
-def _pairs(compound: str) -> tuple[str, ...]:
+def unspaced_pairs(compound: str) -> tuple[str, ...]:
     """Cut scripts that are written without spaces into overlapping pairs, so that a part of a phrase is found."""
     runs = _UNSPACED.findall(compound)
     return tuple(run[i : i + 2] for run in runs for i in range(len(run) - 1))

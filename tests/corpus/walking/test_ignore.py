@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from assay.corpus import open_corpus
+from assay.corpus.walking.ignore import read_level
 from assay.errors import CorpusError
 from assay.types import CorpusSpec
 from tests.corpus.conftest import Opener, git, paths, reasons, repository, write
@@ -179,3 +181,28 @@ def test_assayignore_at_a_deeper_level_wins(tmp_path: Path, opened: Opener) -> N
 def test_assayignore_pattern_without_a_folder_does_not_open_excluded_folders(tmp_path: Path, opened: Opener) -> None:
     root = write(tmp_path / "r", {".assayignore": "!*.js\n!**/m.js\n", "node_modules/m.js": "1", "a.js": "1"})
     assert paths(opened(root)) == [".assayignore", "a.js"]
+
+
+@settings(max_examples=200, deadline=None)
+@given(lines=st.lists(_pattern | _odd, max_size=6), path=st.sampled_from(_FILES), folder=st.booleans())
+def test_rules_joined_into_one_answer_as_they_do_one_by_one(tmp_path_factory, lines, path, folder) -> None:
+    file = tmp_path_factory.getbasetemp() / "rules"
+    file.write_text("\n".join(lines))
+    level = read_level(file, "")
+    if level is not None:
+        assert level.verdict(path, folder) == replace(level, sieve=None).verdict(path, folder)
+
+
+def test_rules_of_a_usual_file_are_joined_and_let_little_through(tmp_path) -> None:
+    lines = ["*.py[cod]", "build/", "/dist", "docs/_build/", "!keep.log", "*.log", "[[:alpha:]]~", "a/**", "a/**/b"]
+    (tmp_path / "rules").write_text("\n".join(lines))
+    level = read_level(tmp_path / "rules", "")
+    assert level is not None
+    assert level.sieve is not None
+    assert [path for path in _FILES if level.sieve.match(path)] == []
+    assert level.sieve.match("x/y/build")
+
+
+def test_rules_that_are_no_expression_are_passed_over(tmp_path, opened) -> None:
+    root = write(tmp_path / "r", {".gitignore": "[z-a]\n*.log\n", "a.py": "1", "b.log": "1"})
+    assert paths(opened(root)) == [".gitignore", "a.py"]

@@ -180,6 +180,6 @@ def test_walk_reports_what_cannot_be_read(tmp_path: Path, opened: Opener, monkey
     def refuse(real: str, walking: Walking) -> None:
         raise PermissionError(13, "Permission denied", real)
 
-    monkeypatch.setattr("assay.corpus.walking.walk.examine", refuse)
+    monkeypatch.setattr("assay.corpus.walking.memory.examine", refuse)
     with pytest.raises(CorpusError, match="empty; left out: 2 unreadable"):
         opened(root)

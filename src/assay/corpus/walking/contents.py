@@ -46,7 +46,7 @@ _CONTROLS: Final = bytes({*range(0x20), 0x7F} - set(b"\t\n\r\f\x1b"))
 class Contents:
     """A text file that was read: enough to place it in a corpus."""
 
-    head: bytes
+    shebang: bytes  # the first line, when it is one
     size: int
     sha256: str
     utf8: bool
@@ -69,7 +69,8 @@ def examine(real: str, walking: Walking) -> Contents | Refused:
         data = head + stream.read(walking.max_bytes + 1 - len(head))
     if len(data) > walking.max_bytes:
         return Refused("oversized", f"more than {walking.max_bytes:,} bytes")
-    return Contents(head, len(data), hashlib.sha256(data).hexdigest(), _is_utf8(data))
+    shebang = head.partition(b"\n")[0] if head.startswith(b"#!") else b""
+    return Contents(shebang, len(data), hashlib.sha256(data).hexdigest(), _is_utf8(data))
 
 
 def binary(head: bytes, walking: Walking) -> str | None:

@@ -42,6 +42,11 @@ def compile_globs(spec: CorpusSpec) -> Globs:
     return Globs(_compiled(spec.include), _compiled(spec.exclude), takes_back)
 
 
+def select_paths(globs: tuple[str, ...]) -> Globs:
+    """Compile patterns of which one must match."""
+    return Globs(_compiled(globs), None, False)
+
+
 def _compiled(globs: tuple[str, ...]) -> GitIgnoreSpec | None:
     """Compile one list; None when it is empty."""
     if not globs:

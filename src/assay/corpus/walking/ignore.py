@@ -27,6 +27,9 @@ _CLASSES: Final = {
     "upper": "A-Z",
     "xdigit": "0-9a-fA-F",
 }
+#: How pathspec begins a pattern that may match at any depth, and how it ends most.
+_ANYWHERE: Final = "^(?:.+/)?"
+_END: Final = "(?:(?P<ps_d>/)|$)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,10 +69,13 @@ class Level:
 
     base: str  # relative to the top of the walk, "" for the top itself
     rules: tuple[Rule, ...]
+    sieve: re.Pattern[str] | None = None  # lets through every path that a rule matches, and few others
 
     def verdict(self, path: str, folder: bool) -> bool | None:
         """Say whether the last matching rule ignores; None when no rule matches."""
         relative = as_bytes(path[len(self.base) + 1 :] if self.base else path)
+        if self.sieve is not None and not self.sieve.match(relative):
+            return None
         for rule in reversed(self.rules):
             if rule.matches(relative, folder):
                 return rule.ignore
@@ -101,7 +107,30 @@ def read_level(file: str | os.PathLike[str], base: str) -> Level | None:
         return None
     text = data.removeprefix(b"\xef\xbb\xbf").decode("latin-1")
     rules = tuple(rule for line in text.split("\n") if (rule := _rule(line.removesuffix("\r"))))
-    return Level(base, rules) if rules else None
+    return Level(base, rules, _sieve(rules)) if rules else None
+
+
+def _sieve(rules: Iterable[Rule]) -> re.Pattern[str] | None:
+    """Make one expression of all rules: most names match none, and one question is five times faster than forty."""
+    patterns = [rule.pattern.pattern for rule in rules]
+    if not all(pattern.startswith("^") for pattern in patterns):
+        return None
+    # A name of a group cannot stand in an expression twice.
+    plain = [p.removesuffix(_END) + "(?:/|$)" if p.endswith(_END) else p for p in patterns]
+    anywhere = [pattern.removeprefix(_ANYWHERE) for pattern in plain if pattern.startswith(_ANYWHERE)]
+    anchored = [pattern for pattern in plain if not pattern.startswith(_ANYWHERE)]
+    joined = [*anchored, f"{_ANYWHERE}(?:{'|'.join(anywhere)})"] if anywhere else anchored
+    try:
+        return _compiled("|".join(joined))
+    except re.error:
+        return None
+
+
+def _compiled(pattern: str) -> re.Pattern[str]:
+    """Compile what pathspec wrote."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)  # re warns of `[[`, which pathspec passes on
+        return re.compile(pattern, re.DOTALL)
 
 
 def as_bytes(path: str) -> str:
@@ -126,17 +155,15 @@ def _rule(line: str) -> Rule | None:
     if not stem:
         return None
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", FutureWarning)  # re warns of `[[`, which pathspec passes on
-            translated = GitIgnoreSpecPattern(line[: len(line) - len(body)] + stem)
-            pattern = re.compile(translated.regex.pattern, re.DOTALL) if translated.regex else None
-    except GitIgnorePatternError:
+        regex, ignore = GitIgnoreSpecPattern.pattern_to_regex(line[: len(line) - len(body)] + stem)
+        pattern = None if regex is None else _compiled(regex)
+    except (GitIgnorePatternError, re.error):  # a range that runs backwards, `[z-a]`
         return None
-    if translated.include is None or pattern is None:
+    if ignore is None or pattern is None:
         return None
     everything, below = pattern.pattern == ".", stem.endswith("/**")
     parts = tuple(part for part in stem.split("/") if part) if "/" in stem else ()
-    return Rule(translated.include, folders_only, everything, below, pattern, parts)
+    return Rule(ignore, folders_only, everything, below, pattern, parts)
 
 
 def _trimmed(line: str) -> str:

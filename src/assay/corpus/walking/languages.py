@@ -213,6 +213,8 @@ def _by_extension() -> dict[str, FileType]:
 
 _EXTENSIONS: Final = _by_extension()
 _UNKNOWN: Final = FileType(None, "other")
+#: Every language that a file may have.
+LANGUAGES: Final = tuple(sorted({f.language for f in (*_EXTENSIONS.values(), *_NAMES.values()) if f.language}))
 
 
 def extensions(language: str) -> tuple[str, ...]:
@@ -235,7 +237,7 @@ def _by_name(name: str) -> FileType | None:
     """Look a whole name up, `Dockerfile.dev` and `requirements-dev.txt` included."""
     if found := _NAMES.get(name):
         return found
-    if _REQUIREMENTS.fullmatch(name):
+    if name.endswith((".txt", ".in")) and _REQUIREMENTS.fullmatch(name):
         return FileType("text", "config")
     if name.startswith(("dockerfile.", "containerfile.")) and not name.endswith((".md", ".txt")):
         return _NAMES["dockerfile"]

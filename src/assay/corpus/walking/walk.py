@@ -6,17 +6,22 @@ import os
 import stat
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Final
 
 from assay.corpus.config import Limits, Walking
 from assay.corpus.git.worktree import Repository, Unreadable, find_top, is_linked_worktree, read_repository
-from assay.corpus.walking.contents import Contents, Refused, examine
+from assay.corpus.walking.contents import Contents, Refused
 from assay.corpus.walking.exclusions import ALWAYS, AMBIGUOUS, marked
 from assay.corpus.walking.globs import Globs
 from assay.corpus.walking.ignore import Level, read_level, verdict
 from assay.corpus.walking.languages import detect
+from assay.corpus.walking.memory import Memory
 from assay.corpus.writer import is_inside
 from assay.errors import CorpusError
 from assay.types import Skipped, SourceFile
+
+#: What changes the rules of the folder it lies in.
+_RULES: Final = frozenset({".git", ".gitignore", ".assayignore"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,9 +66,14 @@ class _Link:
     frame: _Frame
 
 
-def walk(ground: Ground, globs: Globs, walking: Walking, limits: Limits) -> Walked:
+def walk(ground: Ground, globs: Globs, walking: Walking, limits: Limits, memory: Memory | None = None) -> Walked:
     """Walk a tree and read what counts; the order of the file system has no influence."""
-    return _Walker(ground, globs, walking, limits).run()
+    memory = Memory() if memory is None else memory
+    memory.begin(walking)
+    walker = _Walker(ground, globs, walking, limits, memory)
+    walked = walker.run()
+    memory.retain(walker.seen)
+    return walked
 
 
 @dataclass(slots=True)
@@ -74,6 +84,7 @@ class _Walker:
     globs: Globs
     walking: Walking
     limits: Limits
+    memory: Memory
     files: dict[str, SourceFile] = field(default_factory=dict)
     hashes: dict[str, str] = field(default_factory=dict)
     skipped: list[Skipped] = field(default_factory=list)
@@ -174,7 +185,7 @@ class _Walker:
 
     def _with_rules(self, frame: _Frame, names: frozenset[str]) -> _Frame:
         """Add the rules of this folder; nobody reads rules inside a folder that is left out."""
-        if frame.closed:
+        if frame.closed or names.isdisjoint(_RULES):
             return frame
         if self.ground.git and ".git" in names and frame.real != str(self.ground.top):
             frame = self._adopt(frame, Path(frame.real))
@@ -207,29 +218,33 @@ class _Walker:
 
     def _left_out(self, frame: _Frame, path: str, name: str, folder: bool) -> Skipped | None:
         """Say why a name does not count; the order of the questions is the order of precedence."""
-        shown = self._shown(path) + ("/" if folder else "")
         asked = verdict(frame.assay, path, folder)
         if asked is not None:
-            return Skipped(shown, "assayignore") if asked else None
+            return self._skipped(path, folder, "assayignore") if asked else None
         tracked = frame.repository is not None and frame.repository.tracks(path)
         if frame.closed is not None and (not tracked or folder or frame.closed.reason == "assayignore"):
-            return replace(frame.closed, path=shown)
+            return self._skipped(path, folder, frame.closed.reason, frame.closed.detail)
         if tracked and not folder:
             return None
         if folder and self.ground.built_in and name in ALWAYS:
-            return Skipped(shown, "built-in", "a folder of a tool")
+            return self._skipped(path, folder, "built-in", "a folder of a tool")
         if verdict(frame.git, path, folder):
-            return Skipped(shown, "gitignore")
+            return self._skipped(path, folder, "gitignore")
         repository = frame.repository
         if folder and name in AMBIGUOUS and repository is not None and repository.files and not tracked:
-            return Skipped(shown, "built-in", "git tracks nothing in it; !NAME/ in .assayignore takes it back")
+            why = "git tracks nothing in it; !NAME/ in .assayignore takes it back"
+            return self._skipped(path, folder, "built-in", why)
         return None
+
+    def _skipped(self, path: str, folder: bool, reason: str, detail: str = "") -> Skipped:
+        """Write down what is left out; a folder ends in a slash."""
+        return Skipped(self._shown(path) + ("/" if folder else ""), reason, detail)
 
     def _inner(self, frame: _Frame, path: str, entry: os.DirEntry[str], left_out: Skipped | None) -> _Frame | None:
         """Decide whether to enter a folder, and with which rules."""
         if self.globs.prunes(self._shown(path)):
             return None
-        inner = replace(frame, path=path, real=entry.path, closed=left_out)
+        inner = _Frame(path, entry.path, frame.git, frame.assay, frame.repository, left_out)
         if left_out is None:
             forced = verdict(frame.assay, path, True) is False
             return replace(inner, git=()) if forced else inner
@@ -249,10 +264,11 @@ class _Walker:
             self._skip(path, "foreign", "not part of what was fetched; another program left it there")
             return
         try:
-            if not stat.S_ISREG(os.stat(real).st_mode):
+            state = os.stat(real)
+            if not stat.S_ISREG(state.st_mode):
                 self._skip(path, "special", "a device, pipe or socket")
                 return
-            found = examine(real, self.walking)
+            found = self.memory.examine(real, state)
         except OSError as error:
             self._skip(path, "unreadable", error.strerror or str(error))
             return
@@ -263,7 +279,7 @@ class _Walker:
 
     def _keep(self, shown: str, found: Contents) -> None:
         """Add a file to the corpus."""
-        kind = detect(shown, found.head)
+        kind = detect(shown, found.shebang)
         self.files[shown] = SourceFile(shown, found.size, kind.kind, kind.language)
         self.hashes[shown] = found.sha256
         if not found.utf8:
@@ -325,6 +341,8 @@ def _deeper(levels: tuple[Level, ...], level: Level | None) -> tuple[Level, ...]
 
 def _is_text(name: str) -> bool:
     """Tell whether a name is UTF-8."""
+    if name.isascii():
+        return True
     try:
         name.encode("utf-8")
     except UnicodeEncodeError:

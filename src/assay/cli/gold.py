@@ -1,0 +1,94 @@
+"""Make gold sets, and look after them.
+
+assay gold synth .                            names, doc sentences, keywords and commits of this repository
+assay gold synth ../repo --kinds symbol,doc --count 80 --out gold-repo
+assay run --gold gold-synth                   then: measure engines on what was made
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from assay.cli.output import emit, say
+from assay.errors import InputError
+
+if TYPE_CHECKING:
+    from assay.gold.synth import Sets
+    from assay.report.document import Document
+    from assay.types import CorpusSpec
+
+_SYNTH = """\
+Make gold sets of a repository, from the repository: seconds, no labels, line spans.
+
+  symbol    a name that is defined once            -> its definition
+  doc       the first sentence of a doc comment    -> what it documents
+  keyword   the rarest three words of the sentence -> the same
+  commit    the subject of a commit                -> the definitions it changed
+
+doc and keyword are asked on a copy of the corpus in which those comments are blank, so any engine can be measured.
+Synthetic sets tell engines apart; they do not replace questions that people ask. They are marked in every report."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the commands about gold."""
+    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
+    synth = actions.add_parser(
+        "synth",
+        help="make synthetic gold sets from a repository",
+        description=_SYNTH,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    synth.add_argument("repo", metavar="REPO", help="folder, pypi:NAME==V, git:URL@REV, ... (a corpus)")
+    synth.add_argument("--out", default="gold-synth", metavar="DIR", help="where the sets go (gold-synth)")
+    synth.add_argument("--kinds", metavar="LIST", help="kinds to make, by commas (all)")
+    synth.add_argument("--count", type=int, default=40, metavar="N", help="most queries of a kind (40)")
+    synth.add_argument("--max-per-file", type=int, default=4, metavar="N", help="most queries about one file (4)")
+    synth.add_argument("--seed", type=int, default=0, metavar="S", help="seed of the draw (0)")
+    for flag, about in (("--json", "print the result as JSON on stdout"), ("--quiet", "no progress on stderr")):
+        # suppressed, or it would undo the same flag before the action
+        synth.add_argument(flag, action="store_true", default=argparse.SUPPRESS, help=about)
+
+
+def handle(args: argparse.Namespace) -> int:
+    """Make the sets, write them, say what there is."""
+    from assay.corpus import open_corpus, parse_spec
+    from assay.gold.synth import KINDS, Draw, check_folder, synthesise, write_sets
+
+    folder = check_folder(Path(args.out))
+    kinds = tuple(kind.strip() for kind in args.kinds.split(",")) if args.kinds else KINDS
+    wanted = Draw(args.count, args.max_per_file, args.seed)
+    spec = parse_spec(args.repo)
+    say(args, f"reading {args.repo}")
+    sets = synthesise(open_corpus(spec), name=_name(spec), kinds=kinds, wanted=wanted)
+    if not sets.golds:
+        raise InputError("; ".join(sets.notes), file=args.repo, hint="nothing was written; name another repository")
+    files = write_sets(sets, folder)
+    rows = [
+        {"kind": gold.provenance["synthetic"], "name": gold.name, "queries": len(gold.queries), "file": str(file)}
+        for gold, file in zip(sets.golds, files, strict=True)
+    ]
+    data = {"schema": "assay/gold-synth/1", "folder": str(folder), "sets": rows, "notes": list(sets.notes)}
+    emit(args, _document(sets, files, folder), data)
+    return 0
+
+
+def _name(spec: CorpusSpec) -> str:
+    """Call the sets after the repository; a name has no blank and no slash."""
+    repository = spec.repository.partition(":")[2] if spec.kind != "path" else Path(spec.value).resolve().name
+    last = repository.removesuffix(f"/{spec.root}").rstrip("/").rpartition("/")[2]
+    return "-".join(last.split()) or spec.kind
+
+
+def _document(sets: Sets, files: tuple[Path, ...], folder: Path) -> Document:
+    """Show what was made, and what was not."""
+    from assay.report.document import Document, Paragraph, table
+
+    rows = [
+        [gold.provenance["synthetic"], str(len(gold.queries)), str(file)]
+        for gold, file in zip(sets.golds, files, strict=True)
+    ]
+    notes = [Paragraph(note, "warning") for note in sets.notes]
+    then = Paragraph(f"Then: assay run --gold {folder}")
+    return Document("Synthetic gold", (table(["kind", ">queries", "file"], rows), *notes, then))

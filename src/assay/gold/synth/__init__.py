@@ -1,0 +1,7 @@
+"""Gold from the code itself: sets that any repository gives in seconds, marked as synthetic wherever they go."""
+
+from assay.gold.synth.config import KINDS, Draw
+from assay.gold.synth.folder import check_folder, write_sets
+from assay.gold.synth.sets import Sets, synthesise
+
+__all__ = ["KINDS", "Draw", "Sets", "check_folder", "synthesise", "write_sets"]

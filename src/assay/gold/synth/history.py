@@ -1,0 +1,113 @@
+"""What git remembers of a folder: subjects, changed lines, and files as they were. Nothing is fetched."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from assay.corpus import Limits
+from assay.corpus.git.command import git, git_stream
+from assay.errors import EnvironmentFailure
+
+#: Begins a commit in what git prints: no path begins with it, and a line of source has a sign before it.
+_BEGIN: Final = "\x01"
+_HUNK: Final = re.compile(r"@@ -\d+(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
+#: Paths as they are, whatever the user's configuration says; a renamed file is one that went and one that came.
+_PLAIN: Final = ("-c", "core.quotePath=false")
+_DIFF: Final = ("--relative", "--no-renames", "--no-color", "--no-ext-diff", "--no-textconv", "--submodule=short")
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """A commit: its subject, and the files below the folder that it changed."""
+
+    id: str
+    subject: str
+    paths: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """The lines of a file that a commit wrote; where it only took lines away, the line before."""
+
+    commit: str
+    path: str
+    lines: tuple[int, ...] = field(default=())
+
+
+def list_commits(folder: Path, most: int) -> tuple[Commit, ...]:
+    """List the newest commits that changed something below a folder, without merges."""
+    printed = _run(
+        folder, "log", "--no-merges", f"-n{most}", f"--format={_BEGIN}%H %s", "--name-only", *_DIFF, "--", "."
+    )
+    return tuple(_commit(part) for part in _parts(printed))
+
+
+def changes(folder: Path, ids: Sequence[str]) -> tuple[Change, ...]:
+    """List which lines commits wrote, file by file."""
+    if not ids:
+        return ()
+    prefixes = ("--src-prefix=a/", "--dst-prefix=b/")
+    printed = _run(folder, "show", "-U0", f"--format={_BEGIN}%H", *_DIFF, *prefixes, *ids, "--", ".")
+    return tuple(change for part in _parts(printed) for change in _changes(part))
+
+
+def old_texts(folder: Path, wanted: Sequence[Change]) -> Mapping[Change, str]:
+    """Read the files that commits changed as they were then."""
+    found: dict[Change, str] = {}
+    with tempfile.TemporaryFile() as names:
+        names.write("".join(f"{one.commit}:./{one.path}\n" for one in wanted).encode("utf-8", "surrogateescape"))
+        names.seek(0)
+        with git_stream("cat-file", "--batch", cwd=folder, stdin=names) as stream:
+            for one in wanted:
+                header = stream.readline().split()
+                if len(header) == 3 and header[1] == b"blob":
+                    found[one] = stream.read(int(header[2])).decode("utf-8", "replace").removeprefix("\ufeff")
+                    stream.read(1)
+    return found
+
+
+def _run(folder: Path, *arguments: str) -> str:
+    """Run git and read what it prints."""
+    answer = git(*_PLAIN, *arguments, cwd=folder, limits=Limits())
+    if answer.code:
+        raise EnvironmentFailure(f"git cannot read the history of {folder}: {answer.last_words}")
+    return answer.out.decode("utf-8", "surrogateescape")
+
+
+def _parts(printed: str) -> list[str]:
+    """Take apart what git printed of several commits."""
+    return f"\n{printed}".split(f"\n{_BEGIN}")[1:]
+
+
+def _commit(printed: str) -> Commit:
+    """Read a subject and the names below it; a quoted name has a control character, which no target can have."""
+    head, *names = printed.split("\n")
+    commit, _, subject = head.partition(" ")
+    return Commit(commit, subject.strip(), tuple(name for name in names if name and not name.startswith('"')))
+
+
+def _changes(printed: str) -> Iterator[Change]:
+    """Read the hunks of one commit; the lines inside a hunk are counted past, since they may look like anything."""
+    lines = iter(printed.split("\n"))
+    commit, path, written = next(lines), "", list[int]()
+    for line in lines:
+        hunk = _HUNK.match(line)
+        if line.startswith("+++ "):
+            yield from [Change(commit, path, tuple(written))] if written else []
+            path, written = line.removeprefix("+++ ").removeprefix("b/").rstrip("\t"), []
+        elif hunk is not None:
+            removed, start, added = int(hunk[1] or 1), int(hunk[2]), int(hunk[3] or 1)
+            written += range(start, start + added) if added else [max(start, 1)]
+            _pass(lines, removed + added)
+    yield from [Change(commit, path, tuple(written))] if written else []
+
+
+def _pass(lines: Iterator[str], count: int) -> None:
+    """Leave out the lines of a hunk; a note that a file lacks its last newline is not one of them."""
+    while count > 0:
+        count -= not next(lines, "").startswith("\\ ")

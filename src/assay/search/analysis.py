@@ -1,0 +1,263 @@
+"""What does a file hold? One pass over a batch of files, in any process, gives columns that can be put together.
+
+Everything here is a pure function of path, text and configuration: that is why an update equals a rebuild.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from assay.search.chunking import Cut, Source, Unit, cut
+from assay.search.config import IndexConfig
+from assay.search.naming import NameRow, folder_name, name_row, names_table, stem_name
+from assay.search.noise import file_noise, is_test_name
+from assay.search.tables import (
+    FILE_KINDS,
+    UNIT_KINDS,
+    ByteArray,
+    Files,
+    FloatArray,
+    IntArray,
+    LongArray,
+    Mentions,
+    Postings,
+    Table,
+    Units,
+    offsets,
+    ranges,
+)
+from assay.search.words import RUN, runs, term_hash, terms
+from assay.syntax.outline import Outline
+
+_NEWLINE = 0  # the number of a newline among the runs
+_SHIFT = 32  # a key is unit << 32 | run: both stay far below 2**31
+_KIND = {kind: number for number, kind in enumerate(UNIT_KINDS)}
+_FILE_KIND = {kind: number for number, kind in enumerate(FILE_KINDS)}
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A file to analyse, and the hash of its contents."""
+
+    source: Source
+    sha256: str
+
+
+def analyse(documents: Iterable[Document], config: IndexConfig) -> Table:
+    """Cut the files of a batch, given in path order, and count their words."""
+    batch = _Batch(config)
+    for document in documents:
+        batch.read(document)
+    return batch.table()
+
+
+@dataclass(slots=True)
+class _Batch:
+    """Columns being filled, file by file."""
+
+    config: IndexConfig
+    documents: list[Document] = field(default_factory=list)
+    cuts: list[Cut] = field(default_factory=list)
+    texts: list[bytes] = field(default_factory=list)
+    units: int = 0
+    first_byte: list[LongArray] = field(default_factory=list)
+    last_byte: list[LongArray] = field(default_factory=list)
+    keys: list[LongArray] = field(default_factory=list)
+    weights: list[FloatArray] = field(default_factory=list)
+    runs: defaultdict[str, int] = field(default_factory=defaultdict)
+
+    def __post_init__(self) -> None:
+        """Number the runs as they come."""
+        self.runs.default_factory = self.runs.__len__
+        self.runs["\n"] = _NEWLINE
+
+    def read(self, document: Document) -> None:
+        """Take in one file."""
+        source = document.source
+        found = cut(source, self.config.chunks)
+        text = source.text.encode("utf-8", "surrogatepass")
+        starts = np.array([unit.start for unit in found.units], dtype=np.int64)
+        ends = np.array([unit.end for unit in found.units], dtype=np.int64)
+        self._place(text, starts, ends)
+        self._count_body(source.text, starts, ends)
+        self._count_fields(source.path, found.units)
+        self.documents.append(document)
+        self.cuts.append(found)
+        self.texts.append(text)
+        self.units += len(found.units)
+
+    def _place(self, text: bytes, starts: LongArray, ends: LongArray) -> None:
+        """Find the bytes of each unit."""
+        newlines = np.flatnonzero(np.frombuffer(text, dtype=np.uint8) == 10) + 1
+        line = np.concatenate([[0], newlines, [len(text)]])
+        last = len(line) - 1
+        self.first_byte.append(line[np.minimum(starts - 1, last)])
+        self.last_byte.append(line[np.minimum(ends, last)])
+
+    def _count_body(self, text: str, starts: LongArray, ends: LongArray) -> None:
+        """Give the words of each line to the units that hold it."""
+        tokens = RUN.findall(text)
+        run = np.fromiter(map(self.runs.__getitem__, tokens), np.int64, len(tokens))
+        newline = run == _NEWLINE
+        line, run = np.cumsum(newline)[~newline] + 1, run[~newline]
+        low, high = np.searchsorted(line, starts), np.searchsorted(line, ends, side="right")
+        rows = ranges(low, np.maximum(high, low))
+        unit = np.repeat(np.arange(len(starts)), np.maximum(high - low, 0)) + self.units
+        self._add(unit, run[rows], self.config.fields.body)
+
+    def _count_fields(self, path: str, units: Sequence[Unit]) -> None:
+        """Give each unit the words of its header."""
+        fields = self.config.fields
+        every = np.arange(len(units)) + self.units
+        for text, weight in ((stem_name(path), fields.stem), (folder_name(path), fields.folder)):
+            found = self._numbers(runs(text))
+            self._add(np.repeat(every, len(found)), np.tile(found, len(every)), weight)
+        for weight, texts in (
+            (fields.name, [" ".join(unit.names) for unit in units]),
+            (fields.scope, [" ".join(unit.scopes) for unit in units]),
+            (fields.signature, [unit.signature for unit in units]),
+        ):
+            listed = [runs(text) for text in texts]
+            length = np.array([len(one) for one in listed], dtype=np.int64)
+            self._add(np.repeat(every, length), self._numbers([run for one in listed for run in one]), weight)
+
+    def _numbers(self, found: list[str]) -> LongArray:
+        """Number runs."""
+        return np.fromiter(map(self.runs.__getitem__, found), np.int64, len(found))
+
+    def _add(self, unit: LongArray, run: LongArray, weight: float) -> None:
+        """Count runs of units."""
+        if weight and len(run):
+            self.keys.append((unit << _SHIFT) | run)
+            self.weights.append(np.full(len(run), weight, dtype=np.float32))
+
+    def table(self) -> Table:
+        """Give the columns."""
+        postings = self._postings()
+        length = np.bincount(postings.unit, weights=postings.count, minlength=self.units)
+        own = [row for rows in self._name_rows() for row in rows]
+        return Table(
+            self._files(),
+            self._units(length.astype(np.float32)),
+            postings,
+            names_table(own, keep_texts=True),
+            names_table(self._scope_rows()),
+            names_table([name_row(i, stem_name(d.source.path)) for i, d in enumerate(self.documents)]),
+            names_table([name_row(i, folder_name(d.source.path)) for i, d in enumerate(self.documents)]),
+            self._mentions([[d.name for d in c.outline.definitions] if c.outline else [] for c in self.cuts]),
+            self._mentions([_used(c.outline) if c.outline else [] for c in self.cuts]),
+        )
+
+    def _postings(self) -> Postings:
+        """Count runs by unit, then spell them out as terms."""
+        keys = np.concatenate(self.keys) if self.keys else np.zeros(0, np.int64)
+        weights = np.concatenate(self.weights) if self.weights else np.zeros(0, np.float32)
+        key, count = _sum_by(keys, weights)
+        spelled = [self._spell(run) for run in self.runs]
+        hashes, term_of = np.unique(
+            np.fromiter((h for found in spelled for h in found), np.uint64), return_inverse=True
+        )
+        length = np.array([len(found) for found in spelled], dtype=np.int64)
+        begin = np.cumsum(length) - length
+        run = key & ((1 << _SHIFT) - 1)
+        rows = ranges(begin[run], begin[run] + length[run])
+        units = max(self.units, 1)
+        spelled_key = term_of[rows] * units + np.repeat(key >> _SHIFT, length[run])
+        key, count = _sum_by(spelled_key, np.repeat(count, length[run]))
+        term, unit = np.divmod(key, units)
+        held = np.bincount(term, minlength=len(hashes))
+        return Postings(hashes[held > 0], offsets(held[held > 0]), unit.astype(np.int32), count)
+
+    def _spell(self, run: str) -> list[int]:
+        """Name the terms of a run; an overlong one is data."""
+        if run == "\n" or (len(run) > self.config.longest_word and run.isascii()):
+            return []
+        return [_HASHES[term] for term in terms(run)]
+
+    def _files(self) -> Files:
+        """Give the columns of the files."""
+        sources = [document.source for document in self.documents]
+        return Files(
+            tuple(source.path for source in sources),
+            tuple(source.language or "" for source in sources),
+            tuple(document.sha256 for document in self.documents),
+            tuple(one.problem or "" for one in self.cuts),
+            np.array([_FILE_KIND[source.kind] for source in sources], dtype=np.uint8),
+            np.array(
+                [file_noise(s.path, s.text, s.kind, c.outline) for s, c in zip(sources, self.cuts, strict=True)], dtype=np.uint8
+            ),
+            _bytes(self.texts),
+            offsets(np.array([len(text) for text in self.texts], dtype=np.int64)),
+        )
+
+    def _units(self, length: FloatArray) -> Units:
+        """Give the columns of the units."""
+        units = [unit for one in self.cuts for unit in one.units]
+        return Units(
+            np.repeat(np.arange(len(self.cuts)), [len(one.units) for one in self.cuts]).astype(np.int32),
+            _ints([unit.start for unit in units]),
+            _ints([unit.end for unit in units]),
+            np.array([_KIND[unit.kind] for unit in units], dtype=np.uint8),
+            np.array([any(map(is_test_name, unit.names[:1] + unit.scopes)) for unit in units], dtype=np.uint8),
+            length,
+            np.concatenate(self.first_byte or [np.zeros(0, np.int64)]).astype(np.int32),
+            np.concatenate(self.last_byte or [np.zeros(0, np.int64)]).astype(np.int32),
+        )
+
+    def _name_rows(self) -> Iterable[list[NameRow]]:
+        """Name the units."""
+        number = 0
+        for one in self.cuts:
+            for unit in one.units:
+                yield [name_row(number, name) for name in unit.names]
+                number += 1
+
+    def _scope_rows(self) -> list[NameRow]:
+        """Name what is around each unit that has something around it."""
+        units = [unit for one in self.cuts for unit in one.units]
+        return [name_row(number, " ".join(unit.scopes)) for number, unit in enumerate(units) if unit.scopes]
+
+    def _mentions(self, names: list[list[str]]) -> Mentions:
+        """List the names of each file once, by hash."""
+        found = [np.unique(np.array([_HASHES[name] for name in listed], dtype=np.uint64)) for listed in names]
+        file = np.repeat(np.arange(len(found)), [len(one) for one in found])
+        return Mentions(file.astype(np.int32), np.concatenate(found or [np.zeros(0, np.uint64)]).astype(np.uint64))
+
+
+def _used(outline: Outline) -> list[str]:
+    """List the names that a file uses, those that it imports among them."""
+    return [one.name for one in outline.references] + [run for text in outline.imports for run in runs(text)]
+
+
+class _Hashes(dict[str, int]):
+    """Remember the hashes of the terms of a process."""
+
+    def __missing__(self, term: str) -> int:
+        found = self[term] = term_hash(term)
+        return found
+
+
+_HASHES = _Hashes()
+
+
+def _sum_by(keys: LongArray, values: FloatArray) -> tuple[LongArray, FloatArray]:
+    """Add values up by key; keys come out rising."""
+    order = np.argsort(keys, kind="stable")
+    keys, values = keys[order], values[order]
+    first = np.flatnonzero(np.diff(keys, prepend=-1))
+    summed = np.add.reduceat(values, first) if len(first) else values
+    return keys[first], summed.astype(np.float32)
+
+
+def _ints(values: list[int]) -> IntArray:
+    """Make a column of numbers."""
+    return np.array(values, dtype=np.int32)
+
+
+def _bytes(texts: list[bytes]) -> ByteArray:
+    """Put texts into one column."""
+    return np.frombuffer(b"".join(texts), dtype=np.uint8)

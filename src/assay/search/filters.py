@@ -1,0 +1,83 @@
+"""Which results are wanted? A filter only strikes results out: it changes neither score nor order."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from assay.corpus.walking.globs import Globs, select_paths
+from assay.errors import ConfigError
+from assay.search.tables import FILE_KINDS, UNIT_KINDS, Table
+
+KINDS = (*FILE_KINDS, *UNIT_KINDS)
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """What a result must be; an empty tuple asks for nothing."""
+
+    paths: tuple[str, ...] = ()  # globs, as in a corpus: `src/**`, `*.py`
+    languages: tuple[str, ...] = ()
+    kinds: tuple[str, ...] = ()  # of files (code, docs, ...) or of units (function, class, ...)
+    regex: str | None = None  # must be found in the text of the file, or of the span
+    min_score: float | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse what no result could ever be."""
+        for kind in self.kinds:
+            if kind not in KINDS:
+                raise ConfigError(f"unknown kind {kind!r}", hint=f"kinds: {', '.join(KINDS)}")
+        if self.regex is not None:
+            try:
+                re.compile(self.regex)
+            except re.error as error:
+                raise ConfigError(f"not a regular expression: {self.regex!r}", hint=str(error)) from error
+
+    def compiled(self, table: Table) -> Sieve:
+        """Make the filter ready for one table."""
+        return Sieve(
+            self,
+            table,
+            select_paths(self.paths) if self.paths else None,
+            re.compile(self.regex, re.MULTILINE) if self.regex is not None else None,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Sieve:
+    """A filter over one table."""
+
+    filter: Filter
+    table: Table
+    globs: Globs | None
+    pattern: re.Pattern[str] | None
+
+    def passes(self, file: int, unit: int, first: int, last: int, score: float) -> bool:
+        """Tell whether a result is wanted: units first..last of a file, found by `unit`."""
+        wanted = self.filter
+        files = self.table.files
+        if wanted.min_score is not None and score < wanted.min_score:
+            return False
+        if self.globs is not None and not self.globs.selects(files.paths[file]):
+            return False
+        if wanted.languages and files.languages[file] not in wanted.languages:
+            return False
+        return self._is_kind(file, unit) and self._is_found(file, first, last)
+
+    def _is_kind(self, file: int, unit: int) -> bool:
+        """Look at the kind of the file and of the unit."""
+        if not self.filter.kinds:
+            return True
+        own = {FILE_KINDS[self.table.files.kind[file]], UNIT_KINDS[self.table.units.kind[unit]]}
+        return bool(own & set(self.filter.kinds))
+
+    def _is_found(self, file: int, first: int, last: int) -> bool:
+        """Look for the pattern in the lines of the units."""
+        return self.pattern is None or self.pattern.search(unit_text(self.table, file, first, last)) is not None
+
+
+def unit_text(table: Table, file: int, first: int, last: int) -> str:
+    """Read the lines of units first..last of a file."""
+    begin = int(table.files.text_offset[file])
+    start, stop = begin + int(table.units.first_byte[first]), begin + int(table.units.last_byte[last])
+    return table.files.text[start:stop].tobytes().decode("utf-8", "replace")

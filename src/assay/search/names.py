@@ -1,0 +1,116 @@
+"""How well does a name fit the words of a query? By its characters that are matched, and by how much of the query."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.search.tables import IntArray, LongArray, Names
+
+Values = NDArray[np.float64]
+_LAST = "\U0010ffff"
+
+
+@dataclass(frozen=True, slots=True)
+class Prefixes:
+    """When a part that only begins like a word counts: config and configuration, parse and parser."""
+
+    inside: int = 4  # characters in common when one is the beginning of the other
+    apart: int = 5  # ... and when they go different ways
+    weight: float = 0.9  # of the share in common; 0 leaves prefixes out
+
+
+@dataclass(frozen=True, slots=True)
+class Matches:
+    """Names that share a part with a query."""
+
+    owner: IntArray
+    precision: Values  # share of the name's characters that are matched
+    word: LongArray  # of each match of a word and a part: the word,
+    row: LongArray  # the place of the name that holds the part, among the owners,
+    fit: Values  # and how well the two fit
+
+    def recall(self, weights: Values) -> Values:
+        """Give the share of the query that each name matches, each word by its best part, weighed by how telling."""
+        flat = np.zeros(len(weights) * len(self.owner))
+        np.maximum.at(flat, self.word * len(self.owner) + self.row, self.fit)
+        best = flat.reshape(len(weights), len(self.owner))
+        total = float(weights.sum())
+        shares: Values = weights @ best / total if total else best.sum(axis=0)
+        return shares
+
+
+class NameIndex:
+    """Names by their parts."""
+
+    def __init__(self, names: Names) -> None:
+        """Turn the table round: from part to names."""
+        self._parts = names.parts
+        self._owner = names.owner
+        length = np.array([len(part) for part in names.parts], dtype=np.float64)
+        row = np.repeat(np.arange(len(names.owner)), np.diff(names.offset))
+        order = np.argsort(names.part, kind="stable")
+        self._row: LongArray = row[order]
+        self._begin: list[int] = np.searchsorted(names.part[order], np.arange(len(names.parts) + 1)).tolist()
+        self._total = np.bincount(row, weights=length[names.part], minlength=len(names.owner))
+
+    def match(self, words: Sequence[str], prefixes: Prefixes) -> Matches:
+        """Find the names that share a part with the words."""
+        found = [(w, part, fit) for w, word in enumerate(words) for part, fit in self._similar(word, prefixes)]
+        if not found:
+            return Matches(self._owner[:0], np.zeros(0), self._row[:0], self._row[:0], np.zeros(0))
+        held = [self._row[self._begin[part] : self._begin[part + 1]] for _, part, _ in found]
+        times = np.array([len(one) for one in held])
+        rows, row = _numbered(np.concatenate(held), len(self._owner))
+        matched = np.bincount(row, weights=self._characters(found).repeat(times), minlength=len(rows))
+        return Matches(
+            self._owner[rows],
+            np.minimum(matched / self._total[rows], 1.0),
+            np.array([word for word, _, _ in found]).repeat(times),
+            row,
+            np.array([fit for _, _, fit in found]).repeat(times),
+        )
+
+    def _characters(self, found: Sequence[tuple[int, int, float]]) -> Values:
+        """Count the characters of each part found, by its best word; one that several words match counts once."""
+        best: dict[int, float] = {}
+        for _, part, fit in found:
+            best[part] = max(fit, best.get(part, 0.0))
+        return np.array([best.pop(part, 0.0) * len(self._parts[part]) for _, part, _ in found])
+
+    def _similar(self, word: str, prefixes: Prefixes) -> Iterator[tuple[int, float]]:
+        """List the parts that are or begin like a word, and how well they fit."""
+        parts = self._parts
+        if not prefixes.weight or len(word) < prefixes.inside:
+            at = bisect_left(parts, word)
+            if at < len(parts) and parts[at] == word:
+                yield at, 1.0
+            return
+        head = word[: prefixes.inside]
+        for number in range(bisect_left(parts, head), bisect_left(parts, head + _LAST)):
+            part = parts[number]
+            if part == word:
+                yield number, 1.0
+            elif (common := _common(part, word, prefixes)) > 0:
+                yield number, prefixes.weight * common / max(len(part), len(word))
+
+
+def _numbered(values: LongArray, size: int) -> tuple[LongArray, LongArray]:
+    """List numbers below `size` once, rising, and the place of each in that list; faster than to sort them."""
+    there = np.zeros(size, dtype=bool)
+    there[values] = True
+    listed = there.nonzero()[0]
+    place = np.empty(size, dtype=np.int64)
+    place[listed] = np.arange(len(listed))
+    return listed, place[values]
+
+
+def _common(one: str, other: str, prefixes: Prefixes) -> int:
+    """Count the characters two words begin with; 0 when they are too few."""
+    shorter = min(len(one), len(other))
+    common = next((i for i in range(shorter) if one[i] != other[i]), shorter)
+    return common if common == shorter or common >= prefixes.apart else 0

@@ -1,0 +1,83 @@
+"""From a query to scores: retrieve, gather, then one signal after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from assay.search.config import SearchConfig
+from assay.search.evidence import Evidence, Per, Values, relative
+from assay.search.fusion import parse_fusion
+from assay.search.question import Question
+from assay.search.view import View
+
+
+class Signal(Protocol):
+    """A stage: a value, and a pure function of the scores so far and what was seen."""
+
+    def __call__(self, scores: Values, seen: Evidence) -> Values:
+        """Give the scores after this signal."""
+        ...
+
+
+class Stage(NamedTuple):
+    """A signal and the name it is left out by."""
+
+    name: str
+    signal: Signal
+
+
+Watcher = Callable[[str, Values], None]
+
+
+def stages(config: SearchConfig) -> tuple[Stage, ...]:
+    """List the signals in the order they speak: those that add, then those that multiply."""
+    every = (
+        Stage("coherence", config.coherence),
+        Stage("neighbours", config.neighbours),
+        Stage("stem", config.stem),
+        Stage("definition", config.definition),
+        Stage("scope", config.scope),
+        Stage("references", config.references),
+        Stage("identifier", config.identifier),
+        Stage("noise", config.noise),
+        Stage("gaps", config.gaps),
+    )
+    return tuple(stage for stage in every if stage.name not in config.without)
+
+
+def retrieve(question: Question, view: View, config: SearchConfig) -> Evidence:
+    """Find out how well every unit and every file matches a question."""
+    units = _fuse(relative(config.lexical(question, view)), question, view)
+    return Evidence(question, view, units, config.coherence.gather(units, view.table.units.file, view.files))
+
+
+def _fuse(words: Values, question: Question, view: View) -> Values:
+    """Put words and meaning together, by the kind of the query; words alone when there is no model."""
+    weight = view.dense.weight(question.kind) if view.dense else 0.0
+    if view.dense is None or not weight:
+        return words
+    fused = parse_fusion(view.dense.settings.fusion)([words, view.dense(question.text)], [1.0, weight])
+    return relative(fused - min(float(fused.min()), 0.0) if len(fused) else fused)  # z-scores may be negative
+
+
+def rank(seen: Evidence, config: SearchConfig, per: Per, watch: Watcher | None = None) -> Values:
+    """Score every file or every unit; `watch` is shown the scores after each stage."""
+    seen.per = per
+    scores = np.zeros(seen.view.files) if per == "file" else seen.units
+    if watch:
+        watch("lexical", _by_best_unit(seen) if per == "file" else scores)
+    for stage in stages(config):
+        scores = stage.signal(scores, seen)
+        if watch:
+            watch(stage.name, scores)
+    return scores
+
+
+def _by_best_unit(seen: Evidence) -> Values:
+    """Score files by their best unit alone, which is where a ranking of files begins."""
+    found = np.zeros(seen.view.files)
+    np.maximum.at(found, seen.view.table.units.file, seen.units)
+    return found

@@ -1,0 +1,224 @@
+"""What belongs to a unit: what it uses, what uses it, and what speaks of the same things.
+
+A use is a name that the parse of the file found used and that somebody defines; names that many define say little and
+count less. Speaking of the same things is a query made of the unit's most telling words.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from assay.errors import ConfigError, nearest
+from assay.search.filters import unit_text
+from assay.search.naming import whole_hash
+from assay.search.question import ask
+from assay.search.words import runs, term_hash, terms
+from assay.syntax.identifiers import STOP_WORDS
+from assay.types import Hit
+
+if TYPE_CHECKING:
+    from assay.search.index import Index
+
+
+@dataclass(frozen=True, slots=True)
+class RelatedConfig:
+    """How far relations reach."""
+
+    definers: int = 5  # a name that more units define is a common word
+    words: int = 12  # telling words that make the query: enough for a topic, few enough to be about one
+    users: int = 2_000  # units that are looked through for uses of a name; a name that is used more says little
+    alike: int = 100  # units whose words are compared; nobody reads further
+
+
+DEFAULT: Final = RelatedConfig()
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """A unit, how strongly it belongs, and by which names or words."""
+
+    hit: Hit
+    shared: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Related:
+    """A unit and its relatives, the closest first; scores are relative to the closest of each kind."""
+
+    unit: Hit
+    names: tuple[str, ...]  # what it defines
+    uses: tuple[Relation, ...]
+    used_by: tuple[Relation, ...]
+    alike: tuple[Relation, ...]
+    files: tuple[Hit, ...]  # the files of all of them, by their relations added up
+
+
+def relate(index: Index, path: str, line: int, k: int, config: RelatedConfig = DEFAULT) -> Related:
+    """Find the relatives of the unit at a line."""
+    unit = unit_at(index, path, line)
+    names = _names(index, unit)
+    uses = _relations(index, _used(index, unit, config), k)
+    used_by = _relations(index, _users(index, unit, names, config), k)
+    alike = _relations(index, _alike(index, unit, config), k)
+    return Related(_hit(index, unit, 1.0), names, uses, used_by, alike, _files(path, (*uses, *used_by, *alike), k))
+
+
+def unit_at(index: Index, path: str, line: int) -> int:
+    """Find the smallest unit that holds a line."""
+    paths = index.table.files.paths
+    if path not in paths:
+        near = nearest(path, paths)
+        hint = f"did you mean {near[0]}?" if near else "it is not there, ignored, or skipped: see `assay index`"
+        raise ConfigError(f"{path} is not in the index", hint=hint)
+    file = paths.index(path)
+    units = index.table.units
+    rows = np.arange(index.view.first_unit[file], index.view.first_unit[file + 1])
+    last = int(units.end[rows].max())
+    inside = rows[(units.start[rows] <= line) & (line <= units.end[rows])]
+    if not len(inside):
+        raise ConfigError(f"{path} has no line {line}", hint=f"it has {last} line{'' if last == 1 else 's'}")
+    return int(inside[np.argmin(units.end[inside] - units.start[inside])])
+
+
+_Found = Mapping[int, Mapping[str, float]]  # unit -> what ties it -> how strongly
+
+
+def _used(index: Index, unit: int, config: RelatedConfig) -> _Found:
+    """Find the units that define what a unit uses."""
+    found: defaultdict[int, dict[str, float]] = defaultdict(dict)
+    own = set(_names(index, unit))
+    mentioned = _mentioned(index, int(index.table.units.file[unit]))
+    for name in dict.fromkeys(runs(_text(index, unit))):
+        if name not in own and term_hash(name) in mentioned:
+            definers = [row for row in _definers(index, name) if row != unit]
+            if 0 < len(definers) <= config.definers:
+                for row in definers:
+                    found[row][name] = _weight(index, name) / len(definers)
+    return found
+
+
+def _users(index: Index, unit: int, names: Sequence[str], config: RelatedConfig) -> _Found:
+    """Find the units that use what a unit defines."""
+    found: defaultdict[int, dict[str, float]] = defaultdict(dict)
+    used = index.table.used
+    for name in names:
+        definers = len(_definers(index, name))
+        files = set(used.file[used.name == np.uint64(term_hash(name))].tolist())
+        holders = [row for row in _holders(index, name) if int(index.table.units.file[row]) in files and row != unit]
+        if definers <= config.definers:
+            for row in holders[: config.users]:
+                if name in runs(_text(index, row)) and name not in _names(index, row):
+                    found[row][name] = _weight(index, name) / max(definers, 1)
+    return found
+
+
+def _alike(index: Index, unit: int, config: RelatedConfig) -> _Found:
+    """Ask for the most telling words of a unit."""
+    telling = _telling(index, unit, config.words)
+    question = replace(ask(""), terms=telling)
+    scores = index.config.lexical(question, index.view)
+    scores[unit] = 0.0
+    rows = np.flatnonzero(scores > 0)
+    best = rows[np.argsort(-scores[rows], kind="stable")][: config.alike]
+    return {row: _shared_words(index, row, telling, float(scores[row])) for row in best.tolist()}
+
+
+def _telling(index: Index, unit: int, most: int) -> tuple[str, ...]:
+    """Choose the terms of a unit by how often it has them and how few others do."""
+    postings, view = index.table.postings, index.view
+    weight: dict[str, float] = {}
+    found = {run for run in runs(_text(index, unit)) if run.lower() not in STOP_WORDS and not run.isdigit()}
+    for term in {term for run in found for term in terms(run)}:
+        number = view.term(term)
+        begin, end = (int(postings.offset[number]), int(postings.offset[number + 1])) if number >= 0 else (0, 0)
+        at = begin + int(np.searchsorted(postings.unit[begin:end], unit))
+        if end - begin > 1 and postings.unit[at] == unit:  # a word of nobody else finds nobody
+            weight[term] = float(np.log1p(postings.count[at])) * view.idf(number)
+    return tuple(sorted(weight, key=lambda term: (-weight[term], term))[:most])
+
+
+def _shared_words(index: Index, row: int, telling: Sequence[str], score: float) -> dict[str, float]:
+    """Name the telling words that a unit has too; they share its score."""
+    found = runs(_text(index, row))
+    own = {term: term for run in found for term in terms(run)}
+    own |= {terms(run)[-1]: run for run in reversed(found) if terms(run)}  # as it is written, where it is a whole word
+    shared = [own[term] for term in telling if term in own] or list(telling[:1])
+    return {word: score / len(shared) for word in shared}
+
+
+def _relations(index: Index, found: _Found, k: int) -> tuple[Relation, ...]:
+    """Order what was found and keep the k closest."""
+    total = {row: sum(ties.values()) for row, ties in found.items()}
+    order = sorted(total, key=lambda row: (-total[row], _is_noise(index, row), row))[:k]
+    most = total[order[0]] if order else 1.0
+    return tuple(Relation(_hit(index, row, total[row] / most), _by_weight(found[row])) for row in order)
+
+
+def _is_noise(index: Index, unit: int) -> bool:
+    """Tell tests, examples and the like, which come after the real thing where all else is equal."""
+    file = int(index.table.units.file[unit])
+    return bool(index.table.files.noise[file]) or bool(index.table.units.test[unit])
+
+
+def _by_weight(ties: Mapping[str, float]) -> tuple[str, ...]:
+    """Name what ties two units, the strongest first."""
+    return tuple(sorted(ties, key=lambda name: (-ties[name], name)))
+
+
+def _files(own: str, relations: Iterable[Relation], k: int) -> tuple[Hit, ...]:
+    """Add relations up by file."""
+    total: defaultdict[str, float] = defaultdict(float)
+    for relation in relations:
+        total[relation.hit.path] += relation.hit.score or 0.0
+    order = sorted((path for path in total if path != own), key=lambda path: (-total[path], path))
+    return tuple(Hit(path, score=total[path]) for path in order[:k])
+
+
+def _names(index: Index, unit: int) -> tuple[str, ...]:
+    """List what a unit defines; owners rise, so they can be looked up."""
+    own = index.table.own
+    begin, end = np.searchsorted(own.owner, [unit, unit + 1]).tolist()
+    return tuple(dict.fromkeys(own.texts[begin:end]))
+
+
+def _definers(index: Index, name: str) -> list[int]:
+    """List the units that define a name, spelt as it is."""
+    return [row for row in index.view.definers(whole_hash(name)).tolist() if name in _names(index, row)]
+
+
+def _holders(index: Index, name: str) -> list[int]:
+    """List the units that hold a name's last term: its compound, or its only root."""
+    found = terms(name)
+    number = index.view.term(found[-1]) if found else -1
+    offset = index.table.postings.offset
+    return index.table.postings.unit[offset[number] : offset[number + 1]].tolist() if number >= 0 else []
+
+
+def _mentioned(index: Index, file: int) -> frozenset[int]:
+    """List the hashes of the names that a file uses."""
+    used = index.table.used
+    begin, end = np.searchsorted(used.file, [file, file + 1]).tolist()
+    return frozenset(used.name[begin:end].tolist())
+
+
+def _weight(index: Index, name: str) -> float:
+    """Weigh a name by how few units hold it."""
+    found = terms(name)
+    return index.view.idf(index.view.term(found[-1])) if found else 0.0
+
+
+def _text(index: Index, unit: int) -> str:
+    """Read a unit."""
+    return unit_text(index.table, int(index.table.units.file[unit]), unit, unit)
+
+
+def _hit(index: Index, unit: int, score: float) -> Hit:
+    """Name a unit."""
+    units = index.table.units
+    path = index.table.files.paths[int(units.file[unit])]
+    return Hit(path, int(units.start[unit]), int(units.end[unit]), score, _text(index, unit))

@@ -1,0 +1,183 @@
+"""The search configuration as people write it: the defaults, then a file, then the environment, then the command line.
+
+    assay.toml           [search.stem]            in the folder that is searched, or the file that --config names
+                         files = 0.4
+    environment          ASSAY_SEARCH__STEM__FILES=0.4      two underscores for each dot, in capitals
+    command line         --set stem.files=0.4               (repeatable)
+
+Each overrides the one before it, setting by setting. A key that nobody knows is an error wherever it stands.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final, Literal, get_origin
+
+from assay.errors import ConfigError, nearest
+from assay.search.config import SearchConfig
+from assay.search.laws import find_breach, flatten, setting_hints
+from assay.settings import fit, read_settings
+from assay.toml import line_of, read_toml
+
+FILE: Final = "assay.toml"
+TABLE: Final = "search"
+PREFIX: Final = "ASSAY_SEARCH__"
+_LOOSE = "ASSAY_SEARCH_"
+_ALL = "`assay search --show-config` lists them all"
+
+
+@dataclass(frozen=True, slots=True)
+class _Given:
+    """A setting that somebody gave, and where."""
+
+    key: str
+    value: object
+    where: str = ""  # a variable or a flag; nothing for a file
+    file: Path | None = None
+    text: str = field(default="", repr=False)
+
+    def error(self, message: str, hint: str) -> ConfigError:
+        """Say what is wrong with it, and where."""
+        line = _line(self.text, f"{TABLE}.{self.key}") if self.file else None
+        shown = f"{self.where}: {message}" if self.where else f"[{TABLE}] {message}"
+        return ConfigError(shown, file=self.file, line=line, hint=hint)
+
+
+def find_config(folder: Path) -> Path | None:
+    """Find the file that belongs to a folder."""
+    path = folder / FILE
+    return path if path.is_file() else None
+
+
+def load_config(
+    overrides: Sequence[str] = (), file: Path | None = None, environ: Mapping[str, str] | None = None
+) -> SearchConfig:
+    """Put the configuration together; `overrides` are `key=value` texts, later ones win."""
+    given = [*_from_file(file), *_from_environment(environ or {}), *_from_flags(overrides)]
+    hints = setting_hints(SearchConfig)
+    values: dict[str, object] = {}
+    origin: dict[str, _Given] = {}
+    for one in given:
+        if not _is_known(one, hints):
+            continue
+        values[one.key] = _fitted(one, hints[one.key])
+        origin[one.key] = one
+    breach = find_breach(flatten(SearchConfig()) | values, hints)
+    if breach:
+        culprit = next(origin[key] for key in breach.keys if key in origin)
+        raise culprit.error(breach.message, breach.hint)
+    return read_settings(SearchConfig, _nested(values), TABLE)
+
+
+def _from_file(path: Path | None) -> Iterator[_Given]:
+    """Read the [search] table of a file."""
+    if path is None:
+        return
+    file = read_toml(path)
+    table = file.data.get(TABLE, {})
+    if not isinstance(table, dict):
+        raise ConfigError(f"{TABLE} = {table!r}", file=path, line=_line(file.text, TABLE), hint="[search] is a table")
+    for key, value in _leaves(table, ""):
+        yield _Given(key, value, file=path, text=file.text)
+
+
+def _leaves(table: Mapping[str, object], prefix: str) -> Iterator[tuple[str, object]]:
+    """List what a table and the tables in it say, by dotted name."""
+    for name, value in table.items():
+        if isinstance(value, dict) and value:
+            yield from _leaves(value, f"{prefix}{name}.")
+        else:
+            yield f"{prefix}{name}", value
+
+
+def _from_environment(environ: Mapping[str, str]) -> Iterator[_Given]:
+    """Read the variables that are ours."""
+    for name in sorted(environ):
+        if name.startswith(PREFIX):
+            key = name.removeprefix(PREFIX).replace("__", ".").lower()
+            yield _Given(key, _Text(environ[name]), name)
+        elif name.startswith(_LOOSE):
+            raise ConfigError(
+                f"{name}: not a setting", hint=f"two underscores stand for each dot: {PREFIX}STEM__FILES=0.4"
+            )
+
+
+def _from_flags(overrides: Sequence[str]) -> Iterator[_Given]:
+    """Read `key=value` texts."""
+    for text in overrides:
+        key, equals, value = text.partition("=")
+        if not equals:
+            raise ConfigError(f"--set {text}: there is no value", hint="write --set stem.files=0.4")
+        yield _Given(key.strip(), _Text(value), f"--set {key.strip()}")
+
+
+class _Text(str):
+    """A value that came as text and is still to be read."""
+
+    __slots__ = ()
+
+
+def _is_known(one: _Given, hints: Mapping[str, Any]) -> bool:
+    """Refuse a key that nobody knows: a dead knob is worse than none. An empty table says nothing."""
+    if one.key in hints:
+        return True
+    inside = [key for key in hints if key.startswith(f"{one.key}.")]
+    if inside and one.value == {}:
+        return False
+    if inside:
+        raise one.error(f"{one.key} is a table", f"name a setting in it: {', '.join(inside)}")
+    near = nearest(one.key, hints)
+    meant = f"; did you mean {near[0]!r}?" if near else ""
+    table = one.key.rpartition(".")[0]
+    beside = [key for key in hints if key.rpartition(".")[0] == table]
+    hint = f"settings there: {', '.join(beside)}; {_ALL}" if beside else _ALL
+    raise one.error(f"unknown setting {one.key!r}{meant}", hint)
+
+
+def _fitted(one: _Given, hint: Any) -> object:  # noqa: ANN401 - a type hint is any object
+    """Read text as the setting's type wants it, and check the type."""
+    value = _parsed(one.value, hint) if isinstance(one.value, _Text) else one.value
+    try:
+        return fit(value, hint, one.key)
+    except ConfigError as error:
+        raise one.error(error.message, error.hint or _ALL) from error
+
+
+def _parsed(text: str, hint: Any) -> object:  # noqa: ANN401 - a type hint is any object
+    """Read a value as TOML writes it; names need no quotes, lists no brackets."""
+    try:
+        value: object = tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        value = str(text) if hint is str else text.strip()
+    if hint is str and not isinstance(value, str):
+        return str(text)
+    if get_origin(hint) is tuple and isinstance(value, str):
+        return [part.strip() for part in value.split(",") if part.strip()]
+    if get_origin(hint) is Literal and not isinstance(value, str):
+        return text.strip()
+    return value
+
+
+def _nested(values: Mapping[str, object]) -> dict[str, Any]:
+    """Turn dotted names into tables."""
+    tables: dict[str, Any] = {}
+    for key, value in values.items():
+        *outer, name = key.split(".")
+        table = tables
+        for part in outer:
+            table = table.setdefault(part, {})
+        table[name] = value
+    return tables
+
+
+def _line(text: str, dotted: str) -> int | None:
+    """Find the line of a setting, or of the table it stands in."""
+    while dotted:
+        line = line_of(text, dotted)
+        if line is not None:
+            return line
+        dotted = dotted.rpartition(".")[0]
+    return None

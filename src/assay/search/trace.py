@@ -1,0 +1,139 @@
+"""What happened to each candidate: the scores after every stage, and the ranks that follow from them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from assay.search.evidence import Per, Values
+from assay.search.question import Question
+from assay.search.tables import LongArray
+from assay.types import Hit
+
+
+@dataclass(frozen=True, slots=True)
+class StageTrace:
+    """The scores after one stage, of files or of units."""
+
+    name: str
+    scores: Values
+
+    def ranks(self) -> LongArray:
+        """Rank everything that scores, from 1; 0 for the rest. Ties by number, as in the answer."""
+        ranks = np.zeros(len(self.scores), dtype=np.int64)
+        rows = np.flatnonzero(self.scores > 0)
+        ranks[rows[np.argsort(-self.scores[rows], kind="stable")]] = np.arange(1, len(rows) + 1)
+        return ranks
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What one stage did to one candidate."""
+
+    stage: str
+    score: float
+    change: float
+    rank: int  # 0 when it does not match at all
+    before: int
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A candidate and its way through the stages."""
+
+    path: str
+    start: int | None
+    end: int | None
+    steps: tuple[Step, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """One query, stage by stage."""
+
+    question: Question
+    per: Per
+    stages: tuple[StageTrace, ...]
+    labels: tuple[Hit, ...]  # the candidates that are shown, in the order of the answer
+    rows: tuple[int, ...]  # where each of them stands in the scores
+    hits: tuple[Hit, ...]
+
+    def candidates(self) -> tuple[Candidate, ...]:
+        """Follow each shown candidate through the stages."""
+        ranks = [stage.ranks() for stage in self.stages]
+        return tuple(
+            Candidate(label.path, label.start, label.end, tuple(self._steps(row, ranks)))
+            for label, row in zip(self.labels, self.rows, strict=True)
+        )
+
+    def _steps(self, row: int, ranks: list[LongArray]) -> Iterator[Step]:
+        """List what each stage did to one row."""
+        score, rank = 0.0, 0
+        for stage, placed in zip(self.stages, ranks, strict=True):
+            now = float(stage.scores[row])
+            yield Step(stage.name, now, now - score, int(placed[row]), rank)
+            score, rank = now, int(placed[row])
+
+    def json_lines(self) -> Iterator[str]:
+        """Write the trace down: the question, then a line for each candidate and stage."""
+        head = {
+            "query": self.question.text,
+            "kind": self.question.kind,
+            "terms": list(self.question.terms),
+            "per": self.per,
+            "stages": [stage.name for stage in self.stages],
+        }
+        yield json.dumps(head, ensure_ascii=False)
+        for candidate in self.candidates():
+            for step in candidate.steps:
+                row = {
+                    "path": candidate.path,
+                    "start": candidate.start,
+                    "end": candidate.end,
+                    "stage": step.stage,
+                    "score": round(step.score, 6),
+                    "change": round(step.change, 6),
+                    "rank": step.rank,
+                    "before": step.before,
+                }
+                yield json.dumps(row, ensure_ascii=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """Where an expected file went: its rank after each stage, and the stage that took it out of the first k."""
+
+    path: str
+    ranks: tuple[tuple[str, int], ...]
+    final: int
+    stage: str | None  # None when it was not lost
+    reason: str
+
+
+def find_loss(trace: Trace, rows: list[int], path: str, k: int) -> Lost:
+    """Say at which stage the last of an expected file's candidates left the first k."""
+    ranks = [(stage.name, _best_rank(stage, rows)) for stage in trace.stages]
+    final = ranks[-1][1] if ranks else 0
+    if not rows:
+        return Lost(path, tuple(ranks), 0, "corpus", "the file is not in the index")
+    if 0 < final <= k:
+        return Lost(path, tuple(ranks), final, None, f"found at {final}")
+    if not any(rank for _, rank in ranks):
+        return Lost(path, tuple(ranks), final, "lexical", "it shares no word with the query")
+    inside = [name for name, rank in ranks if 0 < rank <= k]
+    if not inside:
+        best = min(rank for _, rank in ranks if rank)
+        return Lost(path, tuple(ranks), final, "lexical", f"never among the first {k}; its best rank was {best}")
+    names = [name for name, _ in ranks]
+    lost = names[names.index(inside[-1]) + 1]
+    return Lost(path, tuple(ranks), final, lost, f"pushed out of the first {k}")
+
+
+def _best_rank(stage: StageTrace, rows: list[int]) -> int:
+    """Give the best rank among rows; 0 when none matches."""
+    ranks = stage.ranks()[rows] if rows else np.zeros(0, dtype=np.int64)
+    placed = ranks[ranks > 0]
+    return int(placed.min()) if len(placed) else 0

@@ -1,0 +1,135 @@
+"""What a query needs to know of a table, computed when it is first asked for and kept."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from math import log1p
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.search.embedding import Dense
+from assay.search.graph import Graph, GraphConfig, build_graph
+from assay.search.names import NameIndex
+from assay.search.tables import UNIT_KINDS, LongArray, Table
+from assay.search.words import term_hash
+
+Values = NDArray[np.float64]
+
+
+class View:
+    """A table, seen from a query. Nothing here depends on one."""
+
+    def __init__(self, table: Table, graph: GraphConfig, dense: Dense | None = None) -> None:
+        """Look at a table; `dense` knows what its units mean."""
+        self.table = table
+        self.dense = dense
+        self.files = len(table.files)
+        self.units = len(table.units)
+        self._graph = graph
+        self._terms: dict[str, int] = {}
+        self._norms: dict[tuple[float, float], NDArray[np.float32]] = {}
+
+    def term(self, term: str) -> int:
+        """Number a term; -1 when nobody holds it."""
+        found = self._terms.get(term)
+        if found is None:
+            hashes = self.table.postings.term
+            wanted = np.uint64(term_hash(term))
+            at = int(hashes.searchsorted(wanted))
+            found = self._terms[term] = at if at < len(hashes) and hashes[at] == wanted else -1
+        return found
+
+    def idf(self, number: int) -> float:
+        """Weigh a term by how few units hold it: ln(1 + (N - n + 0.5) / (n + 0.5)), which is never negative."""
+        offset = self.table.postings.offset
+        holders = int(offset[number + 1] - offset[number]) if number >= 0 else 0
+        return log1p((self.units - holders + 0.5) / (holders + 0.5))
+
+    def norm(self, k1: float, b: float) -> NDArray[np.float32]:
+        """Give BM25's k1 · (1 - b + b · length / mean length) of each unit, kept by its settings."""
+        found = self._norms.get((k1, b))
+        if found is None:
+            length = self.table.units.length
+            mean = float(length.mean(dtype=np.float64)) if self.units else 1.0
+            relative = length / np.float32(mean or 1.0)
+            found = self._norms[k1, b] = np.float32(k1) * (np.float32(1 - b) + np.float32(b) * relative)
+        return found
+
+    @cached_property
+    def own(self) -> NameIndex:
+        """What units define."""
+        return NameIndex(self.table.own)
+
+    @cached_property
+    def scope(self) -> NameIndex:
+        """What is around units."""
+        return NameIndex(self.table.scope)
+
+    @cached_property
+    def stem(self) -> NameIndex:
+        """What files are called."""
+        return NameIndex(self.table.stem)
+
+    @cached_property
+    def folder(self) -> NameIndex:
+        """What folders are called."""
+        return NameIndex(self.table.folder)
+
+    @cached_property
+    def graph(self) -> Graph:
+        """Which file uses which."""
+        return build_graph(self.table.defined, self.table.used, self.files, self._graph)
+
+    @cached_property
+    def docs(self) -> NDArray[np.bool_]:
+        """Which units are documentation."""
+        return np.asarray(self.table.files.kind[self.table.units.file] == 1)
+
+    @cached_property
+    def gaps(self) -> NDArray[np.bool_]:
+        """Which units lie between definitions."""
+        return np.asarray(self.table.units.kind == UNIT_KINDS.index("gap"))
+
+    @cached_property
+    def follows(self) -> NDArray[np.bool_]:
+        """Which units have the unit before them in the same file."""
+        file = self.table.units.file
+        return np.concatenate([[False], file[1:] == file[:-1]])
+
+    @cached_property
+    def beside(self) -> Values:
+        """How many units each unit has beside it in its file, at least one."""
+        return np.maximum(self.follows + np.append(self.follows[1:], [False]).astype(np.float64), 1.0)[: self.units]
+
+    @cached_property
+    def apart(self) -> bool:
+        """Whether no two units of a file share a line, as when they are cut by syntax."""
+        units = self.table.units
+        return not bool(np.any(self.follows[1:] & (units.start[1:] <= units.end[:-1])))
+
+    @cached_property
+    def surroundings(self) -> NDArray[np.uint8]:
+        """What each unit is besides the real thing: twice the noise of its file, one more if called like a test."""
+        noise = 2 * self.table.files.noise[self.table.units.file] + self.table.units.test
+        return np.where(self.docs, 0, noise).astype(np.uint8)
+
+    @cached_property
+    def first_unit(self) -> LongArray:
+        """The first unit of each file, and the number of units."""
+        return np.searchsorted(self.table.units.file, np.arange(self.files + 1))
+
+    @cached_property
+    def _by_whole(self) -> tuple[NDArray[np.uint64], LongArray]:
+        """The names of units by their hash."""
+        order = np.argsort(self.table.own.whole, kind="stable")
+        return self.table.own.whole[order], order
+
+    def definers(self, name: int) -> LongArray:
+        """List the units that define a name, given by its hash."""
+        hashes, order = self._by_whole
+        begin, end = (
+            np.searchsorted(hashes, [np.uint64(name)])[0],
+            np.searchsorted(hashes, [np.uint64(name)], "right")[0],
+        )
+        return np.unique(self.table.own.owner[order[begin:end]]).astype(np.int64)

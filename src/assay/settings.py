@@ -1,0 +1,129 @@
+"""Settings from TOML or the command line into frozen records; a key that is not known is an error.
+
+A record says of each field what it means in `field(metadata={"about": ...})`; `pages.describe` shows it to people.
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Mapping
+from dataclasses import MISSING, Field, fields, is_dataclass
+from typing import Any, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints
+
+from assay.errors import ConfigError, nearest
+
+T = TypeVar("T")
+
+
+def read_settings(record: type[T], values: Mapping[str, object], where: str) -> T:
+    """Build a settings record from a mapping; `where` begins the message when something is wrong."""
+    known = {field.name: field for field in fields(cast(Any, record))}
+    for key in values:
+        if key not in known:
+            raise unknown(f"{where}: unknown setting", key, sorted(known), "settings")
+    for name, field in known.items():
+        if name not in values and is_required(field):
+            raise ConfigError(f"{where}: the setting {name!r} is missing", hint=f"settings: {', '.join(sorted(known))}")
+    hints = get_type_hints(record)
+    return record(**{key: fit(value, hints[key], f"{where}: {key}") for key, value in values.items()})
+
+
+def unknown(what: str, name: str, known: list[str], kind: str) -> ConfigError:
+    """Say that a name is not known, which one is nearest, and which there are."""
+    near = nearest(name, known)
+    meant = f"; did you mean {near[0]!r}?" if near else ""
+    return ConfigError(f"{what} {name!r}{meant}", hint=f"{kind}: {', '.join(known) or 'none'}")
+
+
+def check_counts(where: str, **counts: int) -> None:
+    """Refuse a number of things that is less than one."""
+    for name, count in counts.items():
+        if count < 1:
+            raise ConfigError(f"{where}: {name} = {count}", hint="it must be 1 or more")
+
+
+def type_text(hint: Any, *, many: bool = False) -> str:  # noqa: ANN401 - a type hint is any object
+    """Say in words what a type hint asks for."""
+    origin, arguments = get_origin(hint), get_args(hint)
+    if origin in (Union, types.UnionType):
+        return " or ".join(type_text(argument) for argument in arguments if argument is not type(None))
+    if origin is Literal:
+        return "one of " + ", ".join(map(str, arguments))
+    if origin is tuple:
+        return f"a list of {type_text(arguments[0], many=True)}"
+    if is_dataclass(hint) or (origin is not None and issubclass(origin, Mapping)):
+        return "a table"
+    singular, plural = _NAMES[hint]
+    return plural if many else singular
+
+
+def is_required(field: Field[Any]) -> bool:
+    """Tell whether a field has no default."""
+    return field.default is MISSING and field.default_factory is MISSING
+
+
+def fit(value: object, hint: Any, where: str) -> object:  # noqa: ANN401 - a type hint is any object
+    """Check a value against a type hint; lists become tuples, tables become records."""
+    origin, arguments = get_origin(hint), get_args(hint)
+    if origin in (Union, types.UnionType):
+        return _fit_any(value, arguments, where)
+    if origin is Literal:
+        if value not in arguments:
+            raise _misfit(value, where, hint)
+        return value
+    if origin is tuple:
+        if not isinstance(value, list | tuple):
+            raise _misfit(value, where, hint)
+        return tuple(fit(item, arguments[0], f"{where}[{n}]") for n, item in enumerate(value))
+    if origin is not None and issubclass(origin, Mapping):
+        return _fit_table(value, hint, where)
+    if is_dataclass(hint) and isinstance(value, Mapping):
+        return read_settings(cast(type[object], hint), value, where)
+    return _fit_plain(value, hint, where)
+
+
+def _fit_any(value: object, hints: tuple[Any, ...], where: str) -> object:
+    """Check a value against the first member of a union that takes it."""
+    problems = []
+    for hint in hints:
+        if hint is type(None):
+            if value is None:
+                return None
+            continue
+        try:
+            return fit(value, hint, where)
+        except ConfigError as problem:
+            problems.append(problem)
+    raise problems[0]
+
+
+def _fit_table(value: object, hint: Any, where: str) -> dict[str, object]:  # noqa: ANN401 - a type hint is any object
+    """Check a table with text keys."""
+    if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
+        raise _misfit(value, where, hint)
+    return {key: fit(item, get_args(hint)[1], f"{where}.{key}") for key, item in value.items()}
+
+
+def _fit_plain(value: object, hint: Any, where: str) -> object:  # noqa: ANN401 - a type hint is any object
+    """Check a value against a plain class; a bool is no number, a whole number is a float too."""
+    if hint is object:
+        return value
+    if hint is float and isinstance(value, int) and not isinstance(value, bool):
+        return float(value)
+    if not isinstance(value, hint) or (isinstance(value, bool) and hint is not bool):
+        raise _misfit(value, where, hint)
+    return value
+
+
+def _misfit(value: object, where: str, hint: Any) -> ConfigError:  # noqa: ANN401 - a type hint is any object
+    """Say what stands there and what should."""
+    return ConfigError(f"{where} = {value!r}", hint=f"it must be {type_text(hint)}")
+
+
+_NAMES: dict[Any, tuple[str, str]] = {
+    int: ("a whole number", "whole numbers"),
+    float: ("a number", "numbers"),
+    str: ("a text", "texts"),
+    bool: ("true or false", "trues and falses"),
+    object: ("anything", "anything"),
+}

@@ -1,0 +1,89 @@
+"""Which grammar reads a language? Each comes inside a wheel of its own, so nothing is downloaded at run time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module, resources
+from typing import TYPE_CHECKING, Final
+
+from assay.syntax.headers import header_language
+
+if TYPE_CHECKING:
+    from tree_sitter import Parser, Query
+
+
+@dataclass(frozen=True, slots=True)
+class _Wheel:
+    """Where a grammar lies: the module of the wheel, and the function that hands it out."""
+
+    module: str
+    function: str = "language"
+
+
+#: grammar -> wheel. The name is that of the language in `corpus.walking.languages`, and of its file in `queries/`.
+_WHEELS: Final[Mapping[str, _Wheel]] = {
+    "bash": _Wheel("tree_sitter_bash"),
+    "c": _Wheel("tree_sitter_c"),
+    "cpp": _Wheel("tree_sitter_cpp"),
+    "csharp": _Wheel("tree_sitter_c_sharp"),
+    "css": _Wheel("tree_sitter_css"),
+    "dart": _Wheel("tree_sitter_dart"),
+    "elixir": _Wheel("tree_sitter_elixir"),
+    "go": _Wheel("tree_sitter_go"),
+    "haskell": _Wheel("tree_sitter_haskell"),
+    "html": _Wheel("tree_sitter_html"),
+    "java": _Wheel("tree_sitter_java"),
+    "javascript": _Wheel("tree_sitter_javascript"),
+    "json": _Wheel("tree_sitter_json"),
+    "kotlin": _Wheel("tree_sitter_kotlin"),
+    "lua": _Wheel("tree_sitter_lua"),
+    "php": _Wheel("tree_sitter_php", "language_php"),
+    "python": _Wheel("tree_sitter_python"),
+    "ruby": _Wheel("tree_sitter_ruby"),
+    "rust": _Wheel("tree_sitter_rust"),
+    "scala": _Wheel("tree_sitter_scala"),
+    "sql": _Wheel("tree_sitter_sql"),
+    "swift": _Wheel("tree_sitter_swift"),
+    "toml": _Wheel("tree_sitter_toml"),
+    "tsx": _Wheel("tree_sitter_typescript", "language_tsx"),
+    "typescript": _Wheel("tree_sitter_typescript", "language_typescript"),
+    "yaml": _Wheel("tree_sitter_yaml"),
+    "zig": _Wheel("tree_sitter_zig"),
+}
+
+GRAMMARS: Final = tuple(sorted(_WHEELS))
+
+
+@dataclass(frozen=True, slots=True)
+class Grammar:
+    """A parser and the query that finds what a file defines, says and uses."""
+
+    parser: Parser
+    query: Query
+
+
+def grammar_name(path: str, language: str | None, text: str) -> str | None:
+    """Name the grammar of a file; `.tsx` has its own, a `.h` may hold C++, and most languages have none."""
+    if language == "typescript" and path.lower().endswith(".tsx"):
+        return "tsx"
+    if language == "c" and path.lower().endswith(".h"):
+        return header_language(text)
+    return language if language in _WHEELS else None
+
+
+@cache
+def load_grammar(name: str) -> Grammar:
+    """Load a grammar and compile its query, once in a process."""
+    from tree_sitter import Language, Parser, Query
+
+    wheel = _WHEELS[name]
+    language = Language(getattr(import_module(wheel.module), wheel.function)())
+    source = resources.files("assay.syntax").joinpath("queries", f"{name}.scm").read_text(encoding="utf-8")
+    return Grammar(Parser(language), Query(language, source))
+
+
+def packages() -> tuple[str, ...]:
+    """List the packages that grammars come from."""
+    return tuple(sorted({wheel.module.replace("_", "-") for wheel in _WHEELS.values()}))

@@ -1,0 +1,432 @@
+"""What does a file define, say and use? One parse, one query, for every language with a grammar.
+
+The capture names that a query may use are listed in `queries/`'s files by example and here by use: `definition.KIND`,
+`name`, `body`, `doc`, `decorator`, `comment`, `import`, `reference`.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from assay.syntax.grammars import load_grammar
+from assay.syntax.nesting import nesting_problem
+
+if TYPE_CHECKING:
+    from tree_sitter import Node, Parser, Point, Tree
+
+_DEFINITION = "definition."
+_CLAUSES = frozenset({"elixir", "haskell"})  # where a function is written as several definitions of one name
+_CONTAINERS = frozenset({"class", "interface", "enum"})
+#: What comments are made of in every language here: markers at the edges of lines.
+_MARKERS = re.compile(
+    r"^[ \t]*(?:///?!?|/\*+!?|\*+/|\*|#+!?|--+|;+|%+|<!--|\{-\|?|\"\"\"|''')[ \t]?|(?:\*+/|-->|-\}|\"\"\"|''')[ \t]*$",
+    re.M,
+)
+_BLANKS = re.compile(r"\s+")
+_BLANK_BYTES = frozenset(b" \t\r\n\f")
+
+
+@dataclass(frozen=True, slots=True)
+class OutlineLimits:
+    """How much of a definition is kept as text, and where cutting places are looked for."""
+
+    signature: int = 400  # characters; longer ones are generated
+    doc: int = 2_000  # characters; a longer comment is a manual, and its body is indexed anyway
+    long_lines: int = 40  # nodes longer than this have their parts listed as places to cut at
+    deep: int = 12  # levels below which a place to cut at is inside an expression
+    indent: int = 200  # columns before a comment beyond which it does not stand alone on its line
+    piece: int = 2_048  # bytes the parser is handed at a time; the clock is looked at between two
+    text: int = 256  # bytes of a node that a predicate of a query is handed at a time; names are shorter
+    seconds: float = 1.0  # of the processor, which any file may take to be parsed ...
+    seconds_per_byte: float = 5e-6  # ... and for each of its bytes; code takes 0.1 to 0.8 of it, soup takes hours
+    tangle: int = 200_000_000  # see `_tangle`; about a second
+    open_matches: int = 512  # of a query at once: the oldest goes; code needs some dozens, and time grows with it
+
+
+LIMITS = OutlineLimits()
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """Something with a name. Its lines include the comments and decorators directly above it."""
+
+    name: str
+    kind: str
+    start: int
+    end: int
+    name_line: int
+    signature: str
+    doc: str
+    parent: int  # the position of the definition around it, or -1
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """A name that is used."""
+
+    name: str
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Lines:
+    """The first and last line of something."""
+
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Break:
+    """A line at which a part of a long node begins, and how deep it lies."""
+
+    line: int
+    depth: int
+
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """What one parse tells about a file."""
+
+    definitions: tuple[Definition, ...]  # by first line, the outer before the inner
+    comments: tuple[Lines, ...]
+    imports: tuple[str, ...]
+    references: tuple[Reference, ...]
+    breaks: tuple[Break, ...]
+    broken: bool  # the tree holds an error
+    problem: str | None = None  # why it was not parsed, or not to the end; then nothing else is known
+
+
+def outline(text: str, grammar: str, limits: OutlineLimits = LIMITS) -> Outline:
+    """Parse a text and list what it defines, says and uses; one that would take too long is not."""
+    source = text.encode("utf-8", "surrogatepass")
+    if problem := nesting_problem(source, grammar):
+        return _unknown(problem)
+    tree = _parsed(load_grammar(grammar).parser, source, limits)
+    if tree is None:
+        return _unknown("parsing it took too long")
+    if tree.root_node.has_error and _tangle(tree.root_node) > limits.tangle:
+        return _unknown("it holds too many errors")
+    return _read(tree, grammar, source)
+
+
+def _unknown(problem: str) -> Outline:
+    """Give the outline of a text that nothing is known of, and why."""
+    return Outline((), (), (), (), (), broken=True, problem=problem)
+
+
+#: Parsers are shared, and one that is being fed can be left for another thread.
+_PARSING = threading.Lock()
+#: What the parser is handed. py-tree-sitter 0.26 never lets go of it, so it is one and the same for all.
+_PIECE = bytearray()
+
+
+class _Feed:
+    """Hand a source to the parser piece by piece; when its time is up, the source ends.
+
+    The parser's own way to be stopped, `progress_callback`, crashes py-tree-sitter 0.26 before Python 3.14.
+    """
+
+    def __init__(self, source: bytes, limits: OutlineLimits) -> None:
+        """Start the clock: that of this thread, so that a busy machine cuts off no more than an idle one."""
+        self._source = source
+        self._limits = limits
+        self._end = time.thread_time() + limits.seconds + limits.seconds_per_byte * len(source)
+        self.parsing = True
+        self.late = False
+
+    def __call__(self, offset: int, point: Point) -> bytes | bytearray:
+        """Give what begins at an offset; when the parser is done, its tree goes on asking for the text of nodes."""
+        if not self.parsing:
+            return self._source[offset : offset + self._limits.text]
+        self.late = self.late or time.thread_time() > self._end
+        _PIECE[:] = b"" if self.late else self._source[offset : offset + self._limits.piece]
+        return _PIECE
+
+
+def _parsed(parser: Parser, source: bytes, limits: OutlineLimits) -> Tree | None:
+    """Parse a source; None when it took too long. A single piece never does."""
+    with _PARSING:
+        if len(source) <= limits.piece:
+            return parser.parse(source)
+        feed = _Feed(source, limits)
+        tree = parser.parse(feed)
+        feed.parsing = False
+    return None if feed.late else tree
+
+
+def _tangle(root: Node) -> int:
+    """Foresee what a query costs in a broken tree: it looks at all later children of each child of an error."""
+    cost, stack = 0, [root]
+    while stack:
+        children = stack.pop().children
+        cost += len(children) ** 2
+        stack.extend(child for child in children if child.has_error)
+    return cost
+
+
+def _read(tree: Tree, grammar: str, source: bytes) -> Outline:
+    """List what a tree holds."""
+    from tree_sitter import QueryCursor
+
+    loaded = load_grammar(grammar)
+    root = tree.root_node
+    cursor = QueryCursor(loaded.query, match_limit=LIMITS.open_matches)
+    found = _collect(cursor.matches(root), source)
+    return Outline(
+        _definitions(found, source, grammar),
+        tuple(Lines(above.start, above.end) for above in found.above if above.comment),
+        tuple(dict.fromkeys(found.imports)),
+        tuple(found.references),
+        tuple(_breaks(root, 0)),
+        root.has_error or bool(cursor.did_exceed_match_limit),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Above:
+    """A comment or decorator, which may belong to the definition below it."""
+
+    start: int
+    end: int
+    start_byte: int
+    end_byte: int
+    comment: bool
+    alone: bool  # nothing but blanks stands before it on its line
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """A definition as the query found it."""
+
+    pattern: int
+    kind: str
+    node: Node
+    name: Node
+    body: Node | None
+    doc: Node | None
+    end_byte: int  # after the last character of the node, or of a body that stands after it (Dart), that is no blank
+
+
+@dataclass(frozen=True, slots=True)
+class _Collected:
+    """The matches of a query, sorted out."""
+
+    definitions: dict[int, _Found]  # by the first byte of the name
+    above: list[_Above]
+    imports: list[str]
+    references: list[Reference]
+
+
+def _collect(matches: list[tuple[int, dict[str, list[Node]]]], source: bytes) -> _Collected:
+    """Sort matches by what they are; of two definitions of one name node the larger is kept."""
+    found = _Collected({}, [], [], [])
+    for pattern, captures in matches:
+        for capture, nodes in captures.items():
+            if capture == "reference":
+                found.references.extend(Reference(_text(n, source), n.start_point[0] + 1) for n in nodes)
+            elif capture in ("comment", "decorator"):
+                found.above.extend(_above(n, source, comment=capture == "comment") for n in nodes)
+            elif capture == "import":
+                found.imports.extend(_flat(_text(n, source), LIMITS.signature) for n in nodes)
+            elif capture.startswith(_DEFINITION) and _is_named(captures):
+                _keep(
+                    found.definitions,
+                    _Found(
+                        pattern,
+                        capture[len(_DEFINITION) :],
+                        nodes[0],
+                        captures["name"][0],
+                        _first(captures.get("body")),
+                        _first(captures.get("doc")),
+                        _end_byte(nodes[0], _first(captures.get("body")), source),
+                    ),
+                )
+    return found
+
+
+def _is_named(captures: dict[str, list[Node]]) -> bool:
+    """Tell whether a match has a name; where the parser recovers from an error it may be empty."""
+    return "name" in captures and _size(captures["name"][0]) > 0
+
+
+def _keep(kept: dict[int, _Found], new: _Found) -> None:
+    """Keep a definition unless a larger one, or an earlier pattern's, has the same name node."""
+    old = kept.get(new.name.start_byte)
+    if old is None or (_size(new.node), -new.pattern) > (_size(old.node), -old.pattern):
+        kept[new.name.start_byte] = new
+
+
+def _end_byte(node: Node, body: Node | None, source: bytes) -> int:
+    """Find where a definition ends: some grammars count the blanks after it, some put the body beside it."""
+    end = node.end_byte if body is None else max(node.end_byte, body.end_byte)
+    while end > node.start_byte and source[end - 1] in _BLANK_BYTES:
+        end -= 1
+    return end
+
+
+def _size(node: Node) -> int:
+    """Count the bytes of a node."""
+    return node.end_byte - node.start_byte
+
+
+def _first(nodes: list[Node] | None) -> Node | None:
+    """Take the first of a capture's nodes."""
+    return nodes[0] if nodes else None
+
+
+def _text(node: Node, source: bytes) -> str:
+    """Read the text of a node."""
+    return source[node.start_byte : node.end_byte].decode("utf-8", "replace")
+
+
+def _flat(text: str, limit: int) -> str:
+    """Put a text on one line of bounded length."""
+    return _BLANKS.sub(" ", text[: 2 * limit]).strip()[:limit]
+
+
+def _above(node: Node, source: bytes, *, comment: bool) -> _Above:
+    """Note where a comment or decorator stands."""
+    start, end = node.start_byte, node.end_byte
+    row, column = node.start_point
+    alone = column <= LIMITS.indent and not source[start - column : start].strip()
+    return _Above(row + 1, _last_line(node), start, end, comment, alone)
+
+
+def _last_line(node: Node) -> int:
+    """Number the last line of a node; one that ends at column 0 ended on the line before."""
+    row, column = node.end_point
+    return row if column == 0 and row > node.start_point[0] else row + 1
+
+
+def _line_of(end_byte: int, node: Node, source: bytes) -> int:
+    """Number the line of a definition's last character."""
+    return node.start_point[0] + 1 + source.count(b"\n", node.start_byte, end_byte)
+
+
+def _definitions(found: _Collected, source: bytes, grammar: str) -> tuple[Definition, ...]:
+    """Attach what stands above, and find what lies in what."""
+    headers = _Headers(found.above, source)
+    ordered = sorted(found.definitions.values(), key=lambda d: (d.node.start_byte, -d.end_byte, d.name.start_byte))
+    made: list[Definition] = []
+    open_: list[tuple[int, int]] = []  # (last byte, position) of the definitions around the next one
+    for one in ordered:
+        while open_ and (open_[-1][0] < one.end_byte or ordered[open_[-1][1]].node == one.node):
+            open_.pop()
+        parent = open_[-1][1] if open_ else -1
+        made.append(_definition(one, headers, source, made, parent))
+        open_.append((one.end_byte, len(made) - 1))
+    return _in_line_order(_joined(_clipped(made)) if grammar in _CLAUSES else _clipped(made))
+
+
+@dataclass(frozen=True, slots=True)
+class _Header:
+    """What stands directly above a line: where it begins, and its comments."""
+
+    start: int
+    comment: str
+
+
+class _Headers(dict[int, _Header]):
+    """The headers of lines, each made once: a minified file has thousands of definitions on one line."""
+
+    def __init__(self, above: list[_Above], source: bytes) -> None:
+        """Remember what ends where."""
+        super().__init__()
+        self._ends = {each.end: each for each in above if each.alone}
+        self._source = source
+
+    def __missing__(self, line: int) -> _Header:
+        start, docs = line, list[str]()
+        while (above := self._ends.get(start - 1)) is not None and above.start < start:
+            if above.comment:
+                docs.append(self._source[above.start_byte : above.end_byte].decode("utf-8", "replace"))
+            start = above.start
+        found = self[line] = _Header(start, "\n".join(reversed(docs))[: 4 * LIMITS.doc])  # markers will go
+        return found
+
+
+def _definition(one: _Found, headers: _Headers, source: bytes, made: list[Definition], parent: int) -> Definition:
+    """Make the record of one definition."""
+    header = headers[one.node.start_point[0] + 1]
+    doc = header.comment if one.doc is None else f"{header.comment}\n{_text(one.doc, source)}"
+    kind = "method" if one.kind == "function" and parent >= 0 and made[parent].kind in _CONTAINERS else one.kind
+    return Definition(
+        _flat(_text(one.name, source), LIMITS.signature),
+        kind,
+        header.start,
+        _line_of(one.end_byte, one.node, source),
+        one.name.start_point[0] + 1,
+        _signature(one, source),
+        _flat(_MARKERS.sub("", doc), LIMITS.doc),
+        parent,
+    )
+
+
+def _signature(one: _Found, source: bytes) -> str:
+    """Read from the line of the name to the body, or to the end of that line."""
+    start = one.name.start_byte - one.name.start_point[1]
+    stop = one.body.start_byte if one.body is not None and one.body.start_byte > one.name.end_byte else -1
+    if stop < 0:
+        newline = source.find(b"\n", one.name.end_byte)
+        stop = newline if newline >= 0 else len(source)
+    return _flat(source[start : min(stop, start + 2 * LIMITS.signature)].decode("utf-8", "replace"), LIMITS.signature)
+
+
+def _clipped(made: list[Definition]) -> list[Definition]:
+    """End a definition before the next one beside it begins: some nodes hold the comment of the next."""
+    last: dict[int, int] = {}  # parent -> its latest child so far
+    clipped = list(made)
+    for position, one in enumerate(made):
+        before = last.get(one.parent)
+        if before is not None and clipped[before].end >= one.start > clipped[before].start:
+            clipped[before] = replace(clipped[before], end=one.start - 1)
+        last[one.parent] = position
+    return clipped
+
+
+def _joined(made: list[Definition]) -> list[Definition]:
+    """Make one of the clauses of a function that stand one below the other, as Elixir and Haskell write them."""
+    place: dict[int, int] = {-1: -1}
+    joined: list[Definition] = []
+    last: dict[int, int] = {}  # parent -> its latest child so far, after joining
+    for position, one in enumerate(made):
+        parent = place[one.parent]
+        before = last.get(parent)
+        if before is not None and _same(joined[before], one):
+            joined[before] = replace(joined[before], end=max(one.end, joined[before].end))
+        else:
+            joined.append(replace(one, parent=parent) if parent != one.parent else one)
+            before = last[parent] = len(joined) - 1
+        place[position] = before
+    return joined
+
+
+def _same(one: Definition, other: Definition) -> bool:
+    """Tell whether two neighbours are clauses of one function: nothing, not even a comment, lies between."""
+    return (
+        one.kind == "function" == other.kind and one.name == other.name and other.start <= one.end + 2 and not other.doc
+    )
+
+
+def _in_line_order(made: list[Definition]) -> tuple[Definition, ...]:
+    """Order by lines, the outer first, and renumber the parents."""
+    order = sorted(range(len(made)), key=lambda i: (made[i].start, -made[i].end, i))
+    if order == list(range(len(made))):
+        return tuple(made)
+    place = {old: new for new, old in enumerate(order)}
+    place[-1] = -1
+    return tuple(replace(made[i], parent=place[made[i].parent]) for i in order)
+
+
+def _breaks(node: Node, depth: int) -> Iterator[Break]:
+    """List where the parts of long nodes begin."""
+    for child in node.children:
+        yield Break(child.start_point[0] + 1, depth)
+        if depth < LIMITS.deep and child.end_point[0] - child.start_point[0] > LIMITS.long_lines:
+            yield from _breaks(child, depth + 1)

@@ -1,0 +1,12 @@
+(function_definition name: (word) @name body: (_) @body) @definition.function
+
+; Variables of the script itself, when they are written like constants.
+((program (variable_assignment name: (variable_name) @name) @definition.constant)
+  (#match? @name "^[A-Z][A-Z0-9_]*$"))
+((program (declaration_command (variable_assignment name: (variable_name) @name) @definition.constant))
+  (#match? @name "^[A-Z][A-Z0-9_]*$"))
+
+(comment) @comment
+((command name: (command_name (word) @_command)) @import
+  (#any-of? @_command "source" "."))
+(command_name (word) @reference)

@@ -1,0 +1,155 @@
+(function_definition
+  declarator: [
+    (function_declarator declarator: (identifier) @name)
+    (pointer_declarator declarator: (function_declarator declarator: (identifier) @name))
+    (pointer_declarator declarator: (pointer_declarator declarator: (function_declarator declarator: (identifier) @name)))
+  ]
+  body: (_) @body) @definition.function
+
+(struct_specifier
+  name: (type_identifier) @name
+  body: (_) @body) @definition.class
+
+(union_specifier
+  name: (type_identifier) @name
+  body: (_) @body) @definition.class
+
+(enum_specifier
+  name: (type_identifier) @name
+  body: (_) @body) @definition.enum
+
+(type_definition
+  declarator: [
+    (type_identifier) @name
+    (pointer_declarator declarator: (type_identifier) @name)
+    (array_declarator declarator: (type_identifier) @name)
+    (function_declarator declarator: (type_identifier) @name)
+    (function_declarator declarator: (parenthesized_declarator (pointer_declarator declarator: (type_identifier) @name)))
+  ]) @definition.type
+
+(preproc_def name: (identifier) @name) @definition.macro
+
+(preproc_function_def name: (identifier) @name) @definition.macro
+
+(field_declaration
+  declarator: [
+    (field_identifier) @name
+    (pointer_declarator declarator: (field_identifier) @name)
+    (array_declarator declarator: (field_identifier) @name)
+    (function_declarator declarator: (parenthesized_declarator (pointer_declarator declarator: (field_identifier) @name)))
+  ]) @definition.property
+
+; What a function declares in its body is local, so the places where a declaration counts are spelled out:
+; the file, `extern "C" { ... }`, and the branches of the preprocessor (an include guard is one).
+
+(translation_unit
+  [
+    (declaration
+      declarator: [
+        (function_declarator declarator: (identifier) @name)
+        (pointer_declarator declarator: (function_declarator declarator: (identifier) @name))
+        (pointer_declarator declarator: (pointer_declarator declarator: (function_declarator declarator: (identifier) @name)))
+      ]) @definition.function
+    (declaration
+      declarator: [
+        (identifier) @name
+        (pointer_declarator declarator: (identifier) @name)
+        (array_declarator declarator: (identifier) @name)
+        (init_declarator declarator: (identifier) @name)
+        (init_declarator declarator: (pointer_declarator declarator: (identifier) @name))
+        (init_declarator declarator: (array_declarator declarator: (identifier) @name))
+        (init_declarator declarator: (pointer_declarator declarator: (array_declarator declarator: (identifier) @name)))
+      ]) @definition.constant
+  ])
+
+(declaration_list
+  [
+    (declaration
+      declarator: [
+        (function_declarator declarator: (identifier) @name)
+        (pointer_declarator declarator: (function_declarator declarator: (identifier) @name))
+        (pointer_declarator declarator: (pointer_declarator declarator: (function_declarator declarator: (identifier) @name)))
+      ]) @definition.function
+    (declaration
+      declarator: [
+        (identifier) @name
+        (pointer_declarator declarator: (identifier) @name)
+        (array_declarator declarator: (identifier) @name)
+        (init_declarator declarator: (identifier) @name)
+        (init_declarator declarator: (pointer_declarator declarator: (identifier) @name))
+        (init_declarator declarator: (array_declarator declarator: (identifier) @name))
+        (init_declarator declarator: (pointer_declarator declarator: (array_declarator declarator: (identifier) @name)))
+      ]) @definition.constant
+  ])
+
+(preproc_ifdef
+  [
+    (declaration
+      declarator: [
+        (function_declarator declarator: (identifier) @name)
+        (pointer_declarator declarator: (function_declarator declarator: (identifier) @name))
+        (pointer_declarator declarator: (pointer_declarator declarator: (function_declarator declarator: (identifier) @name)))
+      ]) @definition.function
+    (declaration
+      declarator: [
+        (identifier) @name
+        (pointer_declarator declarator: (identifier) @name)
+        (array_declarator declarator: (identifier) @name)
+        (init_declarator declarator: (identifier) @name)
+        (init_declarator declarator: (pointer_declarator declarator: (identifier) @name))
+        (init_declarator declarator: (array_declarator declarator: (identifier) @name))
+        (init_declarator declarator: (pointer_declarator declarator: (array_declarator declarator: (identifier) @name)))
+      ]) @definition.constant
+  ])
+
+(preproc_if
+  [
+    (declaration
+      declarator: [
+        (function_declarator declarator: (identifier) @name)
+        (pointer_declarator declarator: (function_declarator declarator: (identifier) @name))
+        (pointer_declarator declarator: (pointer_declarator declarator: (function_declarator declarator: (identifier) @name)))
+      ]) @definition.function
+    (declaration
+      declarator: [
+        (identifier) @name
+        (pointer_declarator declarator: (identifier) @name)
+        (array_declarator declarator: (identifier) @name)
+        (init_declarator declarator: (identifier) @name)
+        (init_declarator declarator: (pointer_declarator declarator: (identifier) @name))
+        (init_declarator declarator: (array_declarator declarator: (identifier) @name))
+        (init_declarator declarator: (pointer_declarator declarator: (array_declarator declarator: (identifier) @name)))
+      ]) @definition.constant
+  ])
+
+(preproc_else
+  [
+    (declaration
+      declarator: [
+        (function_declarator declarator: (identifier) @name)
+        (pointer_declarator declarator: (function_declarator declarator: (identifier) @name))
+        (pointer_declarator declarator: (pointer_declarator declarator: (function_declarator declarator: (identifier) @name)))
+      ]) @definition.function
+    (declaration
+      declarator: [
+        (identifier) @name
+        (pointer_declarator declarator: (identifier) @name)
+        (array_declarator declarator: (identifier) @name)
+        (init_declarator declarator: (identifier) @name)
+        (init_declarator declarator: (pointer_declarator declarator: (identifier) @name))
+        (init_declarator declarator: (array_declarator declarator: (identifier) @name))
+        (init_declarator declarator: (pointer_declarator declarator: (array_declarator declarator: (identifier) @name)))
+      ]) @definition.constant
+  ])
+
+(comment) @comment
+
+(preproc_include) @import
+
+(call_expression
+  function: [
+    (identifier) @reference
+    (field_expression field: (field_identifier) @reference)
+  ])
+
+(type_identifier) @reference

@@ -1,0 +1,196 @@
+; Values are listed without functions and classes, so that `const f = () => ...` is found once, as a function.
+
+(function_declaration
+  name: (identifier) @name
+  body: (_) @body) @definition.function
+
+(generator_function_declaration
+  name: (identifier) @name
+  body: (_) @body) @definition.function
+
+(variable_declarator
+  name: (identifier) @name
+  value: [
+    (arrow_function body: (_) @body)
+    (function_expression body: (_) @body)
+    (generator_function body: (_) @body)
+  ]) @definition.function
+
+(assignment_expression
+  left: (member_expression property: (_) @name)
+  right: [
+    (arrow_function body: (_) @body)
+    (function_expression body: (_) @body)
+    (generator_function body: (_) @body)
+  ]) @definition.function
+
+(export_statement
+  "default" @name
+  value: [
+    (arrow_function body: (_) @body)
+    (function_expression body: (_) @body)
+    (generator_function body: (_) @body)
+  ]) @definition.function
+
+(class_declaration name: (_) @name body: (_) @body) @definition.class
+
+(export_statement
+  decorator: (decorator)
+  declaration: (class_declaration name: (_) @name body: (_) @body)) @definition.class
+
+(variable_declarator
+  name: (identifier) @name
+  value: (class body: (_) @body)) @definition.class
+
+(assignment_expression
+  left: (member_expression property: (_) @name)
+  right: (class body: (_) @body)) @definition.class
+
+(export_statement
+  "default" @name
+  value: (class body: (_) @body)) @definition.class
+
+(method_definition
+  name: (_) @name
+  body: (_) @body) @definition.method
+
+; Functions in an object that is given a name; those in arguments belong to the call.
+[
+  (variable_declarator
+    value: (object
+      (pair
+        key: [(property_identifier) @name (string (string_fragment) @name)]
+        value: [
+          (arrow_function body: (_) @body)
+          (function_expression body: (_) @body)
+          (generator_function body: (_) @body)
+        ]) @definition.method))
+  (assignment_expression
+    right: (object
+      (pair
+        key: [(property_identifier) @name (string (string_fragment) @name)]
+        value: [
+          (arrow_function body: (_) @body)
+          (function_expression body: (_) @body)
+          (generator_function body: (_) @body)
+        ]) @definition.method))
+  (export_statement
+    value: (object
+      (pair
+        key: [(property_identifier) @name (string (string_fragment) @name)]
+        value: [
+          (arrow_function body: (_) @body)
+          (function_expression body: (_) @body)
+          (generator_function body: (_) @body)
+        ]) @definition.method))
+]
+
+(field_definition
+  property: (_) @name
+  value: [
+    (arrow_function body: (_) @body)
+    (function_expression body: (_) @body)
+    (generator_function body: (_) @body)
+  ]) @definition.method
+
+(field_definition
+  property: (_) @name
+  value: [
+    (array) (assignment_expression) (await_expression) (binary_expression) (call_expression) (false)
+    (identifier) (member_expression) (new_expression) (null) (number) (object)
+    (parenthesized_expression) (regex) (string) (subscript_expression) (template_string)
+    (ternary_expression) (true) (unary_expression) (undefined)
+  ]) @definition.property
+
+(field_definition
+  property: (_) @name
+  !value) @definition.property
+
+; `const x = require(...)` is an import.
+((program
+  (_
+    (variable_declarator
+      name: (identifier) @name
+      value: [
+        (array) (assignment_expression) (await_expression) (binary_expression) (call_expression function: (_) @callee) (false)
+        (identifier) (member_expression) (new_expression) (null) (number) (object)
+        (parenthesized_expression) (regex) (string) (subscript_expression) (template_string)
+        (ternary_expression) (true) (unary_expression) (undefined)
+      ]) @definition.constant))
+  (#not-eq? @callee "require"))
+
+(export_statement
+  declaration: (_
+    (variable_declarator
+      name: (identifier) @name
+      value: [
+        (array) (assignment_expression) (await_expression) (binary_expression) (call_expression) (false)
+        (identifier) (member_expression) (new_expression) (null) (number) (object)
+        (parenthesized_expression) (regex) (string) (subscript_expression) (template_string)
+        (ternary_expression) (true) (unary_expression) (undefined)
+      ]) @definition.constant))
+
+(program
+  (_
+    (variable_declarator
+      name: (identifier) @name
+      !value) @definition.constant))
+
+(program
+  (expression_statement
+    (assignment_expression
+      left: (member_expression property: (_) @name)
+      right: [
+        (array) (assignment_expression) (await_expression) (binary_expression) (call_expression) (false)
+        (identifier) (member_expression) (new_expression) (null) (number) (object)
+        (parenthesized_expression) (regex) (string) (subscript_expression) (template_string)
+        (ternary_expression) (true) (unary_expression) (undefined)
+      ]) @definition.constant))
+
+(export_statement
+  "default" @name
+  value: [
+    (array) (assignment_expression) (await_expression) (binary_expression) (call_expression) (false)
+    (identifier) (member_expression) (new_expression) (null) (number) (object)
+    (parenthesized_expression) (regex) (string) (subscript_expression) (template_string)
+    (ternary_expression) (true) (unary_expression) (undefined)
+  ]) @definition.constant
+
+(comment) @comment
+
+[
+  (import_statement)
+  (export_statement source: (string))
+] @import
+
+((variable_declarator
+  value: [
+    (call_expression function: (identifier) @callee)
+    (member_expression object: (call_expression function: (identifier) @callee))
+  ]) @import
+  (#eq? @callee "require"))
+
+(call_expression
+  function: [
+    (identifier) @reference
+    (member_expression property: (property_identifier) @reference)
+  ])
+
+(new_expression
+  constructor: [
+    (identifier) @reference
+    (member_expression property: (property_identifier) @reference)
+  ])
+
+(class_heritage
+  [
+    (identifier) @reference
+    (member_expression property: (property_identifier) @reference)
+  ])
+
+[
+  (jsx_opening_element name: (identifier) @reference)
+  (jsx_opening_element name: (member_expression property: (property_identifier) @reference))
+  (jsx_self_closing_element name: (identifier) @reference)
+  (jsx_self_closing_element name: (member_expression property: (property_identifier) @reference))
+]

@@ -1,0 +1,8 @@
+; The keys of the first two levels; templates (`{{ … }}`) break the tree but leave most pairs readable.
+(document (block_node (block_mapping (block_mapping_pair key: (_) @name) @definition.key)))
+(document (block_node (block_mapping (block_mapping_pair
+  value: (block_node (block_mapping (block_mapping_pair key: (_) @name) @definition.key))))))
+(ERROR (block_mapping_pair key: (_) @name) @definition.key)
+(ERROR (block_mapping_pair
+  value: (block_node (block_mapping (block_mapping_pair key: (_) @name) @definition.key))))
+(comment) @comment

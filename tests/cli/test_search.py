@@ -1,0 +1,241 @@
+"""`assay search` as a user meets it."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from assay.cli.hits import Page, clean, fit
+from assay.cli.main import main
+from assay.search import Index
+from tests.conftest import write_tree
+
+
+@pytest.fixture(autouse=True)
+def _own_index(tmp_path, monkeypatch):
+    monkeypatch.setenv("ASSAY_INDEX_DIR", str(tmp_path / "index"))
+
+
+def call(capsys, *arguments: str) -> tuple[int, str, str]:
+    code = main(["search", *arguments])
+    out, err = capsys.readouterr()
+    return code, out, err
+
+
+def hits(capsys, *arguments: str) -> list[dict]:
+    code, out, err = call(capsys, *arguments, "--json", "--quiet")
+    assert code == 0, err
+    found: list[dict] = json.loads(out)["hits"]
+    return found
+
+
+def test_results_have_place_score_and_numbered_lines(shop, capsys):
+    code, out, _ = call(capsys, "tax rate of a country")
+    assert code == 0
+    first = out.splitlines()[0]
+    assert first.startswith("  1  shop/tax.py:")
+    assert "│ " in out
+    start = int(out.splitlines()[1].partition("│")[0])
+    line = out.splitlines()[1].partition("│ ")[2]
+    assert (shop / "shop/tax.py").read_text().split("\n")[start - 1].rstrip() == line.rstrip()
+
+
+def test_first_use_says_on_stderr_what_is_indexed_and_the_second_is_silent(shop, capsys):
+    _, _, err = call(capsys, "tax")
+    assert str(shop) in err
+    assert "8 files" in err
+    assert call(capsys, "tax")[2] == ""
+
+
+def test_json_has_a_versioned_schema_and_says_the_same_as_the_library(shop, capsys):
+    code, out, _ = call(capsys, "cart total", "--json", "--per", "span", "-k", "2")
+    data = json.loads(out)
+    assert code == 0
+    assert data["schema"] == "assay/search/1"
+    found = Index.build(shop).search("cart total", 2, per="span")
+    assert [(h["path"], h["start"], h["end"], h["score"], h["snippet"]) for h in data["hits"]] == [
+        (h.path, h.start, h.end, h.score, h.snippet) for h in found
+    ]
+
+
+def test_all_is_every_match_and_begins_with_the_best(shop, capsys):
+    every = hits(capsys, "cart", "--all")
+    assert every[:2] == hits(capsys, "cart", "-k", "2")
+    assert len(every) > 2
+    assert [hit["rank"] for hit in every] == list(range(1, len(every) + 1))
+
+
+def test_filters_only_strike_out(shop, capsys):
+    every = [hit["path"] for hit in hits(capsys, "cart total tax", "--all")]
+    python = [hit["path"] for hit in hits(capsys, "cart total tax", "--all", "--language", "Python")]
+    assert python == [path for path in every if path.endswith(".py")] != every
+    assert [hit["path"] for hit in hits(capsys, "cart total tax", "--path", "*.md")] == ["README.md"]
+    assert [hit["path"] for hit in hits(capsys, "cart total tax", "--kind", "docs")] == ["README.md"]
+    assert {hit["path"] for hit in hits(capsys, "cart total tax", "--regex", r"def with_tax\(")} == {"shop/tax.py"}
+    assert hits(capsys, "cart total tax", "--min-score", "99") == []
+
+
+def test_no_match_is_a_sentence_and_no_error(shop, capsys):
+    code, out, _ = call(capsys, "zzyzx")
+    assert (code, out) == (0, "No match in 8 files.\n")
+    assert hits(capsys, "zzyzx") == []
+
+
+def test_snippets_can_be_left_out(shop, capsys):
+    _, out, _ = call(capsys, "tax", "--no-snippets")
+    assert "│" not in out
+    assert "snippet" not in hits(capsys, "tax", "--no-snippets")[0]
+
+
+def test_snippets_are_short_and_around_what_matches(shop, capsys):
+    before, after = ("".join(f"    {name}_{i} = {i}\n" for i in range(20)) for name in ("step", "more"))
+    write_tree(shop, {"long.py": f"def work():\n{before}    zebra = 1\n{after}"})
+    _, out, _ = call(capsys, "zebra", "--lines", "3")
+    lines = [line for line in out.splitlines() if "│" in line]
+    assert len(lines) == 3
+    assert "zebra" in lines[1]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "word"),
+    [
+        (["x", "nowhere"], "nowhere"),
+        (["x", "shop/tax.py"], "--path tax.py"),
+        (["x", "--kind", "functoin"], "'function'"),
+        (["x", "--language", "pythn"], "'python'"),
+        (["x", "--regex", "("], "regular expression"),
+        (["x", "-k", "0"], "1 or more"),
+        (["x", "--all", "-k", "3"], "-k"),
+        (["x", "--lines", "-1"], "--lines"),
+        (["x", "--min-score", "nan"], "--min-score"),
+        (["x", "--workers", "0"], "--workers"),
+        (["x", "--set", "stem.fils=1"], "stem.files"),
+        (["x", "--config", "nowhere.toml"], "nowhere.toml"),
+        (["  "], "nothing to search for"),
+        ([], "nothing to search for"),
+        (["x", "--show-config"], "leave the query out"),
+    ],
+    ids=" ".join,
+)
+def test_bad_input_ends_in_two_with_the_next_step(shop, capsys, arguments, word):
+    code, out, err = call(capsys, *arguments)
+    assert code == 2, err
+    assert out == ""
+    assert word in err
+    assert "→" in err
+
+
+def test_language_that_nothing_here_is_in_is_no_error(shop, capsys):
+    assert hits(capsys, "tax", "--language", "rust") == []
+
+
+def test_settings_come_from_file_environment_and_flags(shop, capsys, monkeypatch):
+    (shop / "assay.toml").write_text("[search.stem]\nfiles = 0.11\nspans = 0.11\nprefix = 0.11\n")
+    monkeypatch.setenv("ASSAY_SEARCH__STEM__SPANS", "0.22")
+    code, out, _ = call(capsys, "--show-config", "--set", "stem.prefix=0.33")
+    assert code == 0
+    stem = out.partition("[search.stem]")[2].partition("\n\n")[0]
+    assert [text in stem for text in ("files = 0.11", "spans = 0.22", "prefix = 0.33")] == [True] * 3
+    _, out, _ = call(capsys, "--show-config", "--json")
+    assert json.loads(out)["search"]["stem"]["spans"] == 0.22
+
+
+def test_setting_changes_the_answer(shop, capsys):
+    before = hits(capsys, "tax")[0]["score"]
+    assert hits(capsys, "tax", "--set", "without=stem")[0]["score"] < before
+
+
+def test_trace_goes_to_a_file_or_to_stderr(shop, capsys):
+    call(capsys, "tax", "--trace", "trace.jsonl", "--quiet")
+    rows = [json.loads(line) for line in (shop / "trace.jsonl").read_text().splitlines()]
+    assert rows[0]["query"] == "tax"
+    assert {"path", "stage", "score", "rank"} <= rows[1].keys()
+    _, _, err = call(capsys, "tax", "--trace", "-", "--quiet")
+    assert [json.loads(line) for line in err.splitlines()][0]["query"] == "tax"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["tax", "shop", "-k", "1"],
+        ["tax", "-k", "1", "shop"],
+        ["-k", "1", "tax", "shop"],
+        ["-k", "1", "tax", "--json", "shop"],
+    ],
+)
+def test_folder_may_stand_anywhere(shop, capsys, arguments):
+    assert [hit["path"] for hit in hits(capsys, *arguments)] == ["tax.py"]
+
+
+def test_two_leftover_words_are_no_folder(shop, capsys):
+    with pytest.raises(SystemExit) as ended:
+        main(["search", "tax", "shop", "-k", "1", "cart"])
+    assert ended.value.code == 2
+
+
+def test_nothing_is_written_into_the_folder(shop, capsys):
+    before = sorted(shop.rglob("*"))
+    call(capsys, "tax")
+    assert sorted(shop.rglob("*")) == before
+
+
+def test_output_into_a_closed_pipe_is_no_error(shop):
+    write_tree(shop, {f"part{i}.py": f"def zebra{i}():\n    return 'zebra'\n" for i in range(300)})
+    command = [sys.executable, "-m", "assay.cli.main", "search", "zebra", "--all"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    assert process.stdout.readline().startswith("  1  ")
+    process.stdout.close()
+    assert process.stderr is not None
+    err = process.stderr.read()
+    process.stderr.close()
+    assert process.wait(timeout=60) == 0, err
+    assert "Traceback" not in err
+
+
+def test_interrupt_is_a_sentence(shop):
+    write_tree(shop, {f"part{i}.py": "def f():\n    pass\n" * 3_000 for i in range(40)})
+    command = [sys.executable, "-m", "assay.cli.main", "search", "f"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert process.stderr is not None
+    assert "indexing" in process.stderr.readline()
+    time.sleep(0.3)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 130, err
+    assert (out, "Traceback" in err, "interrupted" in err) == ("", False, True)
+
+
+def test_source_cannot_act_on_the_terminal(shop, capsys):
+    (shop / "evil.py").write_bytes(b"def quagga():\n    '\x1b[2J\x07 quagga'\n")
+    _, out, _ = call(capsys, "quagga")
+    assert "quagga" in out
+    assert not {"\x1b", "\x07"} & set(out)
+
+
+def test_lines_are_cut_by_columns_and_not_by_characters():
+    assert fit("x" * 50, 10) == "x" * 9 + "…"
+    assert fit("漢" * 50, 11) == "漢" * 5 + "…"
+    assert fit("\tx", 10) == "    x"
+    assert clean("a\u202eb") == "a�b"
+
+
+def test_colour_is_only_painted_where_it_is_wanted():
+    assert Page(80, colour=False).bold("x") == "x"
+    assert Page(80, colour=True).bold("x") == "\033[1mx\033[0m"
+
+
+def test_terminal_gets_colour_unless_told_otherwise(shop):
+    pty = pytest.importorskip("pty")
+    for variable, painted in (({}, True), ({"NO_COLOR": "1"}, False), ({"TERM": "dumb"}, False)):
+        parent, child = pty.openpty()
+        environ = {k: v for k, v in os.environ.items() if k != "NO_COLOR"} | {"TERM": "xterm"} | variable
+        command = [sys.executable, "-m", "assay.cli.main", "search", "tax", "-k", "1", "--quiet"]
+        subprocess.run(command, stdout=child, env=environ, check=True)
+        os.close(child)
+        assert (b"\x1b[" in os.read(parent, 65_536)) == painted
+        os.close(parent)

@@ -1,0 +1,41 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+from assay.search.store.place import index_dir, index_file, index_folder
+from tests.corpus.conftest import git, repository
+
+
+def test_place_is_the_environments_else_the_caches(monkeypatch, tmp_path) -> None:
+    monkeypatch.setenv("ASSAY_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.delenv("ASSAY_INDEX_DIR", raising=False)
+    assert index_dir() == tmp_path / "cache" / "index"
+    monkeypatch.setenv("ASSAY_INDEX_DIR", "~/indexes")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert index_dir() == tmp_path / "indexes"
+    assert index_file(tmp_path, "s").parent == index_folder(tmp_path, "s")
+    assert index_folder(tmp_path, "s").parent == tmp_path / "indexes"
+
+
+def test_place_is_one_for_each_real_root_and_shape(tmp_path) -> None:
+    for name in ("one", "deep/one", "My Repo!"):
+        (tmp_path / name).mkdir(parents=True)
+    (tmp_path / "link").symlink_to("one")
+    one = index_folder(tmp_path / "one", "s")
+    assert index_folder(tmp_path / "link", "s") == one
+    assert index_folder(tmp_path / "deep" / ".." / "one", "s") == one
+    others = {one, index_folder(tmp_path / "one", "t"), index_folder(tmp_path / "deep/one", "s")}
+    assert len(others) == 3
+    assert one.name.startswith("one-")
+    assert index_folder(tmp_path / "My Repo!", "s").name.startswith("my-repo-")
+    assert index_folder(Path("/"), "s").name.startswith("root-")
+    assert len(index_folder(tmp_path / ("x" * 200), "s").name) < 80
+
+
+def test_place_of_two_work_trees_is_two_places(tmp_path, monkeypatch) -> None:
+    for name in ("AUTHOR", "COMMITTER"):
+        monkeypatch.setenv(f"GIT_{name}_NAME", "a")
+        monkeypatch.setenv(f"GIT_{name}_EMAIL", "a@example.org")
+    repository(tmp_path / "main", {"a.py": "1"})
+    git(tmp_path / "main", "worktree", "add", "--quiet", str(tmp_path / "side"))
+    assert index_folder(tmp_path / "main", "s") != index_folder(tmp_path / "side", "s")
