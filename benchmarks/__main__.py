@@ -49,6 +49,8 @@ BENCHES: Final = (
     Bench("halves", "benchmarks.quality.halves", "Files: tuned on one half, scored on the other", "quality", long=True),
     Bench("ledger", "benchmarks.quality.ledger", "Ledger of signals", "quality", long=True),
     Bench("chunking", "benchmarks.quality.chunking", "Chunking", "quality", long=True),
+    Bench("search", "benchmarks.bench_search", "Speed and memory beside semble 0.7.0", "speed", long=True),
+    Bench("search-scaling", "benchmarks.bench_search_scaling", "Growth from 1,000 to 60,000 files", "speed", long=True),
 )
 
 
@@ -74,7 +76,8 @@ def choose(names: Sequence[str]) -> list[Bench]:
     known = {bench.name for bench in BENCHES} | {bench.group for bench in BENCHES}
     for name in names:
         if name not in known:
-            raise SystemExit(f"no benchmark {name!r}; did you mean {', '.join(nearest(name, sorted(known))) or known}?")
+            near = nearest(name, sorted(known)) or sorted(known)
+            raise SystemExit(f"no benchmark {name!r}; there is {', '.join(near)}")
     return [b for b in BENCHES if (b.name in names or b.group in names if names else not b.long)]
 
 

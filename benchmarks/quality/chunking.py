@@ -26,7 +26,7 @@ from assay.search.laws import STAGES
 from assay.syntax.tokens import BYTES_PER_TOKEN
 from assay.types import EngineRun, Gold, Hit, Ranking, Run, Scores, Suite
 from benchmarks.pages import Section, difference_text, table
-from benchmarks.quality.measuring import Fleet, by_repository, chosen, difference, housed, joined
+from benchmarks.quality.measuring import Fleet, by_repository, chosen, differences, housed, joined
 from benchmarks.quality.octocode import PARTS
 from benchmarks.quality.sources import octocode, visible
 from benchmarks.quality.variants import Changes, Shelf, Variant, make, variant
@@ -189,22 +189,16 @@ def _of_kind(tables: Tables, kind: str) -> Tables:
 
 def _titled(title: str, tables: Tables, way: str) -> tuple[str, ...]:
     """Write one table: a line a chunking, a column a measure."""
-    columns = [(scores, measure, _label(measure, key)) for key, scores in tables.items() for measure in scores.measures]
-    rows = [
-        (chunking, *(_cell(scores, measure, _name(chunking, way), _name(AST, way)) for scores, measure, _ in columns))
-        for chunking in CHUNKINGS
-    ]
-    return (f"### {title}", "", *table(("chunking", *(label for *_, label in columns)), rows))
+    columns = [column for key, scores in tables.items() for column in _columns(scores, key, way)]
+    rows = [(chunking, *(cells[at] for _, cells in columns)) for at, chunking in enumerate(CHUNKINGS)]
+    return (f"### {title}", "", *table(("chunking", *(label for label, _ in columns)), rows))
 
 
-def _label(measure: str, budget: str) -> str:
-    """Say at which budget a measure was taken."""
-    return f"{measure.partition('@')[0]}, {budget} tokens" if budget else measure
-
-
-def _cell(scores: Scores, measure: str, engine: str, baseline: str) -> str:
-    """Write the mean of the baseline, or the difference of another from it."""
-    if engine != baseline:
-        return difference_text(difference(scores, engine, baseline, measure))
-    at = scores.engines.index(engine), scores.measures.index(measure)
-    return f"{np.nanmean(scores.values[at]):.3f}"
+def _columns(scores: Scores, budget: str, way: str) -> Iterator[tuple[str, Sequence[str]]]:
+    """Write the measures of one budget: the mean of the baseline, then the differences of the others from it."""
+    baseline, *others = (_name(chunking, way) for chunking in CHUNKINGS)
+    found = differences(scores, others, baseline)
+    for at, measure in enumerate(scores.measures):
+        mean = f"{np.nanmean(scores.values[scores.engines.index(baseline), at]):.3f}"
+        label = f"{measure.partition('@')[0]}, {budget} tokens" if budget else measure
+        yield label, [mean, *(difference_text(found[other, measure]) for other in others)]

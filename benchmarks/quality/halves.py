@@ -6,6 +6,7 @@ default is scored on the same halves; it was tuned with all of the visible repos
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -130,8 +131,9 @@ def at(point: Point) -> Variant:
 def tune(memory: Memory, splits: Sequence[Split], halving: Halving) -> tuple[Point, ...]:
     """Search all splits side by side, knob by knob, so that what they share is asked once."""
     points = [(0,) * len(GRID) for _ in splits]
-    for _ in range(halving.passes):
-        for knob, values in enumerate(GRID.values()):
+    for turn in range(halving.passes):
+        for knob, (names, values) in enumerate(GRID.items()):
+            print(f"pass {turn + 1} of {halving.passes}: {names[0]}", file=sys.stderr, flush=True)
             trials = [[(*p[:knob], i, *p[knob + 1 :]) for i in range(len(values))] for p in points]
             _learn(memory, splits, trials)
             points = [

@@ -73,11 +73,17 @@ def by_repository(scores: Scores) -> Scores:
     return Scores(scores.engines, scores.measures, units, values)
 
 
+def differences(scores: Scores, engines: Sequence[str], baseline: str) -> dict[tuple[str, str], ComparisonRow]:
+    """Compare engines of a table with another, clustered by repository; rows by engine and measure."""
+    rows = [scores.engines.index(name) for name in (baseline, *engines)]
+    part = Scores((baseline, *engines), scores.measures, scores.units, scores.values[rows])
+    found = compare(part, baseline=baseline, primary=scores.measures[0])
+    return {(row.engine, row.measure): row for row in (*found.rows, *found.secondary)}
+
+
 def difference(scores: Scores, engine: str, baseline: str, measure: str) -> ComparisonRow:
-    """Compare two engines of a table, clustered by repository."""
-    rows = [scores.engines.index(name) for name in (baseline, engine)]
-    pair = Scores((baseline, engine), scores.measures, scores.units, scores.values[rows])
-    return compare(pair, baseline=baseline, primary=measure, measures=[measure]).rows[0]
+    """Compare two engines of a table on one measure."""
+    return differences(scores, [engine], baseline)[engine, measure]
 
 
 @dataclass(slots=True)

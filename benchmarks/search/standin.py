@@ -12,6 +12,7 @@ import string
 import sysconfig
 from collections import Counter
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -28,19 +29,16 @@ class Shape:
 
 def write_model(folder: Path, shape: Shape = Shape()) -> Path:  # noqa: B008  # a frozen value
     """Write tokenizer, weights and configuration."""
-    from safetensors.numpy import save_file
-    from tokenizers import Tokenizer, normalizers, pre_tokenizers
-    from tokenizers.models import WordPiece
-
+    tokenizers = import_module("tokenizers")
     folder.mkdir(parents=True)
     vocabulary = {word: number for number, word in enumerate(_words(shape))}
-    tokenizer = Tokenizer(WordPiece(vocabulary, unk_token="[UNK]"))
-    tokenizer.normalizer = normalizers.BertNormalizer()
-    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    tokenizer = tokenizers.Tokenizer(tokenizers.models.WordPiece(vocabulary, unk_token="[UNK]"))
+    tokenizer.normalizer = tokenizers.normalizers.BertNormalizer()
+    tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.BertPreTokenizer()
     tokenizer.save(str(folder / "tokenizer.json"))
     rng = np.random.default_rng(shape.seed)
     weights = rng.standard_normal((shape.rows, shape.columns), dtype=np.float32)
-    save_file({"embeddings": weights}, str(folder / "model.safetensors"))
+    import_module("safetensors.numpy").save_file({"embeddings": weights}, str(folder / "model.safetensors"))
     settings = {"model_type": "model2vec", "hidden_dim": shape.columns, "normalize": True, "seq_length": 1_000_000}
     (folder / "config.json").write_text(json.dumps(settings), encoding="utf-8")
     return folder

@@ -8,34 +8,39 @@ its dense part patched out: no embedding, no model, and no semantic candidates.
 from __future__ import annotations
 
 import json
-import resource
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
+from importlib import import_module
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
+
+#: An index of either engine; semble is not there when types are checked.
+Indexed: TypeAlias = Any
 
 #: Asked before the clock starts, in every repository, so that what is made on first use is there.
 WARMING = ("where is the configuration read", "parseValue", "error handling")
+EDITS = 8  # files that are edited one after the other
 
 
 class Engine(Protocol):
     """What both can do."""
 
-    def build(self, root: str) -> Any:
+    def build(self, root: str) -> Indexed:
         """Index a folder, no cache read."""
 
-    def keep(self, index: Any, root: str) -> None:
+    def keep(self, root: str) -> None:
         """Put an index into the cache."""
 
-    def open(self, root: str) -> Any:
+    def open(self, root: str) -> Indexed:
         """Open a folder's index from the cache, after looking for changes."""
 
-    def ask(self, index: Any, query: str) -> int:
+    def ask(self, index: Indexed, query: str) -> int:
         """Search; gives the number of results."""
 
-    def size(self, index: Any) -> tuple[int, int]:
+    def size(self, index: Indexed) -> tuple[int, int]:
         """Give files and units."""
 
 
@@ -45,27 +50,27 @@ class Assay:
 
     per: str = "file"
 
-    def build(self, root: str) -> Any:
+    def build(self, root: str) -> Indexed:
         """Index a folder, no cache read."""
         from assay.search import Index
 
         return Index.build(root)
 
-    def keep(self, index: Any, root: str) -> None:
+    def keep(self, root: str) -> None:
         """Put an index into the cache: opening does."""
         self.open(root)
 
-    def open(self, root: str) -> Any:
+    def open(self, root: str) -> Indexed:
         """Open a folder's index from the cache, after looking for changes."""
         from assay.search import Index
 
         return Index.open(root)
 
-    def ask(self, index: Any, query: str) -> int:
+    def ask(self, index: Indexed, query: str) -> int:
         """Search; gives the number of results."""
         return len(index.search(query, k=10, per=self.per))
 
-    def size(self, index: Any) -> tuple[int, int]:
+    def size(self, index: Indexed) -> tuple[int, int]:
         """Give files and units."""
         return len(index.table.files), len(index.table.units)
 
@@ -77,72 +82,66 @@ class Semble:
     model: str
     alpha: float | None = None
 
-    def build(self, root: str) -> Any:
+    def build(self, root: str) -> Indexed:
         """Index a folder; the cache has another path."""
-        from semble import SembleIndex
+        contents = _module("semble.types").ContentType
+        chosen = (contents.CODE, contents.DOCS, contents.CONFIG)
+        return _module("semble").SembleIndex.from_path(root, content=chosen, model_path=self.model)
 
-        return SembleIndex.from_path(root, content=_contents(), model_path=self.model)
-
-    def keep(self, index: Any, root: str) -> None:
+    def keep(self, root: str) -> None:
         """Put an index into the cache, as its command line does."""
-        from semble.cache import save_index_to_cache
+        _module("semble.cache").save_index_to_cache(self.build(root), root)
 
-        save_index_to_cache(index, root)
-
-    def open(self, root: str) -> Any:
+    def open(self, root: str) -> Indexed:
         """Open a folder's index from the cache, after looking for changes."""
         index = self.build(root)
         assert index.loaded_from_disk
         return index
 
-    def ask(self, index: Any, query: str) -> int:
+    def ask(self, index: Indexed, query: str) -> int:
         """Search; gives the number of results."""
         return len(index.search(query, top_k=10, alpha=self.alpha))
 
-    def size(self, index: Any) -> tuple[int, int]:
+    def size(self, index: Indexed) -> tuple[int, int]:
         """Give files and chunks."""
         return index.stats.indexed_files, index.stats.total_chunks
 
 
-def _contents() -> tuple[Any, ...]:
-    """Name everything that semble can index."""
-    from semble.types import ContentType
-
-    return (ContentType.CODE, ContentType.DOCS, ContentType.CONFIG)
+def _module(name: str) -> Any:  # noqa: ANN401  # semble is not there when types are checked
+    """Import a module by name."""
+    return import_module(name)
 
 
 def make_engine(name: str, model: str) -> Engine:
     """Import an engine and make it ready."""
     if name.startswith("assay"):
-        import assay.search
-
+        _module("assay.search")
         return Assay("span" if name.endswith("span") else "file")
-    import semble.index.index as indexing
-    from semble.index.dense import load_model
-
-    indexing.save_search_stats = lambda *_: None  # type: ignore[attr-defined]
-    if name == "semble-bm25":
+    _module("semble.index.index").save_search_stats = _nothing
+    if name.startswith("semble-bm25"):
         _leave_out_dense()
         return Semble(model, alpha=0.0)
-    load_model(model)
+    _module("semble.index.dense").load_model(model)
     return Semble(model)
+
+
+def _nothing(*_: object) -> None:
+    """Stand in for semble's count of saved tokens."""
+
+
+class _NoModel:
+    """Stands in for a model that is never asked."""
+
+    dim = 1
 
 
 def _leave_out_dense() -> None:
     """Patch the embedding of chunks and of queries out of semble."""
     import numpy as np
-    import semble.index.create as creating
-    import semble.index.index as indexing
-    import semble.search as searching
 
-    class Nothing:
-        """A model that is never asked."""
-
-        dim = 1
-
-    creating.embed_chunks = lambda _, chunks: np.ones((len(chunks), 1), np.float32)  # type: ignore[attr-defined]
-    indexing.load_model = lambda path=None: (Nothing(), path)  # type: ignore[attr-defined]
-    searching._search_semantic = lambda *_: []
+    _module("semble.index.create").embed_chunks = lambda _, chunks: np.ones((len(chunks), 1), np.float32)
+    _module("semble.index.index").load_model = lambda path=None: (_NoModel(), path)
+    _module("semble.search")._search_semantic = lambda *_: []
 
 
 def seconds(work: Callable[[], Any]) -> tuple[float, Any]:
@@ -154,21 +153,26 @@ def seconds(work: Callable[[], Any]) -> tuple[float, Any]:
 
 def do_index(engine: Engine, roots: Sequence[str]) -> Iterator[tuple[str, Any]]:
     """Index every folder, from nothing."""
-    timed = [seconds(lambda root=root: engine.size(engine.build(root))) for root in roots]  # type: ignore[misc]
+    timed = [seconds(partial(_built, engine, root)) for root in roots]
     yield "seconds", [spent for spent, _ in timed]
     yield "sizes", [size for _, size in timed]
+
+
+def _built(engine: Engine, root: str) -> tuple[int, int]:
+    """Index a folder and let go of the index."""
+    return engine.size(engine.build(root))
 
 
 def do_keep(engine: Engine, roots: Sequence[str]) -> Iterator[tuple[str, Any]]:
     """Fill the cache."""
     for root in roots:
-        engine.keep(engine.build(root), root)
+        engine.keep(root)
     yield "kept", len(roots)
 
 
 def do_open(engine: Engine, roots: Sequence[str]) -> Iterator[tuple[str, Any]]:
     """Open every folder's index, unchanged since it was cached."""
-    yield "seconds", [seconds(lambda root=root: engine.open(root))[0] for root in roots]  # type: ignore[misc]
+    yield "seconds", [seconds(partial(engine.open, root))[0] for root in roots]
 
 
 def do_query(engine: Engine, roots: Sequence[str], queries: Sequence[Sequence[str]]) -> Iterator[tuple[str, Any]]:
@@ -178,25 +182,36 @@ def do_query(engine: Engine, roots: Sequence[str], queries: Sequence[Sequence[st
         index = engine.open(root)
         for query in WARMING:
             engine.ask(index, query)
-        spent += [seconds(lambda q=query: engine.ask(index, q))[0] for query in asked]  # type: ignore[misc]  # noqa: B023
+        spent += [seconds(partial(engine.ask, index, query))[0] for query in asked]
     yield "seconds", spent
+
+
+def do_refresh(engine: Engine, root: str) -> Iterator[tuple[str, Any]]:
+    """Build; fill the cache; then edit one file after the other and open again, and ask what only the edit holds."""
+    yield "build", seconds(partial(engine.build, root))[0]
+    index = engine.open(root)
+    spent, found = [], []
+    for number, path in enumerate(sorted(Path(root).rglob("*.py"))[:: max(1, len(index.table.files) // EDITS)][:EDITS]):
+        path.write_text(f"def freshly_added_{number}_zebra(): ...\n{path.read_text('utf-8')}", "utf-8")
+        took, index = seconds(partial(engine.open, root))
+        spent.append(took)
+        found.append(index.search(f"freshly_added_{number}_zebra", k=1)[0].path == path.relative_to(root).as_posix())
+    yield "seconds", spent
+    yield "found", all(found)
 
 
 def main(job: dict[str, Any]) -> None:
     """Do a job and print what was seen."""
-    imported, engine = seconds(lambda: make_engine(job["engine"], job["model"]))
-    work = {"index": do_index, "keep": do_keep, "open": do_open}
-    started = time.perf_counter()
-    steps = (
-        do_query(engine, job["roots"], job["queries"])
-        if job["task"] == "query"
-        else work[job["task"]](engine, job["roots"])
-    )
-    figures = {"imports": imported, **dict(steps)}
-    figures["total"] = time.perf_counter() - started
-    figures["own megabytes"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    figures["child megabytes"] = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
-    print(json.dumps(figures))
+    imported, engine = seconds(partial(make_engine, job["engine"], job["model"]))
+    roots = job["roots"]
+    steps = {
+        "index": lambda: do_index(engine, roots),
+        "keep": lambda: do_keep(engine, roots),
+        "open": lambda: do_open(engine, roots),
+        "query": lambda: do_query(engine, roots, job["queries"]),
+        "refresh": lambda: do_refresh(engine, roots[0]),
+    }
+    print(json.dumps({"imports": imported, **dict(steps[job["task"]]())}))
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import types
 from collections.abc import Mapping
-from dataclasses import MISSING, Field, fields, is_dataclass
+from dataclasses import MISSING, Field, fields, is_dataclass, replace
 from typing import Any, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
 from assay.errors import ConfigError, nearest
@@ -25,7 +25,33 @@ def read_settings(record: type[T], values: Mapping[str, object], where: str) -> 
         if name not in values and is_required(field):
             raise ConfigError(f"{where}: the setting {name!r} is missing", hint=f"settings: {', '.join(sorted(known))}")
     hints = get_type_hints(record)
-    return record(**{key: fit(value, hints[key], f"{where}: {key}") for key, value in values.items()})
+    return record(**{key: _read(value, hints[key], known[key], f"{where}: {key}") for key, value in values.items()})
+
+
+def _read(value: object, hint: Any, field: Field[Any], where: str) -> object:  # noqa: ANN401 - a type hint is any object
+    """Fit a value to a field; a table changes the field's own default, which need not be that of its record."""
+    if not is_dataclass(hint) or not isinstance(value, Mapping) or field.default_factory is MISSING:
+        return fit(value, hint, where)
+    return _changed(field.default_factory(), value, where)
+
+
+def _changed(record: Any, values: Mapping[str, object], where: str) -> object:  # noqa: ANN401 - any settings record
+    """Change some settings of a record, and of the records in it."""
+    hints = get_type_hints(type(record))
+    known = sorted(field.name for field in fields(record))
+    for key in values:
+        if key not in known:
+            raise unknown(f"{where}: unknown setting", key, known, "settings")
+    inner = {key: (getattr(record, key), hints[key], f"{where}: {key}") for key in values}
+    return replace(
+        record,
+        **{
+            key: _changed(old, cast(Mapping[str, object], values[key]), at)
+            if is_dataclass(old) and isinstance(values[key], Mapping)
+            else fit(values[key], hint, at)
+            for key, (old, hint, at) in inner.items()
+        },
+    )
 
 
 def unknown(what: str, name: str, known: list[str], kind: str) -> ConfigError:

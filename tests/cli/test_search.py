@@ -183,29 +183,33 @@ def test_nothing_is_written_into_the_folder(shop, capsys):
     assert sorted(shop.rglob("*")) == before
 
 
+def started(*arguments: str) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "assay.cli.main", "search", *arguments]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
 def test_output_into_a_closed_pipe_is_no_error(shop):
     write_tree(shop, {f"part{i}.py": f"def zebra{i}():\n    return 'zebra'\n" for i in range(300)})
-    command = [sys.executable, "-m", "assay.cli.main", "search", "zebra", "--all"]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    assert process.stdout is not None
-    assert process.stdout.readline().startswith("  1  ")
-    process.stdout.close()
-    assert process.stderr is not None
-    err = process.stderr.read()
-    process.stderr.close()
-    assert process.wait(timeout=60) == 0, err
+    with started("zebra", "--all") as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        first = process.stdout.readline()
+        process.stdout.close()
+        err = process.stderr.read()
+    assert first.startswith("  1  "), err
+    assert process.returncode == 0, err
     assert "Traceback" not in err
 
 
 def test_interrupt_is_a_sentence(shop):
     write_tree(shop, {f"part{i}.py": "def f():\n    pass\n" * 3_000 for i in range(40)})
-    command = [sys.executable, "-m", "assay.cli.main", "search", "f"]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    assert process.stderr is not None
-    assert "indexing" in process.stderr.readline()
-    time.sleep(0.3)
-    process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=60)
+    with started("f") as process:
+        assert process.stderr is not None
+        first = process.stderr.readline()
+        time.sleep(0.3)  # into the middle of indexing, which takes seconds
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+    assert "indexing" in first, err
     assert process.returncode == 130, err
     assert (out, "Traceback" in err, "interrupted" in err) == ("", False, True)
 

@@ -1,4 +1,4 @@
-"""A small source in every language that has a grammar, and in two that are cut by heading; all say something of a shop."""
+"""A small source of a shop in every language that has a grammar, and in two that are cut by heading."""
 
 from __future__ import annotations
 

@@ -144,11 +144,13 @@ def test_sections_begin_at_headings_outside_of_code() -> None:
 def test_sections_know_underlined_and_equal_sign_headings() -> None:
     units = cut_text("guide.rst", SAMPLES["guide.rst"], replace(_CONFIG, shortest=0)).units
     assert [(u.start, u.names, u.scopes) for u in units] == [(1, ("Guide",), ()), (6, ("Hours",), ("Guide",))]
-    lines = "= Title\n\ntext\n\n== Part\n\nmore\n".split("\n")
+    lines = ["= Title", "", "text", "", "== Part", "", "more", ""]
     assert [u.names for u in cut_sections(lines, replace(_CONFIG, shortest=0))] == [("Title",), ("Part",)]
 
 
-@pytest.mark.parametrize("line", ["| a | b |\n|---|---|", "----\n----", "  \n=====", "```\n# x\n```", "#no\n#blank", "x\n--"])
+@pytest.mark.parametrize(
+    "line", ["| a | b |\n|---|---|", "----\n----", "  \n=====", "```\n# x\n```", "#no\n#blank", "x\n--"]
+)
 def test_sections_do_not_begin_at_what_only_looks_like_a_heading(line: str) -> None:
     assert [unit.names for unit in cut_sections(line.split("\n"), _CONFIG)] == [()]
 
@@ -178,7 +180,8 @@ def test_windows_by_weight_hold_whole_lines() -> None:
 
 @pytest.mark.parametrize(
     ("text", "expected"),
-    [("", [(1, 0)]), ("\n", [(1, 1)]), ("x", [(1, 1)]), ("\n\n\n", [(1, 3)]), ("a\rb\rc", [(1, 1)]), ("a\n\nb", [(1, 3)])],
+    [("", [(1, 0)]), ("\n", [(1, 1)]),
+     ("x", [(1, 1)]), ("\n\n\n", [(1, 3)]), ("a\rb\rc", [(1, 1)]), ("a\n\nb", [(1, 3)])],
 )  # fmt: skip
 @pytest.mark.parametrize("path", ["a.py", "a.md", "a.txt", "a.json", "a"])
 def test_units_of_the_smallest_files(path: str, text: str, expected: list[tuple[int, int]]) -> None:

@@ -105,7 +105,7 @@ def updated_is_rebuilt(steps: list[tuple[str, str, int]], every: int, config: In
         whole = Index.build(corpus, SearchConfig(index=config))
         for query in _QUERIES:
             for per in ("file", "span"):
-                assert view.search(query, 99, per=per) == whole.search(query, 99, per=per)  # type: ignore[arg-type]
+                assert view.search(query, 99, per=per) == whole.search(query, 99, per=per)
     finally:
         shutil.rmtree(tree.root)
 
@@ -128,7 +128,9 @@ def test_update_is_rebuild_over_many_random_edits(
 
 
 def test_open_after_every_edit_equals_build(tmp_path: Path) -> None:
-    root = write_files(tmp_path / "repo", SAMPLES)
+    root = write_files(
+        tmp_path / "repo", {path: SAMPLES[path] for path in ("cart.py", "cart.js", "README.md", "shop.toml")}
+    )
     edits: list[dict[str, str | None]] = [
         {"cart.py": SAMPLES["cart.py"] + "\n\ndef refund(x):\n    return x\n"},
         {"cart.py": None, "basket.py": SAMPLES["cart.py"]},
@@ -174,11 +176,14 @@ def is_sound(hits: tuple[Hit, ...], per: Per) -> None:
 
 
 _words = st.lists(
-    st.sampled_from(["cart", "total", "Payment", "add_item", "where", "is", "the", "test", "price?", "Shop::Login", "of"]),
+    st.sampled_from(
+        ["cart", "total", "Payment", "add_item", "where", "is", "the", "test", "price?", "Shop::Login", "of"]
+    ),
     max_size=6,
 ).map(" ".join)
 _filters = st.sampled_from(
-    [{}, {"paths": ["tests/**"]}, {"paths": ["*.py", "!long.py"]}, {"languages": ["python", "go"]}, {"kinds": ["method"]},
+    [{}, {"paths": ["tests/**"]}, {"paths": ["*.py", "!long.py"]}, {"languages": ["python", "go"]},
+     {"kinds": ["method"]},
      {"kinds": ["code", "section"]}, {"regex": r"def \w+"}, {"min_score": 0.5}, {"regex": "Total", "languages": ["go"]}]
 )  # fmt: skip
 
@@ -225,48 +230,55 @@ def test_snippet_is_the_text_of_the_lines(shop: Index) -> None:
         lines = (shop.root / hit.path).read_bytes().decode().split("\n")
         assert hit.start is not None
         assert hit.end is not None
-        assert (hit.snippet or "").rstrip("\n").split("\n") == "\n".join(lines[hit.start - 1 : hit.end]).rstrip("\n").split("\n")
+        assert (hit.snippet or "").rstrip("\n").split("\n") == "\n".join(lines[hit.start - 1 : hit.end]).rstrip(
+            "\n"
+        ).split("\n")
 
 
 _ASK = """
 import json, sys
-from assay.search import Index
+from assay.search import Index, building
+building.SHARING = building.Sharing(bytes=500, batch=3000)
 index = Index.build(sys.argv[1], workers=int(sys.argv[2]))
 print(json.dumps([[h.path, h.start, h.end, h.score.hex()] for per in ("file", "span")
-                  for q in ("cart total", "Payment", "where is the price of an item?") for h in index.search(q, 40, per=per)]))
+                  for q in ("cart total", "Payment", "where is the price of an item?")
+                  for h in index.search(q, 20, per=per)]))
 """
 
 
-def test_answer_depends_neither_on_hash_seed_nor_on_workers_nor_on_threads(
-    corpus_of: CorpusOf, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    files = {f"{n}/{path}": text * (1 + 5 * n) for n in range(6) for path, text in SAMPLES.items()}
-    files |= {f"{n}/big.py": "".join(f"def total_{n}_{i}(cart):\n    return {i}\n" for i in range(4000)) for n in range(6)}
-    corpus = corpus_of(files)
-    assert sum(file.size for file in corpus.files) > 3 * 400_000, "enough to be dealt out to three"
+def test_answer_depends_neither_on_hash_seed_nor_on_workers_nor_on_threads(corpus_of: CorpusOf) -> None:
+    chosen = ("cart.py", "cart.js", "store.go", "Payment.java", "README.md", "guide.rst")
+    corpus = corpus_of({f"{n}/{path}": SAMPLES[path] * (1 + n % 4) for n in range(8) for path in chosen})
     answers = set()
     for seed, workers, threads in (("0", "1", "1"), ("1", "2", "2"), ("4242", "3", "4")):
-        environment = {**os.environ, "PYTHONHASHSEED": seed, "OMP_NUM_THREADS": threads, "OPENBLAS_NUM_THREADS": threads}
+        environment = {
+            **os.environ,
+            "PYTHONHASHSEED": seed,
+            "OMP_NUM_THREADS": threads,
+            "OPENBLAS_NUM_THREADS": threads,
+        }
         done = subprocess.run(
             [sys.executable, "-c", _ASK, str(corpus.root), workers],
             env=environment, capture_output=True, text=True, check=True,
         )  # fmt: skip
         answers.add(done.stdout)
     assert len(answers) == 1
-    assert len(json.loads(answers.pop())) == 2 * 3 * 40
+    assert len(json.loads(answers.pop())) > 100
 
 
 @pytest.mark.parametrize(
     "query",
     ["", " ", "the", "where is the of", "?!.,;", "\0", "a\0b", "🦀", "🦀 cart", "x" * 100_000, "cart " * 10_000,
-     " ".join(f"word{n}" for n in range(10_000)), "日本語", "сумма корзины", "سلة", "हिन्दी", "\ud800", "\n\n", "((((", "*",
+     " ".join(f"word{n}" for n in range(10_000)), "日本語", "сумма корзины", "سلة", "हिन्दी", "\ud800", "\n\n", "((((",
+     "*",
      "cart\\", "ﬁ", "İstanbul", "e\u0301", "\u200d", "SELECT * FROM", "'; DROP TABLE --", "../../etc/passwd"],
     ids=lambda query: repr(query[:20]),
 )  # fmt: skip
 @pytest.mark.parametrize("per", ["file", "span"])
 def test_no_query_is_too_strange(shop: Index, query: str, per: Per) -> None:
     is_sound(shop.search(query, 5, per=per), per)
-    shop.explain(query, per=per)
+    if len(query) < 100:
+        assert len(tuple(shop.explain(query, per=per).json_lines())) >= 1
 
 
 @settings(max_examples=40, deadline=None)
@@ -286,7 +298,7 @@ def test_words_and_identifiers_of_any_language_are_found(corpus_of: CorpusOf, qu
              "def getHTTPServer(): pass", "# سلة المشتريات", "def 合計を計算する(): pass"]  # fmt: skip
     index = Index.build(corpus_of({f"{n}.py": text for n, text in enumerate(texts)} | {"z.py": "English = 1\n"}))
     for per in ("file", "span"):
-        assert [hit.path for hit in index.search(query, per=per)] == [path]  # type: ignore[arg-type]
+        assert [hit.path for hit in index.search(query, per=per)] == [path]
 
 
 def test_index_finds_empty_files_by_their_path_and_ties_go_by_path(corpus_of: CorpusOf) -> None:

@@ -17,22 +17,22 @@ from assay.search.config import FieldConfig, IndexConfig
 from assay.search.naming import folder_name, stem_name
 from assay.search.question import ask
 from assay.search.signals import Lexical
-from assay.search.words import all_terms
+from assay.search.words import runs, terms
 from assay.types import Corpus
 from tests.search.samples import EDITS, SAMPLES
 
 _FIELDS = FieldConfig(body=1.0, name=2.5, scope=0.5, signature=0.25, stem=3.0, folder=0.75)
 
 
-def weighted_terms(path: str, text: str, unit: Unit, fields: FieldConfig) -> Counter[str]:
+def weighted_terms(path: str, content: str, unit: Unit, fields: FieldConfig) -> Counter[str]:
     """Count the terms of one unit, fields weighed."""
-    lines = text.split("\n")[unit.start - 1 : unit.end]
+    lines = content.split("\n")[unit.start - 1 : unit.end]
     counted: Counter[str] = Counter()
     for weight, texts in (
         (fields.body, lines), (fields.name, unit.names), (fields.scope, unit.scopes),
         (fields.signature, [unit.signature]), (fields.stem, [stem_name(path)]), (fields.folder, [folder_name(path)]),
     ):  # fmt: skip
-        for term in all_terms(texts):
+        for term in [term for text in texts for run in runs(text) for term in terms(run)]:
             counted[term] += weight  # type: ignore[assignment]  # weights are no whole numbers
     return counted
 
@@ -61,9 +61,9 @@ _contents = {path: [SAMPLES[path]] for path in SAMPLES} | {f"d/e{n}.{end}": EDIT
 _files = st.dictionaries(st.sampled_from(sorted(_contents)), st.integers(0, 6), min_size=1, max_size=8).map(
     lambda chosen: {path: _contents[path][n % len(_contents[path])] for path, n in chosen.items()}
 )
-_queries = st.lists(st.sampled_from(["cart", "addItem", "total of the items", "refund", "größe", "日本", "shop e1"])).map(
-    " ".join
-)
+_queries = st.lists(
+    st.sampled_from(["cart", "addItem", "total of the items", "refund", "größe", "日本", "shop e1"])
+).map(" ".join)
 
 
 @settings(max_examples=25, deadline=None)

@@ -41,8 +41,8 @@ def test_prefix_counts_by_the_share_in_common() -> None:
     # The root of configuration is configur: six of its eight letters, times the weight.
     found = match(["config"], [2.0], Prefixes(inside=4, apart=5, weight=0.5))
     share = 0.5 * 6 / 8
-    assert found["configuration"] == (pytest.approx(share), pytest.approx(share))
-    assert found["read_config_file"] == (pytest.approx(6 / 14), 1.0)
+    assert found["configuration"] == pytest.approx((share, share))
+    assert found["read_config_file"] == pytest.approx((6 / 14, 1.0))
     assert "parse" not in found
 
 

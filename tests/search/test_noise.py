@@ -26,7 +26,8 @@ def noise(path: str, text: str = "") -> str:
         ("src/latest.py", "none"), ("contest/rules.py", "none"), ("inspect.py", "none"), ("attest.go", "none"),
         ("src/aspect/weave.ts", "none"), ("Fastest.java", "none"), ("protest/a.py", "none"), ("src/cart.py", "none"),
         ("generator.py", "none"), ("democracy/vote.py", "none"), ("vendors.py", "none"), ("agenda/a.py", "none"),
-        ("src/testimony.py", "none"), ("greatest_hits.py", "none"), ("specification.rs", "none"), ("guide.md", "docs"), ("tests/README.md", "test"),
+        ("src/testimony.py", "none"), ("greatest_hits.py", "none"), ("specification.rs", "none"),
+        ("guide.md", "docs"), ("tests/README.md", "test"),
     ],
 )  # fmt: skip
 def test_noise_is_told_from_the_path_by_whole_names(path: str, kind: str) -> None:

@@ -32,8 +32,12 @@ _SENTENCES = (
 
 @pytest.mark.parametrize(
     ("text", "kind"),
-    [(text, kind) for texts, kind in ((_SYMBOLS, "symbol"), (_KEYWORDS, "keywords"), (_SENTENCES, "language")) for text in texts],
-)  # fmt: skip
+    [
+        *((text, "symbol") for text in _SYMBOLS),
+        *((text, "keywords") for text in _KEYWORDS),
+        *((text, "language") for text in _SENTENCES),
+    ],
+)
 def test_kind_of_a_query(text: str, kind: str) -> None:
     assert query_kind(text) == kind
     assert query_kind(f"  {text}\n") == kind
@@ -52,7 +56,7 @@ def test_question_is_taken_apart() -> None:
     asked = ask("Where does HTTPServer retry the retries?")
     assert asked.kind == "language"
     assert asked.words == ("http", "serv", "retri")
-    assert "httpserver" in asked.terms
+    assert "httpserv" in asked.terms
     assert asked.identifiers == (whole_hash("http_server"),)
     assert asked.symbol is None
     assert ask("Cart.addItem()").symbol == whole_hash("add_item")

@@ -6,6 +6,8 @@ import statistics
 import time
 from pathlib import Path
 
+import pytest
+
 from assay.corpus import open_corpus
 from assay.search import Index
 from assay.types import CorpusSpec
@@ -19,6 +21,7 @@ QUERIES = (
 )
 
 
+@pytest.mark.soak  # `make test` sees it indexed by tests/test_stdlib_run.py
 def test_standard_library_is_indexed_and_searched_fast_enough_for_a_demo(tmp_path: Path) -> None:
     corpus = open_corpus(CorpusSpec("stdlib"), cache=tmp_path)
     begin = time.process_time()

@@ -1,6 +1,7 @@
 """The search configuration: where it comes from, what wins, what is refused and where."""
 
 import json
+from dataclasses import replace
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -8,7 +9,7 @@ from typing import Any
 import jsonschema
 import pytest
 import referencing
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assay.errors import ConfigError
@@ -161,6 +162,7 @@ def test_shown_configuration_has_every_setting_and_reads_back(tmp_path):
 
 
 @given(st.dictionaries(st.sampled_from([key for key in NUMBERS if "overlap" not in key]), st.just(1), min_size=1))
+@settings(deadline=None)  # the machine may be busy
 def test_settings_given_in_any_way_are_the_same(values):
     flags = load_config([f"{key}={value}" for key, value in values.items()])
     variables = {f"ASSAY_SEARCH__{key.upper().replace('.', '__')}": str(value) for key, value in values.items()}
@@ -200,3 +202,8 @@ def test_table_is_legal_beside_an_experiment(tmp_path):
 def test_file_of_a_folder_is_found(tmp_path):
     assert find_config(tmp_path) is None
     assert find_config(written(tmp_path, "").parent) == tmp_path / "assay.toml"
+
+
+def test_one_strength_leaves_the_others_of_its_table_as_they_were() -> None:
+    config = load_config(["noise.spans.test=0.4"], None, {})
+    assert config.noise.spans == replace(SearchConfig().noise.spans, test=0.4)

@@ -61,9 +61,7 @@ def test_overlapping_windows_are_not_found_twice() -> None:
     growth=st.builds(Growth, st.sampled_from([0.0, 0.3, 0.9]), st.integers(1, 40), st.sampled_from([1.0, 2.5])),
     seed=st.integers(0, 9),
 )
-def test_spans_never_share_a_line_and_come_in_order(
-    lines: list[int], overlap: int, growth: Growth, seed: int
-) -> None:
+def test_spans_never_share_a_line_and_come_in_order(lines: list[int], overlap: int, growth: Growth, seed: int) -> None:
     view = view_of(lines, 4, overlap)
     scores = np.round(np.random.default_rng(seed).random(view.units), 1)
     hits = list(select_spans(scores, view, growth))

@@ -22,4 +22,4 @@ def signatures(text: str, grammar: str) -> dict[str, str]:
 
 def references(text: str, grammar: str) -> set[str]:
     """Collect the names a text uses."""
-    return {reference.name for reference in outline(text, grammar).references}
+    return set(outline(text, grammar).references)

@@ -41,7 +41,7 @@ def handle(args: argparse.Namespace) -> int:
         _forget(index_folder(folder, shape(config.index)))
     say(args, f"indexing {folder.resolve()} ...")
     began = time.perf_counter()
-    opened = open_table(folder, config.index, workers)
+    opened = open_table(folder, config.index, workers, keep=True)
     data = _data(opened, time.perf_counter() - began)
     emit(args, Document(f"The index of {folder.resolve()}", tuple(_blocks(data))), data)
     return 0

@@ -10,9 +10,9 @@ from typing import cast
 from assay.engines.base import Context, Engine, EngineCrash, FullEngine, Session, TimedEngine, TimedSession
 from assay.engines.kinds import KINDS, Kind
 from assay.engines.pages import KindPage, SettingPage, describe
-from assay.settings import unknown
 from assay.engines.wrapping import as_engine
 from assay.errors import ConfigError
+from assay.settings import unknown
 from assay.types import Suite
 
 __all__ = [

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from assay.engines.base import Context, Session
-from assay.settings import read_settings
 from assay.search import Index, Per, SearchConfig
+from assay.settings import read_settings
 from assay.types import Corpus, Hit, Role
 
 

@@ -15,9 +15,9 @@ from pathlib import Path
 from assay.engines.base import Context, TimedSession
 from assay.engines.output import Format, Layout, make_layout, read_output
 from assay.engines.running import describe_failure, run_tool
-from assay.settings import check_counts, read_settings
 from assay.errors import ConfigError, EngineError, nearest
 from assay.processes import Finished, Task
+from assay.settings import check_counts, read_settings
 from assay.types import Corpus, Hit, Role
 
 PLACEHOLDERS = ("here", "k", "query", "root")

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from assay.corpus import read_text
 from assay.engines.base import Context, Session
-from assay.settings import read_settings
 from assay.errors import ConfigError, EngineError
+from assay.settings import read_settings
 from assay.syntax.symbols import symbols
 from assay.types import Corpus, Hit, Role, Span, Suite, Target
 

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import cast
 
 from assay.engines.base import Context, FullEngine, Session, TimedEngine, TimedSession
-from assay.settings import check_counts, read_settings
 from assay.engines.wrapping import as_engine
 from assay.errors import AssayError, ConfigError, EngineError
+from assay.settings import check_counts, read_settings
 from assay.types import Corpus, Role
 
 

@@ -19,9 +19,9 @@ from typing import Literal
 
 from assay.engines.base import Context, Session
 from assay.engines.hits import parse_location, read_hit
-from assay.settings import read_settings
 from assay.errors import ConfigError, EngineError, InputError
 from assay.files import read_utf8
+from assay.settings import read_settings
 from assay.types import Corpus, Gold, Hit, Query, Role, Suite
 
 _COLUMNS = 6  # of a TREC run

@@ -8,8 +8,8 @@ from typing import cast
 
 from assay.engines.base import Engine, FullEngine, Session, TimedEngine, TimedSession
 from assay.engines.hits import read_hits
-from assay.settings import check_counts
 from assay.errors import ConfigError
+from assay.settings import check_counts
 from assay.types import Corpus, Hit, Role
 
 Search = Callable[[str, int], object]

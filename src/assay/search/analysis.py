@@ -31,7 +31,7 @@ from assay.search.tables import (
     ranges,
 )
 from assay.search.words import RUN, runs, term_hash, terms
-from assay.syntax.outline import Outline
+from assay.syntax.outline import Lines, Outline
 
 _NEWLINE = 0  # the number of a newline among the runs
 _SHIFT = 32  # a key is unit << 32 | run: both stay far below 2**31
@@ -188,7 +188,8 @@ class _Batch:
             tuple(one.problem or "" for one in self.cuts),
             np.array([_FILE_KIND[source.kind] for source in sources], dtype=np.uint8),
             np.array(
-                [file_noise(s.path, s.text, s.kind, c.outline) for s, c in zip(sources, self.cuts, strict=True)], dtype=np.uint8
+                [file_noise(s.path, s.text, s.kind, c.outline) for s, c in zip(sources, self.cuts, strict=True)],
+                dtype=np.uint8,
             ),
             _bytes(self.texts),
             offsets(np.array([len(text) for text in self.texts], dtype=np.int64)),
@@ -213,7 +214,8 @@ class _Batch:
         number = 0
         for one in self.cuts:
             for unit in one.units:
-                yield [name_row(number, name) for name in unit.names]
+                places = unit.places or (Lines(unit.start, unit.end),) * len(unit.names)
+                yield [name_row(number, name, at) for name, at in zip(unit.names, places, strict=True)]
                 number += 1
 
     def _scope_rows(self) -> list[NameRow]:
@@ -230,7 +232,7 @@ class _Batch:
 
 def _used(outline: Outline) -> list[str]:
     """List the names that a file uses, those that it imports among them."""
-    return [one.name for one in outline.references] + [run for text in outline.imports for run in runs(text)]
+    return [*outline.references] + [run for text in outline.imports for run in runs(text)]
 
 
 class _Hashes(dict[str, int]):

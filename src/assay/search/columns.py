@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import fields
+from functools import cache
 from typing import Any, TypeVar, cast, get_type_hints
 
 import numpy as np
@@ -33,13 +34,13 @@ def table_arrays(table: Table) -> dict[str, NDArray[Any]]:
 
 def read_table(arrays: Arrays) -> Table:
     """Make a table of named columns; missing ones are a KeyError."""
-    hints = get_type_hints(Table)
+    hints = _hints(Table)
     return Table(**{group.name: _read_part(hints[group.name], group.name, arrays) for group in fields(Table)})
 
 
 def _read_part(record: type[T], group: str, arrays: Arrays) -> T:
     """Make one part of a table."""
-    hints = get_type_hints(record)
+    hints = _hints(cast(Any, record))
     values = {
         column.name: _read_texts(f"{group}.{column.name}", arrays)
         if hints[column.name] == _TEXTS
@@ -47,6 +48,12 @@ def _read_part(record: type[T], group: str, arrays: Arrays) -> T:
         for column in fields(cast(Any, record))
     }
     return record(**values)
+
+
+@cache
+def _hints(record: type) -> dict[str, Any]:
+    """Give the types of a record's columns; finding them out takes longer than opening a file."""
+    return get_type_hints(record)
 
 
 def _read_texts(name: str, arrays: Arrays) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from assay.search.chunking.config import ChunkConfig
@@ -79,5 +79,6 @@ class SearchConfig:
         check_laws(self)
 
     def as_dict(self) -> Mapping[str, Any]:
-        """Give the settings by name, for records and hashes."""
-        return asdict(self)
+        """Give the settings by name, for records and hashes; addresses without what may be a secret."""
+        index = replace(self.index, description=self.index.description.shown())
+        return asdict(replace(self, index=index, dense=self.dense.shown(), rerank=self.rerank.shown()))

@@ -59,7 +59,7 @@ class Describer:
     url: str = field(repr=False)  # its query may hold a token
     model: str
     token_env: str | None
-    cache_dir: Path
+    cache_dir: Path | None  # None to keep nothing
     config: DescribeConfig = DEFAULT_DESCRIBE
 
     def __post_init__(self) -> None:
@@ -105,14 +105,17 @@ class Describer:
         parts = [self.identity, unit.scope, unit.text[: self.config.text_chars]]
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
-    def _path(self, key: str) -> Path:
-        """Say where an answer is kept."""
-        return self.cache_dir / key[: self.config.folder_chars] / f"{key}.txt"
+    def _path(self, key: str) -> Path | None:
+        """Say where an answer is kept, if it is."""
+        return self.cache_dir and self.cache_dir / key[: self.config.folder_chars] / f"{key}.txt"
 
     def _recall(self, key: str) -> str | None:
         """Read a kept answer; anything but what was written is as good as nothing."""
+        path = self._path(key)
+        if path is None:
+            return None
         try:
-            text = self._path(key).read_bytes().decode("utf-8")
+            text = path.read_bytes().decode("utf-8")
         except (OSError, UnicodeDecodeError):
             return None
         return text if text and text == _one_line(text, self.config.answer_chars) else None
@@ -126,9 +129,9 @@ class Describer:
 
     def _keep(self, key: str, answer: str) -> str:
         """Keep an answer; when another process was first, all go on with that one's."""
-        first = self._recall(key)
-        if first is None:
-            write_atomic(self._path(key), answer)
+        first, path = self._recall(key), self._path(key)
+        if first is None and path is not None:
+            write_atomic(path, answer)
         return first or answer
 
 

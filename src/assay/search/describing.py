@@ -2,26 +2,46 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import TYPE_CHECKING
+
 import numpy as np
 
-from assay.corpus.cache import cache_dir
-from assay.search.describe import DescribedText, Describer
-from assay.search.filters import unit_text
+from assay.search.filters import scope_text, unit_text
 from assay.search.models import DescriptionSettings
 from assay.search.tables import Table, add_words
 from assay.search.words import runs, term_hash, terms
 
+if TYPE_CHECKING:
+    from assay.search.describe import Describer
 
-def describe_units(table: Table, settings: DescriptionSettings) -> Table:
-    """Have every unit described; answers are kept by content, so that an update asks only about what is new."""
-    if not settings.url:
+
+def describe_units(table: Table, settings: DescriptionSettings, kept: Path | None) -> Table:
+    """Have every unit described that holds something; with a folder, answers are kept there by content and reused."""
+    if not _wanted(settings):
         return table
-    describer = Describer(settings.url, settings.model, settings.token_env or None, cache_dir() / "descriptions")
-    units = [
-        DescribedText(unit_text(table, int(file), unit, unit), table.files.paths[file])
-        for unit, file in enumerate(table.units.file.tolist())
-    ]
-    said = [[term_hash(term) for run in runs(text) for term in terms(run)] for text in describer.describe(units)]
-    unit = np.repeat(np.arange(len(said)), [len(one) for one in said])
-    term = np.array([one for found in said for one in found], dtype=np.uint64)
-    return add_words(table, term, unit, settings.weight)
+    from assay.search.describe import DescribedText
+
+    texts = [unit_text(table, int(file), unit, unit) for unit, file in enumerate(table.units.file.tolist())]
+    told = [unit for unit, text in enumerate(texts) if text.strip()]
+    lines = _describer(settings, kept).describe([DescribedText(texts[unit], scope_text(table, unit)) for unit in told])
+    said = [[term_hash(term) for run in runs(line) for term in terms(run)] for line in lines]
+    unit = np.repeat(np.array(told, dtype=np.int64), np.array([len(one) for one in said], dtype=np.int64))
+    return add_words(table, np.array([one for found in said for one in found], np.uint64), unit, settings.weight)
+
+
+def description_identity(settings: DescriptionSettings) -> str:
+    """Name all that decides the words that are added; where the model is served does not."""
+    return f"{_describer(settings, None).identity};weight={settings.weight}" if _wanted(settings) else ""
+
+
+def _wanted(settings: DescriptionSettings) -> bool:
+    """Tell whether descriptions have a say."""
+    return bool(settings.url and settings.weight)
+
+
+def _describer(settings: DescriptionSettings, kept: Path | None) -> Describer:
+    """Make the describer; a client of servers is imported only for this."""
+    from assay.search.describe import Describer
+
+    return Describer(settings.url, settings.model, settings.token_env or None, kept)

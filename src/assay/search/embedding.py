@@ -1,40 +1,56 @@
-"""Vectors for the units of a table: embedded where they are new, remembered where they are not."""
+"""Vectors for the units of a table: embedded where they are new, remembered where they are not.
+
+Embedders are imported when a model is set, and not before: most searches are by words alone.
+"""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+import json
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assay.corpus.cache import cache_dir
-from assay.search.dense import Embedder, EmbedderConfig, EmbeddingCache, Vectors, make_embedder
-from assay.search.dense.embedders import Role
-from assay.search.filters import unit_text
+from assay.errors import EnvironmentFailure
+from assay.search.filters import scope_text, unit_text
 from assay.search.models import DenseSettings
 from assay.search.question import QueryKind
 from assay.search.store.format import StoreProblem, read_store, write_store
 from assay.search.store.lock import writer_lock
-from assay.search.tables import FILE_KINDS, Table
+from assay.search.tables import FILE_KINDS, LongArray, Table
+
+if TYPE_CHECKING:
+    from assay.search.dense import Embedder, EmbedderConfig, Role, Vectors
+
+    Embed: TypeAlias = Callable[[Sequence[str], Role], NDArray[np.float32]]
 
 Values = NDArray[np.float64]
+
+#: Raised when a unit is written in another way for a model to read, so that kept vectors are made anew.
+_PASSAGE: Final = 1
 
 
 @dataclass(frozen=True, slots=True)
 class Meaning:
-    """The units of one role (code, or docs when it has a model of its own) with their vectors."""
+    """Units, all or those that a model of their own reads, with their vectors."""
 
     embedder: Embedder
-    rows: NDArray[np.int64]
+    rows: LongArray
     vectors: Vectors
 
     def scores(self, query: str) -> Values:
-        """Compare a query with every unit of the role."""
-        vector = self.embedder.embed([query], "query")[0]
-        return self.vectors.scores(vector).astype(np.float64)
+        """Compare a query with every unit: 1 for the nearest, 0 for the farthest."""
+        vector = self.embedder.embed([_readable(query)], "query")[0]
+        found = self.vectors.scores(vector).astype(np.float64)
+        low, high = (float(found.min()), float(found.max())) if len(found) else (0.0, 0.0)
+        return (found - low) / (high - low) if high > low else np.full(len(found), float(high > 0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,9 +70,7 @@ class Dense:
         """Score every unit from 0 to 1, those of each model apart: what two models say cannot be compared."""
         scores = np.zeros(self.units)
         for part in self.parts:
-            found = part.scores(query)
-            low, high = (float(found.min()), float(found.max())) if len(found) else (0.0, 0.0)
-            scores[part.rows] = (found - low) / (high - low) if high > low else 0.0
+            scores[part.rows] = part.scores(query)
         return scores
 
 
@@ -64,21 +78,21 @@ def embed_table(table: Table, settings: DenseSettings, folder: Path | None) -> D
     """Give every unit its vector; None when no model is set. With a folder, vectors are kept there and reused."""
     if not settings.model:
         return None
-    is_docs = table.files.kind[table.units.file] == FILE_KINDS.index("docs")
-    groups: list[tuple[str, Role, NDArray[np.bool_]]]
-    if settings.docs_model:
-        groups = [(settings.model, "code", ~is_docs), (settings.docs_model, "docs", is_docs)]
-    else:
-        groups = [(settings.model, "code", np.ones(len(table.units), dtype=bool))]
-    parts = tuple(
-        _part(table, make_embedder(spec, _embedder_config(settings)), role, np.flatnonzero(chosen), settings, folder)
-        for spec, role, chosen in groups
+    docs = table.files.kind[table.units.file] == FILE_KINDS.index("docs")
+    every = np.ones(len(table.units), dtype=bool)
+    groups = [(settings.model, "code", ~docs if settings.docs_model else every)]
+    groups += [(settings.docs_model, "docs", docs)] if settings.docs_model else []
+    parts = (
+        _part(table, settings, spec, np.flatnonzero(chosen), folder and folder / f"vectors-{name}.assay")
+        for spec, name, chosen in groups
     )
-    return Dense(settings, parts, len(table.units))
+    return Dense(settings, tuple(parts), len(table.units))
 
 
 def _embedder_config(settings: DenseSettings) -> EmbedderConfig:
     """Pass on what an embedder is told."""
+    from assay.search.dense import EmbedderConfig
+
     return EmbedderConfig(
         token_env=settings.token_env or None,
         query_prefix=settings.query_prefix,
@@ -87,42 +101,65 @@ def _embedder_config(settings: DenseSettings) -> EmbedderConfig:
     )
 
 
-def _part(
-    table: Table, embedder: Embedder, role: Role, rows: NDArray[np.int64], settings: DenseSettings, folder: Path | None
-) -> Meaning:
-    """Embed the units of one role, or read their vectors if nothing changed since they were written."""
-    texts = [passage(table, int(row)) for row in rows.tolist()]
-    if folder is None:
-        return Meaning(embedder, rows, Vectors.build(embedder.embed(texts, role), settings.vectors))
-    place = folder / f"{role}.vectors"
-    digest = _digest(embedder, settings, texts)
+def _part(table: Table, settings: DenseSettings, spec: str, rows: LongArray, place: Path | None) -> Meaning:
+    """Embed units, or read their vectors if nothing changed since they were written."""
+    from assay.search.dense import EmbeddingCache, Vectors, make_embedder
+
+    embedder = make_embedder(spec, _embedder_config(settings))
+    if place is None:
+        matrix = _matrix(table, rows, embedder.embed, embedder.dimension)
+        return Meaning(embedder, rows, Vectors.build(matrix, settings.vectors))
+    digest = _digest(embedder, settings, table)
     vectors = _read(place, digest)
     if vectors is None:
-        matrix = EmbeddingCache(cache_dir() / "embeddings").embed(embedder, texts, role)
-        vectors = Vectors.build(matrix, settings.vectors)
-        with writer_lock(folder):
+        embed = partial(EmbeddingCache(cache_dir() / "embeddings").embed, embedder)
+        vectors = Vectors.build(_matrix(table, rows, embed, embedder.dimension), settings.vectors)
+        with suppress(EnvironmentFailure, OSError), writer_lock(place.parent):  # unwritable: it only costs time
             write_store(place, {"digest": digest}, vectors.columns())
     return Meaning(embedder, rows, vectors)
 
 
+def _matrix(table: Table, rows: LongArray, embed: Embed, dimension: int) -> NDArray[np.float32]:
+    """Embed units, documentation as such."""
+    matrix = np.zeros((len(rows), dimension), dtype=np.float32)
+    for role, chosen in _roles(table, rows):
+        matrix[chosen] = embed([passage(table, row) for row in rows[chosen].tolist()], role)
+    return matrix
+
+
+def _roles(table: Table, rows: LongArray) -> Iterator[tuple[Role, NDArray[np.bool_]]]:
+    """Tell code from documentation; a role that nobody has is left out."""
+    docs = table.files.kind[table.units.file[rows]] == FILE_KINDS.index("docs")
+    if not docs.all():
+        yield "code", ~docs
+    if docs.any():
+        yield "docs", docs
+
+
 def passage(table: Table, unit: int) -> str:
-    """Write a unit as a model reads it: its file, what is around it, then its lines."""
+    """Write a unit as a model reads it: its file, what is around it, what it defines, then its lines."""
     file = int(table.units.file[unit])
     begin, end = np.searchsorted(table.own.owner, [unit, unit + 1]).tolist()
-    header = " ".join([table.files.paths[file], *table.own.texts[begin:end]])
-    return f"{header}\n{unit_text(table, file, unit, unit)}"
+    header = [table.files.paths[file], scope_text(table, unit), *table.own.texts[begin:end]]
+    return _readable(f"{' '.join(filter(None, header))}\n{unit_text(table, file, unit, unit)}")
 
 
-def _digest(embedder: Embedder, settings: DenseSettings, texts: Sequence[str]) -> str:
-    """Name what decides the vectors of a role."""
-    sha = hashlib.sha256(f"{embedder.identity}\0{settings.vectors}\0".encode())
-    for text in texts:
-        sha.update(hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest())
-    return sha.hexdigest()
+def _readable(text: str) -> str:
+    """Replace halves of characters, as an undecodable path or a broken terminal gives them: tokenizers refuse them."""
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def _digest(embedder: Embedder, settings: DenseSettings, table: Table) -> str:
+    """Name what decides the vectors: the model, and the files, for in a folder of one shape they decide the units."""
+    files = [table.files.paths, table.files.hashes, table.files.languages]
+    facts = [_PASSAGE, embedder.identity, settings.vectors, bool(settings.docs_model), *files]
+    return hashlib.sha256(json.dumps(facts).encode()).hexdigest()
 
 
 def _read(place: Path, digest: str) -> Vectors | None:
-    """Read vectors, if they are those of these texts."""
+    """Read vectors, if they are those of these files."""
+    from assay.search.dense import Vectors
+
     try:
         stored = read_store(place)
     except StoreProblem:

@@ -20,11 +20,12 @@ Per = Literal["file", "span"]
 class Evidence:
     """A question put to a view, and how well each unit matches it."""
 
-    def __init__(self, question: Question, view: View, units: Values, coherence: Values) -> None:
+    def __init__(self, question: Question, view: View, units: Values, coherence: Values, words: Values) -> None:
         """Put a question."""
         self.question = question
         self.view = view
-        self.units = units  # how well each unit matches, relative to the best
+        self.words = words  # how well the words of each unit match, relative to the best
+        self.units = units  # how well each unit matches, by words and by meaning, relative to the best
         self.coherence = coherence  # how well the units of each file match together, relative to the best
         self.per: Per = "file"
         self._names: dict[tuple[int, Prefixes], Matches] = {}

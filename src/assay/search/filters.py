@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+import numpy as np
+
 from assay.corpus.walking.globs import Globs, select_paths
 from assay.errors import ConfigError
 from assay.search.tables import FILE_KINDS, UNIT_KINDS, Table
@@ -81,3 +83,10 @@ def unit_text(table: Table, file: int, first: int, last: int) -> str:
     begin = int(table.files.text_offset[file])
     start, stop = begin + int(table.units.first_byte[first]), begin + int(table.units.last_byte[last])
     return table.files.text[start:stop].tobytes().decode("utf-8", "replace")
+
+
+def scope_text(table: Table, unit: int) -> str:
+    """Give the words of the names around a unit, stemmed as they are kept; nothing when nothing is around it."""
+    scope = table.scope
+    first, last = np.searchsorted(scope.owner, [unit, unit + 1]).tolist()
+    return " ".join(scope.parts[part] for part in scope.part[scope.offset[first] : scope.offset[last]].tolist())

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from assay.corpus import open_corpus, parse_spec
 from assay.errors import ConfigError
@@ -15,16 +15,19 @@ from assay.search.config import SearchConfig
 from assay.search.embedding import Dense, embed_table
 from assay.search.evidence import Per, Values
 from assay.search.filters import Filter, unit_text
+from assay.search.models import RerankSettings
 from assay.search.pipeline import rank, retrieve
-from assay.search.question import ask
+from assay.search.question import Question, ask
 from assay.search.refreshing import open_table
 from assay.search.related import Related, relate
-from assay.search.rerank import Passage, make_reranker, rerank
 from assay.search.spans import SpanHit, order_of, select_spans
 from assay.search.tables import Table
 from assay.search.trace import Lost, StageTrace, Trace, find_loss
 from assay.search.view import View
 from assay.types import Corpus, Hit, Skipped
+
+if TYPE_CHECKING:
+    from assay.search.rerank import Reranker
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +51,7 @@ class Index:
     view: View = field(repr=False, compare=False)
     skipped: tuple[Skipped, ...] = field(default=(), repr=False)
     notes: tuple[str, ...] = ()
+    reranker: Reranker | None = field(default=None, repr=False, compare=False)
 
     @classmethod
     def build(
@@ -73,7 +77,8 @@ class Index:
     ) -> Self:
         """Put an index around a table."""
         view = View(table, config.graph, dense)
-        return cls(corpus.root, config, table, view, corpus.skipped, (*corpus.notes, *notes))
+        reranker = _make_reranker(config.rerank)
+        return cls(corpus.root, config, table, view, corpus.skipped, (*corpus.notes, *notes), reranker)
 
     def search(
         self,
@@ -98,7 +103,11 @@ class Index:
         sieve = (wanted or Filter()).compiled(self.table)
         seen = retrieve(ask(query), self.view, self.config)
         scores = rank(seen, self.config, per)
-        found = self._files(scores, rank(seen, self.config, "span")) if per == "file" else self._spans(scores)
+        found = (
+            self._files(scores, rank(seen, self.config, "span"))
+            if per == "file"
+            else self._spans(scores, seen.question)
+        )
         for one in self._reordered(query, found):
             if sieve.passes(one.file, one.hit.unit, one.first, one.last, one.score):
                 yield self._hit(one.hit, one.score)
@@ -110,23 +119,25 @@ class Index:
             unit = first + int(units[first:stop].argmax())
             yield _Found(SpanHit(unit, unit, unit), file, first, stop - 1, float(scores[file]))
 
-    def _spans(self, scores: Values) -> Iterator[_Found]:
-        """Rank spans."""
-        for hit in select_spans(scores, self.view, self.config.growth):
+    def _spans(self, scores: Values, question: Question) -> Iterator[_Found]:
+        """Rank spans; of what is asked for by name just the definition is shown."""
+        asked = self.view.definitions(question.symbol) if question.symbol is not None else {}
+        for hit in select_spans(scores, self.view, self.config.growth, asked):
             file = int(self.table.units.file[hit.unit])
             yield _Found(hit, file, hit.first, hit.last, float(scores[hit.unit]))
 
     def _reordered(self, query: str, found: Iterator[_Found]) -> Iterator[_Found]:
         """Let a model order the first results, if one is set; they keep the scores they were found by."""
-        settings = self.config.rerank
-        if not settings.model:
+        if self.reranker is None:
             yield from found
             return
-        head = list(islice(found, settings.depth))
+        from assay.search.rerank import Passage, rerank
+
+        depth = self.config.rerank.depth
+        head = list(islice(found, depth))
         hits = [self._hit(one.hit, one.score) for one in head]
         passages = [Passage(hit.path, hit.start or 1, hit.end or 1, hit.snippet or "") for hit in hits]
-        model = make_reranker(settings.model, token_env=settings.token_env or None)
-        places = rerank(query, passages, [-float(place) for place in range(len(head))], model, settings.depth)
+        places = rerank(query, passages, [-float(place) for place in range(len(head))], self.reranker, depth)
         yield from (head[place] for place in places)
         yield from found
 
@@ -135,19 +146,27 @@ class Index:
         units = self.table.units
         file = int(units.file[found.unit])
         path = self.table.files.paths[file]
-        start, end = int(units.start[found.first]), int(units.end[found.last])
-        if end < start:
+        first, last = int(units.start[found.first]), int(units.end[found.last])
+        if last < first:
             return Hit(path, score=score)
-        return Hit(path, start, end, score, unit_text(self.table, file, found.first, found.last))
+        text = unit_text(self.table, file, found.first, found.last)
+        if found.lines is None:
+            return Hit(path, first, last, score, text)
+        start, end = found.lines.start, found.lines.end
+        shown = text.split("\n")[start - first : end - first + 1]
+        return Hit(path, start, end, score, "\n".join(shown) + "\n")
 
     def explain(self, query: str, *, per: Per = "file", k: int = 10, expect: str | None = None) -> Trace:
-        """Follow the k best candidates, and those of an expected file, through every stage."""
+        """Follow the k best candidates, and those of an expected file, through every stage.
+
+        A model that orders the first results anew is no stage: it shows in the hits alone.
+        """
         shown: list[StageTrace] = []
         seen = retrieve(ask(query), self.view, self.config)
         scores = rank(seen, self.config, per, lambda name, values: shown.append(StageTrace(name, values)))
         hits = self.search(query, k, per=per)
-        rows = order_of(scores)[:k].tolist() + [row for row in self.rows_of(expect, per) if scores[row] > 0][:k]
-        rows = list(dict.fromkeys(rows))
+        expected = sorted(self.rows_of(expect, per), key=lambda row: (-scores[row], row))
+        rows = list(dict.fromkeys(order_of(scores)[:k].tolist() + [row for row in expected if scores[row] > 0][:k]))
         labels = tuple(self._label(row, per, float(scores[row])) for row in rows)
         return Trace(seen.question, per, tuple(shown), labels, tuple(rows), hits)
 
@@ -172,3 +191,12 @@ class Index:
             return Hit(self.table.files.paths[row], score=score)
         units = self.table.units
         return Hit(self.table.files.paths[units.file[row]], int(units.start[row]), int(units.end[row]), score)
+
+
+def _make_reranker(settings: RerankSettings) -> Reranker | None:
+    """Make the model that orders results, if one is set: what is wrong with its name shows now, not at a query."""
+    if not settings.model:
+        return None
+    from assay.search.rerank import make_reranker
+
+    return make_reranker(settings.model, token_env=settings.token_env or None)

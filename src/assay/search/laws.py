@@ -114,6 +114,7 @@ def _breaches(values: Mapping[str, object], hints: Mapping[str, Any]) -> Iterato
     yield from _fusion(values)
 
 
+@cache
 def _law(name: str, hint: Any) -> Law | None:  # noqa: ANN401 - a type hint is any object
     """Choose the law of a setting; text and lists have none here."""
     if get_origin(hint) is Literal:

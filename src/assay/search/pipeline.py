@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol
 
 import numpy as np
 
 from assay.search.config import SearchConfig
-from assay.search.evidence import Evidence, Per, Values, relative
+from assay.search.evidence import Evidence, Per, Values, best, relative
 from assay.search.fusion import parse_fusion
 from assay.search.question import Question
 from assay.search.view import View
@@ -31,6 +31,9 @@ class Stage(NamedTuple):
 
 Watcher = Callable[[str, Values], None]
 
+#: The score of a match that a fusion puts last, at 0: below all others and still a match.
+_LEAST: Final = 1e-9
+
 
 def stages(config: SearchConfig) -> tuple[Stage, ...]:
     """List the signals in the order they speak: those that add, then those that multiply."""
@@ -50,25 +53,33 @@ def stages(config: SearchConfig) -> tuple[Stage, ...]:
 
 def retrieve(question: Question, view: View, config: SearchConfig) -> Evidence:
     """Find out how well every unit and every file matches a question."""
-    units = _fuse(relative(config.lexical(question, view)), question, view)
-    return Evidence(question, view, units, config.coherence.gather(units, view.table.units.file, view.files))
+    words = relative(config.lexical(question, view))
+    units = _fuse(words, question, view)
+    return Evidence(question, view, units, config.coherence.gather(units, view.table.units.file, view.files), words)
 
 
 def _fuse(words: Values, question: Question, view: View) -> Values:
-    """Put words and meaning together, by the kind of the query; words alone when there is no model."""
+    """Put words and meaning together, by the kind of the query; words alone when there is no model.
+
+    Fusions know only which candidate is lowest. What has neither words nor meaning is no match, and what has is one.
+    """
     weight = view.dense.weight(question.kind) if view.dense else 0.0
-    if view.dense is None or not weight:
+    if view.dense is None or not weight or not view.units:
         return words
-    fused = parse_fusion(view.dense.settings.fusion)([words, view.dense(question.text)], [1.0, weight])
-    return relative(fused - min(float(fused.min()), 0.0) if len(fused) else fused)  # z-scores may be negative
+    meaning = view.dense(question.text)
+    fused = parse_fusion(view.dense.settings.fusion)([words, meaning], [1.0, weight])
+    scores = relative(fused - min(float(fused.min()), 0.0))  # z-scores may be negative
+    return np.where((words > 0) | (meaning > 0), np.maximum(scores, _LEAST), 0.0)
 
 
 def rank(seen: Evidence, config: SearchConfig, per: Per, watch: Watcher | None = None) -> Values:
-    """Score every file or every unit; `watch` is shown the scores after each stage."""
+    """Score every file or every unit; `watch` is shown the scores after each stage, words and meaning apart."""
     seen.per = per
     scores = np.zeros(seen.view.files) if per == "file" else seen.units
     if watch:
-        watch("lexical", _by_best_unit(seen) if per == "file" else scores)
+        watch("lexical", _by_best_unit(seen.words, seen.view) if per == "file" else seen.words)
+    if watch and seen.view.dense:
+        watch("dense", _by_best_unit(seen.units, seen.view) if per == "file" else scores)
     for stage in stages(config):
         scores = stage.signal(scores, seen)
         if watch:
@@ -76,8 +87,6 @@ def rank(seen: Evidence, config: SearchConfig, per: Per, watch: Watcher | None =
     return scores
 
 
-def _by_best_unit(seen: Evidence) -> Values:
+def _by_best_unit(units: Values, view: View) -> Values:
     """Score files by their best unit alone, which is where a ranking of files begins."""
-    found = np.zeros(seen.view.files)
-    np.maximum.at(found, seen.view.table.units.file, seen.units)
-    return found
+    return best(view.table.units.file, units, view.files)

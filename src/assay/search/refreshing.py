@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import asdict, dataclass
 from functools import cache
 from importlib import metadata
@@ -17,10 +17,12 @@ from pathlib import Path
 import numpy as np
 
 from assay.corpus import Memory, open_corpus, parse_spec
+from assay.corpus.cache import cache_dir
 from assay.errors import EnvironmentFailure
 from assay.search.building import build_table
 from assay.search.columns import read_table, table_arrays
 from assay.search.config import IndexConfig
+from assay.search.describing import description_identity
 from assay.search.store.format import StoreProblem, read_store, write_store
 from assay.search.store.lock import writer_lock
 from assay.search.store.place import index_folder
@@ -45,8 +47,11 @@ class Opened:
     folder: Path
 
 
-def open_table(root: Path, config: IndexConfig, workers: int | None = None) -> Opened:
-    """Open, refresh or build the index of a folder."""
+def open_table(root: Path, config: IndexConfig, workers: int | None = None, *, keep: bool = False) -> Opened:
+    """Open, refresh or build the index of a folder.
+
+    Where it cannot be written, the table is made in memory and a note says so; with `keep` that is an error.
+    """
     folder = index_folder(root, shape(config))
     memory = _remembered(folder)
     corpus = open_corpus(parse_spec(str(root)), memory=memory)
@@ -54,34 +59,66 @@ def open_table(root: Path, config: IndexConfig, workers: int | None = None) -> O
     if found.table is not None and not _stale(found.table, corpus):
         _remember(folder, memory, corpus)
         return Opened(corpus, found.table, found.notes, 0, folder)
-    with writer_lock(folder):
-        found = _stored(folder)  # somebody may have brought it up to date while we waited
-        table, changed = update(found.table, corpus, config, workers)
-        if changed or found.table is None or len(table.files) != len(found.table.files):
-            write_store(folder / _TABLE, {"root": str(corpus.root)}, table_arrays(table))
+    opened = _renewed(found, folder, corpus, _Making(config, workers, keep))
     _remember(folder, memory, corpus)
-    return Opened(corpus, table, found.notes, changed, folder)
+    return opened
+
+
+@dataclass(frozen=True, slots=True)
+class _Making:
+    """How a table is made, and whether it must be kept."""
+
+    config: IndexConfig
+    workers: int | None
+    keep: bool
+
+
+def _renewed(found: _Stored, folder: Path, corpus: Corpus, making: _Making) -> Opened:
+    """Bring the table up to date, alone, and write it; where that is not possible, say so."""
+    notes: tuple[str, ...] = ()
+    with ExitStack() as held:
+        try:
+            held.enter_context(writer_lock(folder))
+            found = _stored(folder)  # somebody may have brought it up to date while we waited
+        except EnvironmentFailure as failure:
+            notes = _unkept(failure, making)
+        table, changed = update(found.table, corpus, making.config, making.workers)
+        if not notes and (changed or found.table is None or len(table.files) != len(found.table.files)):
+            try:
+                write_store(folder / _TABLE, {"root": str(corpus.root)}, table_arrays(table))
+            except EnvironmentFailure as failure:
+                notes = _unkept(failure, making)
+    return Opened(corpus, table, (*found.notes, *notes), changed, folder)
+
+
+def _unkept(failure: EnvironmentFailure, making: _Making) -> tuple[str, ...]:
+    """Put up with an index that cannot be written, unless it must be."""
+    if making.keep:
+        raise failure
+    return (f"{failure.message}; it is not kept",)
 
 
 def update(table: Table | None, corpus: Corpus, config: IndexConfig, workers: int | None = None) -> tuple[Table, int]:
     """Make a table fit a corpus: only files whose contents or language changed are analysed."""
+    kept = cache_dir() / "descriptions"
     if table is None:
-        return build_table(corpus, corpus.files, config, workers), len(corpus.files)
+        return build_table(corpus, corpus.files, config, workers, kept), len(corpus.files)
     known = dict(zip(table.files.paths, zip(table.files.hashes, table.files.languages, strict=True), strict=True))
     new = [file for file in corpus.files if known.get(file.path) != (corpus.hashes[file.path], file.language or "")]
     there = {file.path for file in corpus.files} - {file.path for file in new}
-    kept = np.array([i for i, path in enumerate(table.files.paths) if path in there], dtype=np.int64)
-    if not new and len(kept) == len(table.files):
+    stay = np.array([i for i, path in enumerate(table.files.paths) if path in there], dtype=np.int64)
+    if not new and len(stay) == len(table.files):
         return table, 0
-    rest = table if len(kept) == len(table.files) else pick(table, kept)
-    return (combine([rest, build_table(corpus, new, config, workers)]) if new else rest), len(new)
+    rest = table if len(stay) == len(table.files) else pick(table, stay)
+    return (combine([rest, build_table(corpus, new, config, workers, kept)]) if new else rest), len(new)
 
 
 @cache
 def shape(config: IndexConfig) -> str:
     """Digest everything but the files that decides a table: settings, grammars, and the way of analysing."""
     versions = {name: metadata.version(name) for name in ("tree-sitter", "PyStemmer", *packages())}
-    plain = json.dumps([ANALYSIS, asdict(config), versions], sort_keys=True)
+    settings = asdict(config) | {"description": description_identity(config.description)}
+    plain = json.dumps([ANALYSIS, settings, versions], sort_keys=True)
     return hashlib.sha256(plain.encode("utf-8")).hexdigest()
 
 

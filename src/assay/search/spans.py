@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 from assay.search.evidence import Values
 from assay.search.tables import LongArray
 from assay.search.view import View
+from assay.syntax.outline import Lines
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,23 +35,40 @@ class Growth:
 
 @dataclass(frozen=True, slots=True)
 class SpanHit:
-    """Units first..last of a file, found by `unit`."""
+    """Units first..last of a file, found by `unit`; `lines` are those of them that are shown, all if None."""
 
     unit: int
     first: int
     last: int
+    lines: Lines | None = None
 
 
-def select_spans(scores: Values, view: View, growth: Growth) -> Iterator[SpanHit]:
-    """Walk the units from the best on; what an earlier hit has taken in is not found again."""
+def select_spans(
+    scores: Values, view: View, growth: Growth, asked: Mapping[int, Lines] = MappingProxyType({})
+) -> Iterator[SpanHit]:
+    """Walk the units from the best on; what an earlier hit has taken in is not found again.
+
+    `asked` has the lines of the definition that was asked for by name, by the unit that holds its name.
+    """
     taken = np.zeros(view.units, dtype=bool)
     grows = growth.neighbour and view.apart
     for unit in _ranked(scores):
         if taken[unit] or (not view.apart and _touches(unit, taken, view)):
             continue
-        hit = _grow(unit, scores, taken, view, growth) if grows else SpanHit(unit, unit, unit)
+        hit = _definition(unit, asked[unit], taken, view, growth) if unit in asked and view.apart else None
+        hit = hit or (_grow(unit, scores, taken, view, growth) if grows else SpanHit(unit, unit, unit))
         taken[hit.first : hit.last + 1] = True
         yield hit
+
+
+def _definition(unit: int, lines: Lines, taken: NDArray[np.bool_], view: View, growth: Growth) -> SpanHit | None:
+    """Show just the definition that was asked for, unless it is too long or partly shown already."""
+    units = view.table.units
+    low, high = view.first_unit[(file := int(units.file[unit])) : file + 2].tolist()
+    first = low + int(np.searchsorted(units.end[low:high], lines.start))
+    last = low + int(np.searchsorted(units.end[low:high], lines.end))
+    free = last < high and not taken[first : last + 1].any()
+    return SpanHit(unit, first, last, lines) if free and lines.end - lines.start < growth.lines else None
 
 
 def _ranked(scores: Values) -> Iterator[int]:

@@ -77,6 +77,8 @@ class Names:
 
     texts: tuple[str, ...]
     owner: IntArray
+    start: IntArray  # the lines at which a unit's name is defined; 0 for what files and scopes are called
+    end: IntArray
     whole: HashArray  # of the name as one lower-case word
     offset: LongArray
     part: IntArray
@@ -220,7 +222,7 @@ def _pick_names(names: Names, place: LongArray) -> Names:
     used = np.unique(part)
     return Names(
         tuple(names.texts[i] for i in rows.tolist()) if names.texts else (),
-        owner[rows].astype(np.int32), names.whole[rows], offsets(length),
+        owner[rows].astype(np.int32), names.start[rows], names.end[rows], names.whole[rows], offsets(length),
         np.searchsorted(used, part).astype(np.int32), tuple(names.parts[i] for i in used.tolist()),
     )  # fmt: skip
 
@@ -303,6 +305,8 @@ def _join_names(parts: Sequence[Names], starts: list[int]) -> Names:
     return Names(
         tuple(text for part in parts for text in part.texts),
         np.concatenate([part.owner + start for part, start in zip(parts, starts, strict=True)]).astype(np.int32),
+        np.concatenate([part.start for part in parts]),
+        np.concatenate([part.end for part in parts]),
         np.concatenate([part.whole for part in parts]),
         offsets(np.concatenate([np.diff(part.offset) for part in parts])),
         np.concatenate(renumbered).astype(np.int32),

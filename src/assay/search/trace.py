@@ -109,7 +109,7 @@ class Lost:
     path: str
     ranks: tuple[tuple[str, int], ...]
     final: int
-    stage: str | None  # None when it was not lost
+    stage: str | None  # None when it was not lost; "corpus" and "too weak" when no single stage is to blame
     reason: str
 
 
@@ -126,7 +126,7 @@ def find_loss(trace: Trace, rows: list[int], path: str, k: int) -> Lost:
     inside = [name for name, rank in ranks if 0 < rank <= k]
     if not inside:
         best = min(rank for _, rank in ranks if rank)
-        return Lost(path, tuple(ranks), final, "lexical", f"never among the first {k}; its best rank was {best}")
+        return Lost(path, tuple(ranks), final, "too weak", f"never among the first {k}; its best rank was {best}")
     names = [name for name, _ in ranks]
     lost = names[names.index(inside[-1]) + 1]
     return Lost(path, tuple(ranks), final, lost, f"pushed out of the first {k}")

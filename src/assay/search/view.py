@@ -13,6 +13,7 @@ from assay.search.graph import Graph, GraphConfig, build_graph
 from assay.search.names import NameIndex
 from assay.search.tables import UNIT_KINDS, LongArray, Table
 from assay.search.words import term_hash
+from assay.syntax.outline import Lines
 
 Values = NDArray[np.float64]
 
@@ -127,9 +128,19 @@ class View:
 
     def definers(self, name: int) -> LongArray:
         """List the units that define a name, given by its hash."""
+        return np.unique(self.table.own.owner[self._named(name)]).astype(np.int64)
+
+    def definitions(self, name: int) -> dict[int, Lines]:
+        """Give the lines at which units define a name, the first where one does so twice."""
+        own = self.table.own
+        rows = reversed(self._named(name).tolist())
+        return {int(own.owner[row]): Lines(int(own.start[row]), int(own.end[row])) for row in rows}
+
+    def _named(self, name: int) -> LongArray:
+        """List the rows of a name among the names of units."""
         hashes, order = self._by_whole
         begin, end = (
-            np.searchsorted(hashes, [np.uint64(name)])[0],
-            np.searchsorted(hashes, [np.uint64(name)], "right")[0],
+            np.searchsorted(hashes, np.array([name], np.uint64), "left")[0],
+            np.searchsorted(hashes, np.array([name], np.uint64), "right")[0],
         )
-        return np.unique(self.table.own.owner[order[begin:end]]).astype(np.int64)
+        return order[begin:end]

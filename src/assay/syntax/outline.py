@@ -11,10 +11,12 @@ import threading
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from assay.syntax.grammars import load_grammar
-from assay.syntax.nesting import nesting_problem
+from assay.syntax.guarding import can_guard, guarded
+from assay.syntax.nesting import looks_torn, nesting_problem
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Parser, Point, Tree
@@ -66,14 +68,6 @@ class Definition:
 
 
 @dataclass(frozen=True, slots=True)
-class Reference:
-    """A name that is used."""
-
-    name: str
-    line: int
-
-
-@dataclass(frozen=True, slots=True)
 class Lines:
     """The first and last line of something."""
 
@@ -96,23 +90,38 @@ class Outline:
     definitions: tuple[Definition, ...]  # by first line, the outer before the inner
     comments: tuple[Lines, ...]
     imports: tuple[str, ...]
-    references: tuple[Reference, ...]
+    references: tuple[str, ...]  # names that are used, each once
     breaks: tuple[Break, ...]
     broken: bool  # the tree holds an error
     problem: str | None = None  # why it was not parsed, or not to the end; then nothing else is known
 
 
 def outline(text: str, grammar: str, limits: OutlineLimits = LIMITS) -> Outline:
-    """Parse a text and list what it defines, says and uses; one that would take too long is not."""
-    source = text.encode("utf-8", "surrogatepass")
+    """Parse a text and list what it defines, says and uses; nothing is known of one that would take too long."""
+    source = text.encode("utf-8", "replace")  # predicates read it as UTF-8
     if problem := nesting_problem(source, grammar):
         return _unknown(problem)
+    load_grammar(grammar)
+    if not looks_torn(source) or not can_guard():
+        return _outline(source, grammar, limits)
+    seconds = 2 + int(_allowed(source, limits))
+    found = guarded(partial(_outline, source, grammar, limits), seconds)
+    return _unknown("its parser failed") if found is None else found
+
+
+def _outline(source: bytes, grammar: str, limits: OutlineLimits) -> Outline:
+    """Parse a source, and look into the tree if that is no wilderness."""
     tree = _parsed(load_grammar(grammar).parser, source, limits)
     if tree is None:
         return _unknown("parsing it took too long")
     if tree.root_node.has_error and _tangle(tree.root_node) > limits.tangle:
         return _unknown("it holds too many errors")
     return _read(tree, grammar, source)
+
+
+def _allowed(source: bytes, limits: OutlineLimits) -> float:
+    """Say how many seconds of the processor a source may take to be parsed."""
+    return limits.seconds + limits.seconds_per_byte * len(source)
 
 
 def _unknown(problem: str) -> Outline:
@@ -136,11 +145,11 @@ class _Feed:
         """Start the clock: that of this thread, so that a busy machine cuts off no more than an idle one."""
         self._source = source
         self._limits = limits
-        self._end = time.thread_time() + limits.seconds + limits.seconds_per_byte * len(source)
+        self._end = time.thread_time() + _allowed(source, limits)
         self.parsing = True
         self.late = False
 
-    def __call__(self, offset: int, point: Point) -> bytes | bytearray:
+    def __call__(self, offset: int, _point: Point) -> bytes | bytearray:
         """Give what begins at an offset; when the parser is done, its tree goes on asking for the text of nodes."""
         if not self.parsing:
             return self._source[offset : offset + self._limits.text]
@@ -182,7 +191,7 @@ def _read(tree: Tree, grammar: str, source: bytes) -> Outline:
         _definitions(found, source, grammar),
         tuple(Lines(above.start, above.end) for above in found.above if above.comment),
         tuple(dict.fromkeys(found.imports)),
-        tuple(found.references),
+        tuple(name.decode("utf-8", "replace") for name in found.references),
         tuple(_breaks(root, 0)),
         root.has_error or bool(cursor.did_exceed_match_limit),
     )
@@ -220,16 +229,16 @@ class _Collected:
     definitions: dict[int, _Found]  # by the first byte of the name
     above: list[_Above]
     imports: list[str]
-    references: list[Reference]
+    references: dict[bytes, None]  # as they stand in the source, in the order of their first use
 
 
 def _collect(matches: list[tuple[int, dict[str, list[Node]]]], source: bytes) -> _Collected:
     """Sort matches by what they are; of two definitions of one name node the larger is kept."""
-    found = _Collected({}, [], [], [])
+    found = _Collected({}, [], [], {})
     for pattern, captures in matches:
         for capture, nodes in captures.items():
             if capture == "reference":
-                found.references.extend(Reference(_text(n, source), n.start_point[0] + 1) for n in nodes)
+                found.references.update(dict.fromkeys([source[n.start_byte : n.end_byte] for n in nodes]))
             elif capture in ("comment", "decorator"):
                 found.above.extend(_above(n, source, comment=capture == "comment") for n in nodes)
             elif capture == "import":
@@ -326,10 +335,10 @@ def _definitions(found: _Collected, source: bytes, grammar: str) -> tuple[Defini
 
 @dataclass(frozen=True, slots=True)
 class _Header:
-    """What stands directly above a line: where it begins, and its comments."""
+    """What stands directly above a line: where it begins, and what its comments say."""
 
     start: int
-    comment: str
+    doc: str
 
 
 class _Headers(dict[int, _Header]):
@@ -347,14 +356,19 @@ class _Headers(dict[int, _Header]):
             if above.comment:
                 docs.append(self._source[above.start_byte : above.end_byte].decode("utf-8", "replace"))
             start = above.start
-        found = self[line] = _Header(start, "\n".join(reversed(docs))[: 4 * LIMITS.doc])  # markers will go
+        found = self[line] = _Header(start, _said("\n".join(reversed(docs))))
         return found
+
+
+def _said(comment: str) -> str:
+    """Read what a comment says, without its markers, on one line of bounded length."""
+    return _flat(_MARKERS.sub("", comment[: 4 * LIMITS.doc]), LIMITS.doc)  # markers take less than the other three
 
 
 def _definition(one: _Found, headers: _Headers, source: bytes, made: list[Definition], parent: int) -> Definition:
     """Make the record of one definition."""
     header = headers[one.node.start_point[0] + 1]
-    doc = header.comment if one.doc is None else f"{header.comment}\n{_text(one.doc, source)}"
+    doc = header.doc if one.doc is None else f"{header.doc} {_said(_text(one.doc, source))}".strip()[: LIMITS.doc]
     kind = "method" if one.kind == "function" and parent >= 0 and made[parent].kind in _CONTAINERS else one.kind
     return Definition(
         _flat(_text(one.name, source), LIMITS.signature),
@@ -363,7 +377,7 @@ def _definition(one: _Found, headers: _Headers, source: bytes, made: list[Defini
         _line_of(one.end_byte, one.node, source),
         one.name.start_point[0] + 1,
         _signature(one, source),
-        _flat(_MARKERS.sub("", doc), LIMITS.doc),
+        doc,
         parent,
     )
 

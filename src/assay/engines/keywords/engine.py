@@ -18,8 +18,8 @@ from assay.corpus import read_bytes
 from assay.engines.base import Context, Session
 from assay.engines.keywords.counting import GitCounter, PythonCounter, RipgrepCounter, WordCounter, find_tool, fold
 from assay.engines.keywords.windows import densest_window
-from assay.settings import check_counts, read_settings
 from assay.errors import ConfigError
+from assay.settings import check_counts, read_settings
 from assay.syntax.identifiers import STOP_WORDS
 from assay.types import Corpus, Hit, Role
 

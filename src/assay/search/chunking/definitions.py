@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from assay.search.chunking.config import ChunkConfig
 from assay.search.chunking.unit import Unit
-from assay.syntax.outline import Definition, Outline
+from assay.syntax.outline import Definition, Lines, Outline
 
 _FUNCTIONS = frozenset({"function", "method", "macro"})
 Depths = Mapping[int, int]  # how deep the parts of a long node lie that begin at a line
@@ -54,19 +54,26 @@ class _Layout:
         members = [m for m in self.children.get(position, ()) if start < self.definitions[m].start <= end]
         most = self.config.longest if one.kind in _FUNCTIONS else self.config.whole_class
         if not members or end - start + 1 <= most:
-            yield Unit(start, end, one.kind, self._names(position, one), scopes, one.signature, one.doc)
+            named = self._named(position, one)
+            yield Unit(start, end, one.kind, tuple(named), scopes, one.signature, one.doc, tuple(named.values()))
             return
         first = self.definitions[members[0]].start
         kind = one.kind if one.kind in _FUNCTIONS else "head"
-        yield Unit(start, first - 1, kind, (one.name,), scopes, one.signature, one.doc)
+        yield Unit(start, first - 1, kind, (one.name,), scopes, one.signature, one.doc, (_lines(one),))
         yield from self.fill(position, first, end, (*scopes, one.name))
 
-    def _names(self, position: int, one: Definition) -> tuple[str, ...]:
+    def _named(self, position: int, one: Definition) -> dict[str, Lines]:
         """Name a unit after its definition and, unless that is a function, after what is in it."""
-        if one.kind in _FUNCTIONS:
-            return (one.name,)
-        inner = [self.definitions[m].name for m in self.children.get(position, ())]
-        return tuple(dict.fromkeys([one.name, *inner]))
+        inner = [] if one.kind in _FUNCTIONS else [self.definitions[m] for m in self.children.get(position, ())]
+        named: dict[str, Lines] = {}
+        for each in (one, *inner):
+            named.setdefault(each.name, _lines(each))
+        return named
+
+
+def _lines(one: Definition) -> Lines:
+    """Give the lines of a definition."""
+    return Lines(one.start, one.end)
 
 
 def _settle(units: list[Unit], lines: Sequence[str]) -> list[Unit]:
@@ -144,12 +151,15 @@ def _fits(one: Unit, other: Unit, config: ChunkConfig) -> bool:
 def _joined(one: Unit, other: Unit) -> Unit:
     """Make one unit of two neighbours."""
     kind = other.kind if one.kind == "gap" else one.kind
+    named = dict(zip(other.names + one.names, other.places + one.places, strict=True))  # the first of a name stays
+    names = tuple(dict.fromkeys(one.names + other.names))
     return Unit(
         one.start,
         other.end,
         kind,
-        tuple(dict.fromkeys(one.names + other.names)),
+        names,
         one.scopes,
         " ".join(filter(None, (one.signature, other.signature))),
         " ".join(filter(None, (one.doc, other.doc))),
+        tuple(named[name] for name in names),
     )

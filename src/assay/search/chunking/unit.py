@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from assay.syntax.outline import Outline
+from assay.syntax.outline import Lines, Outline
 from assay.types import Kind
 
 
@@ -29,6 +29,7 @@ class Unit:
     scopes: tuple[str, ...] = ()  # the definitions or headings around it, the outermost first
     signature: str = ""
     doc: str = ""
+    places: tuple[Lines, ...] = ()  # where each name is defined; a class of which this is the head is longer
 
     @property
     def lines(self) -> int:

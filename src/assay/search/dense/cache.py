@@ -21,6 +21,7 @@ from typing import Final
 
 import numpy as np
 
+from assay.errors import EnvironmentFailure
 from assay.files import remove_leftovers
 from assay.search.dense.config import DEFAULT_CACHE, CacheConfig
 from assay.search.dense.embedders import Embedder, Role
@@ -51,7 +52,8 @@ class EmbeddingCache:
         missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in known}
         if missing:
             made = dict(zip(missing, embedder.embed(list(missing.values()), role), strict=True))
-            self._keep(space, made)
+            with suppress(EnvironmentFailure, OSError):  # a folder that cannot be written only costs time
+                self._keep(space, made)
             known.update(made)
         rows = np.zeros((len(texts), embedder.dimension), dtype=np.float32)
         for row, key in enumerate(keys):

@@ -7,7 +7,6 @@ from typing import Literal
 
 from assay.errors import ConfigError
 
-Kind = Literal["float32", "int8", "binary"]
 Exact = Literal["float32", "int8"]
 
 

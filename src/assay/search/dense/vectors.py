@@ -19,9 +19,10 @@ from numpy.typing import NDArray
 
 from assay.errors import ConfigError
 from assay.search.dense.binary import Codes, encode, read_codes
-from assay.search.dense.config import DEFAULT_VECTORS, Exact, Kind, VectorConfig
+from assay.search.dense.config import DEFAULT_VECTORS, Exact, VectorConfig
 from assay.search.dense.matrices import Matrix, best_rows
 from assay.search.dense.rows import Columns, FloatRows, Rows, keep_bytes, keep_floats, read_rows
+from assay.search.models import Kind
 
 _KEEPERS: Final[Mapping[Exact, Callable[[Matrix], Rows]]] = {"float32": keep_floats, "int8": keep_bytes}
 

@@ -6,7 +6,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from assay.search.evidence import Evidence, Values
+from assay.search.evidence import Evidence, Values, best
+from assay.search.tables import UNIT_KINDS
+
+#: Kinds of units that are a thing of their own.
+_MAJOR = np.isin(UNIT_KINDS, ("function", "method", "class", "interface", "enum", "module", "macro", "head", "section"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +30,13 @@ class Identifier:
         metadata={"about": "added to a span that defines the name a query consists of"},
     )
 
+    minor: float = field(
+        default=0.5,  # a trait and an associated type of one name: the trait is meant
+        metadata={
+            "about": "share of it for a type alias, constant, field or key where a class or function has the name"
+        },
+    )
+
     def __call__(self, scores: Values, seen: Evidence) -> Values:
         """Add the definition's say."""
         symbol = seen.question.symbol
@@ -38,7 +49,7 @@ class Identifier:
     def _add(self, scores: Values, seen: Evidence, name: int, amount: float) -> Values:
         """Add to everything that defines a name, once."""
         units = seen.view.definers(name)
-        rows = np.unique(seen.view.table.units.file[units]) if seen.per == "file" else units
-        raised = scores.copy()
-        raised[rows] += amount
-        return raised
+        kinds = _MAJOR[seen.view.table.units.kind[units]]
+        share = np.where(kinds | ~kinds.any(), amount, amount * self.minor)
+        rows = seen.view.table.units.file[units] if seen.per == "file" else units
+        return scores + best(rows, share, len(scores))

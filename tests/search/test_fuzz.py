@@ -1,0 +1,165 @@
+"""No file is too strange: no crash, bounded time and memory, and a report of what was skipped."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from assay.corpus import Walking, open_corpus, parse_spec
+from assay.search import Index
+from assay.syntax import outline as outlines
+from assay.syntax.guarding import can_guard, guarded
+from assay.syntax.nesting import looks_torn, nesting_problem
+from assay.syntax.outline import OutlineLimits, outline
+from tests.search.conftest import CorpusOf, write_files
+
+#: Of the processor, for all files of one kind; each may take the second and a bit that outline.py allows, and many do.
+_SECONDS = 120
+#: Above what an empty process takes; the hungriest file, a megabyte of calls on one line, takes 350.
+_MEGABYTES = 700
+
+
+def index_fuzz(folder: Path, seed: int, what: str) -> dict[str, Any]:
+    """Index what a seed gives, in a process of its own."""
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.search.fuzzing", str(folder), str(seed), what],
+        cwd=Path(__file__).parents[2],
+        env={**os.environ, "PYTHONWARNINGS": "error"},
+        capture_output=True,
+        text=True,
+        timeout=600,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    report: dict[str, Any] = json.loads(done.stdout)
+    assert report["seconds"] < _SECONDS
+    assert report["megabytes"] < _MEGABYTES
+    assert report["indexed"] + len(report["skipped"]) == report["written"], "nothing is left out without a word"
+    return report
+
+
+def test_torn_sources_of_every_language_are_indexed_and_reported(tmp_path: Path) -> None:
+    report = index_fuzz(tmp_path, 1, "torn")
+    assert len(report["problems"]) > 20
+
+
+def test_soup_in_every_language_is_indexed_and_reported(tmp_path: Path) -> None:
+    report = index_fuzz(tmp_path, 1, "soup")
+    assert len(report["problems"]) > 20
+
+
+def test_files_of_every_awkward_shape_are_indexed_or_reported(tmp_path: Path) -> None:
+    report = index_fuzz(tmp_path, 1, "shapes")
+    skipped = {path: reason for path, (reason, _) in report["skipped"].items()}
+    assert skipped == {
+        "huge.py": "oversized", "code/wide.py": "binary", "code/random.py": "binary", "code/elf.py": "binary",
+    }  # fmt: skip
+    for path in ("deep/brackets.py", "deep/generics.cs", "deep/levels.yaml", "deep/dashes.yaml", "deep/comments.swift",
+                 "deep/hashes.swift"):  # fmt: skip
+        assert report["problems"][path].startswith("not parsed: ")
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("seed", range(2, 12))
+@pytest.mark.parametrize("what", ["soup", "torn"])
+def test_many_random_sources_are_indexed_and_reported(tmp_path: Path, what: str, seed: int) -> None:
+    index_fuzz(tmp_path, seed, what)
+
+
+@pytest.mark.soak
+def test_longest_files_are_indexed_in_bounded_time_and_memory(tmp_path: Path) -> None:
+    index_fuzz(tmp_path, 1, "long")
+
+
+def test_line_of_a_megabyte_and_one_of_five(corpus_of: CorpusOf, tmp_path: Path) -> None:
+    root = write_files(tmp_path, {"a.js": "f(x);" * 30_000, "b.txt": "word " * 1_000_000, "c.py": "x = 1"})
+    index = Index.build(root)
+    assert [(one.path, one.reason) for one in index.skipped] == [("b.txt", "oversized")]
+    assert index.table.units.end.tolist() == [1, 1]
+    larger = open_corpus(parse_spec(str(root)), walking=Walking(max_bytes=6_000_000))
+    (hit,) = Index.build(larger).search("word", per="span")
+    assert (hit.path, hit.start, hit.end) == ("b.txt", 1, 1)
+
+
+def test_parse_that_takes_too_long_is_cut_off() -> None:
+    source = "!+/" * 20_000
+    impatient = OutlineLimits(seconds=0.2, seconds_per_byte=0)
+    begin = time.process_time()
+    found = outline(source, "go", impatient)
+    assert found.problem == "parsing it took too long"
+    assert found.broken
+    assert found.definitions == ()
+    assert time.process_time() - begin < 10
+    assert outline("package p\nfunc f() {}\n", "go").definitions[0].name == "f", "the parser is as good as new"
+
+
+def test_source_is_fed_piece_by_piece_with_the_same_result() -> None:
+    text = "".join(f'// é {n}\nconst a{n} = require("x");\nfunction f{n}(b) {{ return g(b); }}\n' for n in range(200))
+    whole = outline(text, "javascript", OutlineLimits(piece=10**9))
+    assert (len(whole.definitions), len(whole.imports)) == (200, 200)
+    for piece in (1, 7, 256):
+        assert outline(text, "javascript", OutlineLimits(piece=piece, text=3)) == whole
+
+
+def test_tree_of_too_many_errors_is_left_alone() -> None:
+    found = outline("( " * 900, "python", OutlineLimits(tangle=1000))
+    assert found.problem == "it holds too many errors"
+
+
+@pytest.mark.parametrize(
+    ("source", "grammar", "refused"),
+    [
+        (b"(" * 1000, "python", False), (b"(" * 1001, "python", True), (b"()" * 5000, "python", False),
+        (b")" * 5000 + b"(" * 1000, "python", False), (b"a<" * 1001, "csharp", True), (b"a<" * 1001, "html", False),
+        (b"if (a < b) { x << 2; }\n" * 3000, "cpp", False), (b"List<Map<A, B>> x;\n" * 3000, "java", False),
+        (b" " * 300 + b"k: 1\n", "yaml", True), (b" " * 300 + b"x = 1\n", "python", False),
+        (b"/*" * 201, "swift", True),
+        (b"/* */" * 500, "swift", False), (b"#" * 256 + b'"', "swift", True), (b"#" * 255 + b'"', "swift", False),
+    ],
+)  # fmt: skip
+def test_source_that_is_nested_too_deeply_is_refused(source: bytes, grammar: str, refused: bool) -> None:
+    assert (nesting_problem(source, grammar) is not None) is refused
+
+
+def test_source_looks_torn_when_its_brackets_do_not_match() -> None:
+    assert not looks_torn(b"f(x[1]) { }\n" * 1000)
+    assert not looks_torn(b"((((")
+    assert looks_torn(b"(" * 11)
+    assert looks_torn(b"}" * 11)
+    assert looks_torn(b"x\0")
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only there we fork")
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_work_that_crashes_or_never_ends_gives_nothing() -> None:
+    assert guarded(lambda: {"a": 1}, 5) == {"a": 1}
+    assert guarded(lambda: os.kill(os.getpid(), signal.SIGKILL), 5) is None
+    assert guarded(lambda: 1 / 0, 5) is None
+    begin = time.monotonic()
+    assert guarded(lambda: [random.random() for _ in iter(int, 1)], 1) is None
+    assert time.monotonic() - begin < 60
+
+
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_parser_that_crashes_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(outlines, "_parsed", lambda *args: os.kill(os.getpid(), signal.SIGKILL))
+    monkeypatch.setattr(outlines, "can_guard", lambda: True)
+    assert outline("(" * 20, "python").problem == "its parser failed"
+
+
+def test_guard_is_only_for_a_process_without_threads() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", "import threading, time; from assay.syntax.guarding import can_guard;print(can_guard());"
+         "threading.Thread(target=time.sleep, args=(1,), daemon=True).start(); print(can_guard())"],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert done.stdout.split() == [str(sys.platform.startswith("linux")), "False"]
+    assert can_guard() in (True, False)

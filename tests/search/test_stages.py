@@ -1,0 +1,112 @@
+"""Every signal changes something, and left out it changes nothing; the trace shows each of them."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from assay.search import Index, Per, SearchConfig
+from assay.search.pipeline import rank, retrieve, stages
+from assay.search.question import ask
+from assay.search.trace import StageTrace, find_loss
+from tests.search.conftest import CorpusOf
+
+_NAMES = [stage.name for stage in stages(SearchConfig())]
+_BODY = "    x = 1\n" * 9
+
+#: One corpus in which each signal has something to say.
+_FILES = {
+    "cart.py": f'class Cart:\n    """Holds things."""\n{_BODY}    def add(self, item):\n{_BODY}        return price\n'
+    f"    def total(self):\n{_BODY}        return price\n",
+    "price.py": f"def compute_price(item):\n{_BODY}    return tax(item)\n\n\ndef tax(item):\n{_BODY}    return item\n",
+    "report.py": "from price import compute_price\nimport cart\n\n# price of the item in the cart\nitem = cart.price\n"
+    + "item = 2\n" * 30 + f"def printed(cart):\n{_BODY}    return compute_price(cart)\n",
+    "tests/test_cart.py": f"def test_total():\n{_BODY}    assert cart.total() == price\n",
+    "README.md": "# Cart\n\nHolds an item at a price.\n",
+}  # fmt: skip
+_QUERIES = ("cart price item", "Cart.total", "how does compute_price work on the cart?")
+
+
+@pytest.fixture(scope="module")
+def index(corpus_of: CorpusOf) -> Index:
+    return Index.build(corpus_of(_FILES))
+
+
+def scores(index: Index, config: SearchConfig) -> dict[tuple[str, Per], np.ndarray]:
+    """Score every query, files and spans."""
+    pers: tuple[Per, Per] = ("file", "span")
+    return {(q, per): rank(retrieve(ask(q), index.view, config), config, per) for q in _QUERIES for per in pers}
+
+
+@pytest.mark.parametrize("name", _NAMES)
+def test_signal_changes_something_and_left_out_nothing(index: Index, name: str) -> None:
+    config = SearchConfig()
+    left_out = replace(config, without=(name,))
+    assert [stage.name for stage in stages(left_out)] == [other for other in _NAMES if other != name]
+    whole, without = scores(index, config), scores(index, left_out)
+    assert any(not np.array_equal(whole[key], without[key]) for key in whole), "it speaks"
+
+
+@pytest.mark.parametrize("name", _NAMES)
+def test_signal_that_is_left_out_has_numbers_without_effect(index: Index, name: str) -> None:
+    config = SearchConfig(without=(name,))
+    signal = getattr(config, name)
+    numbers = {
+        key: getattr(signal, key)
+        for key in ("files", "spans", "headings")
+        if isinstance(getattr(signal, key, None), float)
+    }
+    louder = replace(config, **{name: replace(signal, **dict.fromkeys(numbers, 0.123))})
+    before, after = scores(index, config), scores(index, louder)
+    for key in before:
+        np.testing.assert_array_equal(before[key], after[key])
+
+
+def test_scores_do_not_depend_on_the_other_ranking(index: Index) -> None:
+    seen = retrieve(ask("cart price"), index.view, index.config)
+    first = rank(seen, index.config, "file")
+    rank(seen, index.config, "span")
+    np.testing.assert_array_equal(first, rank(seen, index.config, "file"))
+
+
+@pytest.mark.parametrize("per", ["file", "span"])
+def test_trace_follows_the_answer_through_every_stage(index: Index, per: Per) -> None:
+    trace = index.explain("cart price item", per=per, k=3, expect="README.md")
+    assert [stage.name for stage in trace.stages] == ["lexical", *_NAMES]
+    assert trace.hits == index.search("cart price item", 3, per=per)
+    candidates = trace.candidates()
+    assert "README.md" in {candidate.path for candidate in candidates}
+    for candidate in candidates:
+        assert candidate.steps[0].before == 0
+        total = sum(step.change for step in candidate.steps)
+        assert total == pytest.approx(candidate.steps[-1].score)
+        assert [step.before for step in candidate.steps[1:]] == [step.rank for step in candidate.steps[:-1]]
+    assert candidates[0].steps[-1].rank == 1
+    head, *rows = [json.loads(line) for line in trace.json_lines()]
+    assert head["query"] == "cart price item"
+    assert len(rows) == len(candidates) * len(trace.stages)
+
+
+def test_lost_says_where_a_file_went(index: Index) -> None:
+    assert index.lost("cart", "absent.py").stage == "corpus"
+    assert index.lost("zebra", "cart.py").stage == "lexical"
+    assert index.lost("zebra", "cart.py").reason == "it shares no word with the query"
+    found = index.lost("cart total", "cart.py")
+    assert (found.stage, found.final) == (None, 1)
+    last = index.lost("cart total", "report.py", k=1)
+    assert last.stage == "too weak"
+    assert last.reason.startswith("never among the first 1")
+
+
+def test_lost_names_the_stage_that_pushed_it_out(index: Index) -> None:
+    trace = index.explain("cart price item", k=1)
+    moved = replace(trace, stages=(StageTrace("lexical", np.array([0.1, 0.9, 0.5, 0, 0])),
+                                   StageTrace("stem", np.array([0.1, 0.9, 0.95, 0, 0])),
+                                   StageTrace("noise", np.array([0.1, 0.9, 0.8, 0, 0]))))  # fmt: skip
+    lost = find_loss(moved, [2], "x", 1)
+    assert (lost.stage, lost.final) == ("noise", 2)
+    assert lost.ranks == (("lexical", 2), ("stem", 1), ("noise", 2))
+    assert find_loss(moved, [1], "x", 1).stage is None
