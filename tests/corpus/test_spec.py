@@ -60,7 +60,9 @@ _kinds = st.one_of(
     st.just(("stdlib", "", None)),
     st.builds(lambda value: ("npm", value, None), _words),
     st.builds(lambda value: ("pypi", value, None), _words),
-    st.builds(lambda value, rev: ("git", value, rev), _paths, st.none() | _words.filter(lambda rev: "@" not in rev)),
+    st.builds(
+        lambda value, rev: ("git", value, rev), _paths, st.none() | _words.filter(lambda rev: not set("@:") & set(rev))
+    ),  # git allows no colon in a name
 )
 
 

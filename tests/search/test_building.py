@@ -28,6 +28,12 @@ pytestmark = [
 _CONFIG = IndexConfig()
 
 
+@pytest.fixture(autouse=True)
+def one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let it fork: where tests run side by side, their runner has a thread of its own."""
+    monkeypatch.setattr("threading.active_count", lambda: 1)
+
+
 @pytest.fixture
 def corpus(corpus_of: CorpusOf, monkeypatch: pytest.MonkeyPatch) -> Corpus:
     monkeypatch.setattr(building, "SHARING", Sharing(bytes=10, batch=100))

@@ -129,12 +129,14 @@ def test_source_that_is_nested_too_deeply_is_refused(source: bytes, grammar: str
     assert (nesting_problem(source, grammar) is not None) is refused
 
 
-def test_source_looks_torn_when_its_brackets_do_not_match() -> None:
-    assert not looks_torn(b"f(x[1]) { }\n" * 1000)
-    assert not looks_torn(b"((((")
-    assert looks_torn(b"(" * 11)
-    assert looks_torn(b"}" * 11)
-    assert looks_torn(b"x\0")
+def test_source_looks_torn_when_its_brackets_do_not_match_or_are_missing() -> None:
+    assert not looks_torn(b"f(x[1]) { }\n" * 1000, "c")
+    assert not looks_torn(b"((((", "c")
+    assert looks_torn(b"(" * 11, "python")
+    assert looks_torn(b"}" * 11, "c")
+    assert looks_torn(b"x\0", "python")
+    assert looks_torn(b"a = " * 1000, "c")
+    assert not looks_torn(b"a: b\n" * 1000, "yaml")
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only there we fork")

@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -148,6 +149,16 @@ def test_open_after_every_edit_equals_build(tmp_path: Path) -> None:
         assert_same(opened.table, built.table)
         assert opened.search("refund the cart", 99) == built.search("refund the cart", 99)
         assert_same(Index.open(root).table, built.table)
+
+
+def test_update_analyses_a_file_again_whose_language_changed(corpus_of: CorpusOf) -> None:
+    corpus = corpus_of({"a.py": "def cart():\n    return 1\n", "b.py": "x = 1\n"})
+    table = build_table(corpus, corpus.files, IndexConfig())
+    first, second = corpus.files
+    other = replace(corpus, files=(replace(first, language="ruby"), second))
+    found, changed = update(table, other, IndexConfig())
+    assert changed == 1
+    assert_same(found, build_table(other, other.files, IndexConfig()))
 
 
 @pytest.fixture(scope="module")

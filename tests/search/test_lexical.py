@@ -88,7 +88,8 @@ def test_overlong_word_is_data_unless_it_is_written_without_spaces(
 
 @pytest.mark.parametrize("field", ["body", "name", "scope", "signature", "stem", "folder"])
 def test_every_field_counts(corpus_of: Callable[[Mapping[str, str]], Corpus], field: str) -> None:
-    text = "class Alpha:\n" + "    # x\n" * 20 + "    def beta(self, gamma):\n" + "        delta = 1\n" * 20
+    head = 'class Alpha:\n    """\n' + "    x\n" * 20 + '    """\n\n'
+    text = head + "    def beta(self, gamma):\n" + "        delta = 1\n" * 20
     corpus = corpus_of({"epsilon/zeta.py": text, "other.py": "eta = 1\n"})
     query = "alpha beta gamma delta epsilon zeta"
     plain = Index.build(corpus).view

@@ -108,7 +108,9 @@ def _filter(args: argparse.Namespace) -> Filter:
     check_known("kind", args.kind, KINDS)
     if args.min_score is not None and not math.isfinite(args.min_score):
         raise ConfigError(f"--min-score {args.min_score}", hint="it is a number")
-    languages = tuple(name.lower() for name in args.language)
+    from assay.corpus.walking.languages import language_name
+
+    languages = tuple(language_name(name) for name in args.language)
     return Filter(tuple(args.globs), languages, tuple(args.kind), args.regex, args.min_score)
 
 
@@ -127,6 +129,8 @@ def _write_trace(trace: Trace, place: str) -> None:
         return
     from assay.files import write_atomic
 
+    if not Path(place).absolute().parent.is_dir():
+        raise ConfigError(f"--trace {place}: there is no such folder", hint="make it first, or name another")
     write_atomic(Path(place), text)
 
 

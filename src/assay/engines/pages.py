@@ -43,21 +43,29 @@ def _describe_kind(kind: Kind) -> KindPage:
     return KindPage(kind.name, kind.main, kind.about, tuple(_describe_record(record, "")))
 
 
-def _describe_record(record: type[object], prefix: str) -> Iterator[SettingPage]:
+def _describe_record(record: object, prefix: str) -> Iterator[SettingPage]:
     """Describe the fields of a record, and of the records in it."""
-    hints = get_type_hints(record)
+    hints = get_type_hints(record if isinstance(record, type) else type(record))
     for field in fields(cast(Any, record)):
         hint = hints[field.name]
         if is_dataclass(hint):
-            yield from _describe_record(cast(type[object], hint), f"{prefix}{field.name}.")
+            inner = hint if is_required(field) else _value(field, record)
+            yield from _describe_record(cast(Any, inner), f"{prefix}{field.name}.")
         else:
             about = str(field.metadata.get("about", ""))
-            yield SettingPage(prefix + field.name, type_text(hint), _default(field), about)
+            yield SettingPage(prefix + field.name, type_text(hint), _default(field, record), about)
 
 
-def _default(field: Field[Any]) -> str | None:
+def _value(field: Field[Any], record: object) -> object:
+    """Find the default of a field: what the record around it has there, which need not be that of its class."""
+    if not isinstance(record, type):
+        return getattr(record, field.name)
+    return field.default if field.default is not MISSING else cast(Any, field.default_factory)()
+
+
+def _default(field: Field[Any], record: object) -> str | None:
     """Write a default down."""
     if is_required(field):
         return None
-    value = field.default if field.default is not MISSING else cast(Any, field.default_factory)()
+    value = _value(field, record)
     return "none" if value is None else json.dumps(value)

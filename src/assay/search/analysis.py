@@ -120,6 +120,7 @@ class _Batch:
             (fields.name, [" ".join(unit.names) for unit in units]),
             (fields.scope, [" ".join(unit.scopes) for unit in units]),
             (fields.signature, [unit.signature for unit in units]),
+            (fields.doc, [unit.doc if fields.doc else "" for unit in units]),
         ):
             listed = [runs(text) for text in texts]
             length = np.array([len(one) for one in listed], dtype=np.int64)
@@ -145,9 +146,8 @@ class _Batch:
             self._units(length.astype(np.float32)),
             postings,
             names_table(own, keep_texts=True),
-            names_table(self._scope_rows()),
+            names_table(self._scope_rows(), keep_texts=True),
             names_table([name_row(i, stem_name(d.source.path)) for i, d in enumerate(self.documents)]),
-            names_table([name_row(i, folder_name(d.source.path)) for i, d in enumerate(self.documents)]),
             self._mentions([[d.name for d in c.outline.definitions] if c.outline else [] for c in self.cuts]),
             self._mentions([_used(c.outline) if c.outline else [] for c in self.cuts]),
         )

@@ -36,6 +36,10 @@ class FieldConfig:
     )
     scope: float = field(default=1.0, metadata={"about": "in the names around the unit"})
     signature: float = field(default=1.0, metadata={"about": "in the signature"})
+    doc: float = field(
+        default=0.0,  # it stands in the lines already; counted once more it cost .003 on octocode's code
+        metadata={"about": "once more in the comment that documents the unit"},
+    )
     stem: float = field(default=1.0, metadata={"about": "in the name of the file"})
     folder: float = field(default=1.0, metadata={"about": "in the names of its folders"})
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
+from math import isfinite
 
 import numpy as np
 
 from assay.corpus.walking.globs import Globs, select_paths
-from assay.errors import ConfigError
+from assay.corpus.walking.languages import LANGUAGES
+from assay.errors import ConfigError, nearest
 from assay.search.tables import FILE_KINDS, UNIT_KINDS, Table
 
 KINDS = (*FILE_KINDS, *UNIT_KINDS)
@@ -20,12 +23,19 @@ class Filter:
 
     paths: tuple[str, ...] = ()  # globs, as in a corpus: `src/**`, `*.py`
     languages: tuple[str, ...] = ()
-    kinds: tuple[str, ...] = ()  # of files (code, docs, ...) or of units (function, class, ...)
+    kinds: tuple[str, ...] = ()  # of files (code, docs, ...) or of units (function, class, ...); a method is a function
     regex: str | None = None  # must be found in the text of the file, or of the span
     min_score: float | None = None
 
     def __post_init__(self) -> None:
         """Refuse what no result could ever be."""
+        if self.min_score is not None and not isfinite(self.min_score):
+            raise ConfigError(f"min_score = {self.min_score}", hint="it is a number")
+        for language in self.languages:
+            if language not in LANGUAGES:
+                near = nearest(language, LANGUAGES)
+                hint = f"did you mean {near[0]}?" if near else "such as python, go or typescript"
+                raise ConfigError(f"unknown language {language!r}", hint=hint)
         for kind in self.kinds:
             if kind not in KINDS:
                 raise ConfigError(f"unknown kind {kind!r}", hint=f"kinds: {', '.join(KINDS)}")
@@ -54,8 +64,8 @@ class Sieve:
     globs: Globs | None
     pattern: re.Pattern[str] | None
 
-    def passes(self, file: int, unit: int, first: int, last: int, score: float) -> bool:
-        """Tell whether a result is wanted: units first..last of a file, found by `unit`."""
+    def passes(self, file: int, unit: int, score: float, text: Callable[[], str]) -> bool:
+        """Tell whether a result is wanted, found by `unit`; `text` reads what a pattern is looked for in."""
         wanted = self.filter
         files = self.table.files
         if wanted.min_score is not None and score < wanted.min_score:
@@ -64,18 +74,15 @@ class Sieve:
             return False
         if wanted.languages and files.languages[file] not in wanted.languages:
             return False
-        return self._is_kind(file, unit) and self._is_found(file, first, last)
+        return self._is_kind(file, unit) and (self.pattern is None or self.pattern.search(text()) is not None)
 
     def _is_kind(self, file: int, unit: int) -> bool:
         """Look at the kind of the file and of the unit."""
         if not self.filter.kinds:
             return True
+        wanted = set(self.filter.kinds) | ({"method"} if "function" in self.filter.kinds else set())
         own = {FILE_KINDS[self.table.files.kind[file]], UNIT_KINDS[self.table.units.kind[unit]]}
-        return bool(own & set(self.filter.kinds))
-
-    def _is_found(self, file: int, first: int, last: int) -> bool:
-        """Look for the pattern in the lines of the units."""
-        return self.pattern is None or self.pattern.search(unit_text(self.table, file, first, last)) is not None
+        return bool(own & wanted)
 
 
 def unit_text(table: Table, file: int, first: int, last: int) -> str:
@@ -86,7 +93,6 @@ def unit_text(table: Table, file: int, first: int, last: int) -> str:
 
 
 def scope_text(table: Table, unit: int) -> str:
-    """Give the words of the names around a unit, stemmed as they are kept; nothing when nothing is around it."""
-    scope = table.scope
-    first, last = np.searchsorted(scope.owner, [unit, unit + 1]).tolist()
-    return " ".join(scope.parts[part] for part in scope.part[scope.offset[first] : scope.offset[last]].tolist())
+    """Give the names around a unit; nothing when nothing is around it."""
+    first, last = np.searchsorted(table.scope.owner, [unit, unit + 1]).tolist()
+    return " ".join(table.scope.texts[first:last])

@@ -46,13 +46,6 @@ class Graph:
         given = np.bincount(target, weights=np.repeat(scores[voters], end - begin), minlength=len(scores))
         return np.asarray(given / np.sqrt(self.incoming + 3.0))
 
-    def neighbours(self, file: int) -> LongArray:
-        """List the files that a file uses, and those that use it."""
-        source = np.repeat(np.arange(len(self.begin) - 1), np.diff(self.begin))
-        return np.unique(
-            np.concatenate([self.target[self.begin[file] : self.begin[file + 1]], source[self.target == file]])
-        )
-
 
 def build_graph(defined: Mentions, used: Mentions, files: int, config: GraphConfig) -> Graph:
     """Join mentions with definitions."""

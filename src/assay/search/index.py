@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from assay.corpus import open_corpus, parse_spec
+from assay.corpus.walking.languages import language_name
 from assay.errors import ConfigError
 from assay.search.building import build_table
 from assay.search.config import SearchConfig
@@ -16,7 +18,7 @@ from assay.search.embedding import Dense, embed_table
 from assay.search.evidence import Per, Values
 from assay.search.filters import Filter, unit_text
 from assay.search.models import RerankSettings
-from assay.search.pipeline import rank, retrieve
+from assay.search.pipeline import rank, rank_inside, retrieve
 from assay.search.question import Question, ask
 from assay.search.refreshing import open_table
 from assay.search.related import Related, relate
@@ -28,6 +30,11 @@ from assay.types import Corpus, Hit, Skipped
 
 if TYPE_CHECKING:
     from assay.search.rerank import Reranker
+
+
+def _listed(values: Sequence[str] | None) -> tuple[str, ...]:
+    """Take a list, or one text for a list of one."""
+    return (values,) if isinstance(values, str) else tuple(values or ())
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,8 +102,11 @@ class Index:
         """Give the k best files, each with its best unit's lines, or the k best spans, none touching another."""
         if per not in ("file", "span"):
             raise ConfigError(f"per = {per!r}", hint="results are per 'file' or per 'span'")
-        wanted = Filter(tuple(paths or ()), tuple(languages or ()), tuple(kinds or ()), regex, min_score)
-        return tuple(islice(self.matches(query, per=per, wanted=wanted), max(k, 0)))
+        if k < 0:
+            raise ConfigError(f"k = {k}", hint="ask for 0 results or more")
+        named = tuple(language_name(name) for name in _listed(languages))
+        wanted = Filter(_listed(paths), named, _listed(kinds), regex, min_score)
+        return tuple(islice(self.matches(query, per=per, wanted=wanted), k))
 
     def matches(self, query: str, *, per: Per = "file", wanted: Filter | None = None) -> Iterator[Hit]:
         """Give every match, ranked, one at a time."""
@@ -104,13 +114,17 @@ class Index:
         seen = retrieve(ask(query), self.view, self.config)
         scores = rank(seen, self.config, per)
         found = (
-            self._files(scores, rank(seen, self.config, "span"))
-            if per == "file"
-            else self._spans(scores, seen.question)
+            self._files(scores, rank_inside(seen, self.config)) if per == "file" else self._spans(scores, seen.question)
         )
         for one in self._reordered(query, found):
-            if sieve.passes(one.file, one.hit.unit, one.first, one.last, one.score):
+            if sieve.passes(one.file, one.hit.unit, one.score, partial(self._searched, one, per)):
                 yield self._hit(one.hit, one.score)
+
+    def _searched(self, found: _Found, per: Per) -> str:
+        """Read what a pattern is looked for in: the whole file, or just what is shown."""
+        if per == "file":
+            return unit_text(self.table, found.file, found.first, found.last)
+        return self._hit(found.hit, found.score).snippet or ""
 
     def _files(self, scores: Values, units: Values) -> Iterator[_Found]:
         """Rank files; the lines are those of the file's best unit."""
@@ -121,7 +135,7 @@ class Index:
 
     def _spans(self, scores: Values, question: Question) -> Iterator[_Found]:
         """Rank spans; of what is asked for by name just the definition is shown."""
-        asked = self.view.definitions(question.symbol) if question.symbol is not None else {}
+        asked = self.view.definitions(question.symbol, question.name) if question.symbol is not None else {}
         for hit in select_spans(scores, self.view, self.config.growth, asked):
             file = int(self.table.units.file[hit.unit])
             yield _Found(hit, file, hit.first, hit.last, float(scores[hit.unit]))

@@ -21,7 +21,8 @@ def _tables(record: object, name: str) -> Iterator[list[str]]:
     about = (type(record).__doc__ or "").partition("\n")[0]
     own = [one for one in fields(cast(Any, record)) if not is_dataclass(getattr(record, one.name))]
     inner = [one for one in fields(cast(Any, record)) if is_dataclass(getattr(record, one.name))]
-    lines = [_setting(one.name, getattr(record, one.name), str(one.metadata.get("about", ""))) for one in own]
+    shown = cast(Any, record).shown() if hasattr(record, "shown") else record  # addresses may hold secrets
+    lines = [_setting(one.name, getattr(shown, one.name), str(one.metadata.get("about", ""))) for one in own]
     if lines:
         yield [f"# {about}", f"[{name}]", *lines]
     for one in inner:

@@ -10,6 +10,7 @@ import numpy as np
 from assay.search.config import SearchConfig
 from assay.search.evidence import Evidence, Per, Values, best, relative
 from assay.search.fusion import parse_fusion
+from assay.search.laws import STAGES
 from assay.search.question import Question
 from assay.search.view import View
 
@@ -31,24 +32,15 @@ class Stage(NamedTuple):
 
 Watcher = Callable[[str, Values], None]
 
+#: The signals that choose among the units of one file; the rest, and the scope, would cost more than they decide.
+_INSIDE: Final = frozenset({"definition", "identifier", "gaps"})
 #: The score of a match that a fusion puts last, at 0: below all others and still a match.
 _LEAST: Final = 1e-9
 
 
 def stages(config: SearchConfig) -> tuple[Stage, ...]:
     """List the signals in the order they speak: those that add, then those that multiply."""
-    every = (
-        Stage("coherence", config.coherence),
-        Stage("neighbours", config.neighbours),
-        Stage("stem", config.stem),
-        Stage("definition", config.definition),
-        Stage("scope", config.scope),
-        Stage("references", config.references),
-        Stage("identifier", config.identifier),
-        Stage("noise", config.noise),
-        Stage("gaps", config.gaps),
-    )
-    return tuple(stage for stage in every if stage.name not in config.without)
+    return tuple(Stage(name, getattr(config, name)) for name in STAGES if name not in config.without)
 
 
 def retrieve(question: Question, view: View, config: SearchConfig) -> Evidence:
@@ -84,6 +76,16 @@ def rank(seen: Evidence, config: SearchConfig, per: Per, watch: Watcher | None =
         scores = stage.signal(scores, seen)
         if watch:
             watch(stage.name, scores)
+    return scores
+
+
+def rank_inside(seen: Evidence, config: SearchConfig) -> Values:
+    """Score units beside those of the same file, by what tells them apart: the file's own signals are all equal."""
+    seen.per = "span"
+    scores = seen.units
+    for stage in stages(config):
+        if stage.name in _INSIDE:
+            scores = stage.signal(scores, seen)
     return scores
 
 

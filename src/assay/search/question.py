@@ -32,6 +32,7 @@ class Question:
     joined: tuple[str, ...]  # neighbouring words as one: the `web socket` of a query may be a `websocket` in the code
     words: tuple[str, ...]  # the roots of its parts, stop words left out, each once
     symbol: int | None  # the hash of the name that is asked for
+    name: str  # that name as it was written, "" when none is
     identifiers: tuple[int, ...]  # the hashes of the compound names in it
 
 
@@ -49,6 +50,7 @@ def ask(text: str) -> Question:
         tuple(pair for pair in dict.fromkeys(_pairs(found)) if pair not in looked_up),
         tuple(dict.fromkeys(stem(part) for found in parts for part in found)),
         whole_hash(last_name(text)) if kind == "symbol" else None,
+        last_name(text) if kind == "symbol" else "",
         tuple(dict.fromkeys(whole_hash(run) for run, found in zip(telling, parts, strict=True) if len(found) > 1)),
     )
 

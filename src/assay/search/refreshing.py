@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterator
 from contextlib import ExitStack, suppress
 from dataclasses import asdict, dataclass
 from functools import cache
-from importlib import metadata
+from importlib import metadata, resources
+from importlib.resources.abc import Traversable
 from pathlib import Path
+from typing import Final
 
 import numpy as np
 
@@ -30,8 +33,16 @@ from assay.search.tables import Table, combine, pick
 from assay.syntax.grammars import packages
 from assay.types import Corpus
 
-#: Raised when the same file would be analysed in another way, so that old indexes are built anew.
-ANALYSIS = 1
+#: The code that decides what is in a table, beside its settings.
+_ANALYSERS: Final = (
+    "syntax",
+    "search/chunking",
+    "search/analysis.py",
+    "search/words.py",
+    "search/naming.py",
+    "search/noise.py",
+    "search/tables.py",
+)
 _TABLE = "index.assay"
 _SEEN = "seen.assay"
 
@@ -118,8 +129,31 @@ def shape(config: IndexConfig) -> str:
     """Digest everything but the files that decides a table: settings, grammars, and the way of analysing."""
     versions = {name: metadata.version(name) for name in ("tree-sitter", "PyStemmer", *packages())}
     settings = asdict(config) | {"description": description_identity(config.description)}
-    plain = json.dumps([ANALYSIS, settings, versions], sort_keys=True)
-    return hashlib.sha256(plain.encode("utf-8")).hexdigest()
+    plain = json.dumps([settings, versions], sort_keys=True)
+    return hashlib.sha256(plain.encode("utf-8") + _way_of_analysing()).hexdigest()
+
+
+@cache
+def _way_of_analysing() -> bytes:
+    """Digest the code that makes a table, so that nobody has to remember to raise a number when it changes."""
+    home = resources.files("assay")
+    files = [entry for place in _ANALYSERS for entry in _sources(home.joinpath(place))]
+    digest = hashlib.sha256()
+    for entry in sorted(files, key=lambda entry: entry.name):
+        digest.update(entry.name.encode() + b"\0" + entry.read_bytes())
+    return digest.digest()
+
+
+def _sources(place: Traversable) -> Iterator[Traversable]:
+    """List the code and queries of a folder, or a file alone."""
+    if place.is_file():
+        yield place
+        return
+    for entry in place.iterdir():
+        if entry.is_dir() and not entry.name.startswith("_"):
+            yield from _sources(entry)
+        elif entry.name.endswith((".py", ".scm")):
+            yield entry
 
 
 @dataclass(frozen=True, slots=True)

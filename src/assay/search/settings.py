@@ -49,7 +49,10 @@ class _Given:
 def find_config(folder: Path) -> Path | None:
     """Find the file that belongs to a folder."""
     path = folder / FILE
-    return path if path.is_file() else None
+    try:
+        return path if path.is_file() else None
+    except OSError:  # a folder that cannot be read has no settings; the walk says what is wrong with it
+        return None
 
 
 def load_config(

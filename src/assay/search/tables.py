@@ -103,7 +103,6 @@ class Table:
     own: Names  # what a unit defines; owner is a unit
     scope: Names  # what is around a unit, all in one; owner is a unit
     stem: Names  # what a file is called; owner is a file
-    folder: Names  # what its folders are called, all in one; owner is a file
     defined: Mentions
     used: Mentions
 
@@ -129,7 +128,6 @@ def pick(table: Table, files: LongArray) -> Table:
         _pick_names(table.own, unit_place),
         _pick_names(table.scope, unit_place),
         _pick_names(table.stem, place),
-        _pick_names(table.folder, place),
         _pick_mentions(table.defined, place),
         _pick_mentions(table.used, place),
     )
@@ -246,7 +244,6 @@ def _join(tables: Sequence[Table]) -> Table:
         _join_names([t.own for t in tables], units),
         _join_names([t.scope for t in tables], units),
         _join_names([t.stem for t in tables], files),
-        _join_names([t.folder for t in tables], files),
         _join_mentions([t.defined for t in tables], files),
         _join_mentions([t.used for t in tables], files),
     )

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from assay.search.embedding import Dense
 from assay.search.graph import Graph, GraphConfig, build_graph
 from assay.search.names import NameIndex
+from assay.search.noise import NOISE
 from assay.search.tables import UNIT_KINDS, LongArray, Table
 from assay.search.words import term_hash
 from assay.syntax.outline import Lines
@@ -73,11 +74,6 @@ class View:
         return NameIndex(self.table.stem)
 
     @cached_property
-    def folder(self) -> NameIndex:
-        """What folders are called."""
-        return NameIndex(self.table.folder)
-
-    @cached_property
     def graph(self) -> Graph:
         """Which file uses which."""
         return build_graph(self.table.defined, self.table.used, self.files, self._graph)
@@ -88,9 +84,10 @@ class View:
         return np.asarray(self.table.files.kind[self.table.units.file] == 1)
 
     @cached_property
-    def gaps(self) -> NDArray[np.bool_]:
-        """Which units lie between definitions."""
-        return np.asarray(self.table.units.kind == UNIT_KINDS.index("gap"))
+    def declares(self) -> NDArray[np.bool_]:
+        """Which units do nothing: what lies between definitions, constants, and the fields of a class."""
+        quiet = [UNIT_KINDS.index(kind) for kind in ("gap", "constant", "property")]
+        return np.isin(self.table.units.kind, quiet)
 
     @cached_property
     def follows(self) -> NDArray[np.bool_]:
@@ -113,7 +110,7 @@ class View:
     def surroundings(self) -> NDArray[np.uint8]:
         """What each unit is besides the real thing: twice the noise of its file, one more if called like a test."""
         noise = 2 * self.table.files.noise[self.table.units.file] + self.table.units.test
-        return np.where(self.docs, 0, noise).astype(np.uint8)
+        return np.where(self.docs, 2 * NOISE.index("docs"), noise).astype(np.uint8)  # wherever documentation lies
 
     @cached_property
     def first_unit(self) -> LongArray:
@@ -126,15 +123,20 @@ class View:
         order = np.argsort(self.table.own.whole, kind="stable")
         return self.table.own.whole[order], order
 
-    def definers(self, name: int) -> LongArray:
-        """List the units that define a name, given by its hash."""
-        return np.unique(self.table.own.owner[self._named(name)]).astype(np.int64)
+    def definers(self, name: int, text: str = "") -> LongArray:
+        """List the units that define a name, given by its hash; those that write it as in `text` if any do."""
+        rows = self._named(name)
+        as_written = [row for row in rows.tolist() if self.table.own.texts[row] == text]
+        return np.unique(self.table.own.owner[as_written or rows]).astype(np.int64)
 
-    def definitions(self, name: int) -> dict[int, Lines]:
-        """Give the lines at which units define a name, the first where one does so twice."""
+    def definitions(self, name: int, text: str) -> dict[int, Lines]:
+        """Give the lines at which units define a name: of several in a unit the one written so, then the longest."""
         own = self.table.own
-        rows = reversed(self._named(name).tolist())
-        return {int(own.owner[row]): Lines(int(own.start[row]), int(own.end[row])) for row in rows}
+        order = sorted(
+            self._named(name).tolist(),
+            key=lambda row: (own.texts[row] == text, int(own.end[row]) - int(own.start[row]), -row),
+        )
+        return {int(own.owner[row]): Lines(int(own.start[row]), int(own.end[row])) for row in order}
 
     def _named(self, name: int) -> LongArray:
         """List the rows of a name among the names of units."""

@@ -20,6 +20,7 @@ class NestingLimits:
     comments: int = 200  # open at once; Swift needs 20 s for 5,000
     hashes: int = 255  # in a row before a string; Swift reads on from each of them
     unmatched: int = 10  # brackets more of one side than of the other; so have 13 of 10,000 files of 18 repositories
+    bare: int = 1_000  # bytes to a bracket, where blocks are in brackets; code has one in twenty
     columns: int = 240  # of indentation; the grammar of YAML has room for some 255 levels of one column each
 
 
@@ -31,6 +32,7 @@ _NO_BRACKETS = bytes(set(range(256)) - set(_OPENING + _CLOSING))
 _ANGLES = re.compile(rb"(?<![<=-])[<>](?![<=])|[;{}()]")
 #: Where a type may have types in angle brackets.
 _GENERIC = frozenset({"cpp", "csharp", "dart", "java", "kotlin", "rust", "scala", "swift", "tsx", "typescript"})
+_BRACED = _GENERIC | {"c", "css", "go", "javascript", "json", "php", "zig"}
 _INDENTED = re.compile(rb"^[ \t?:-]{%d}" % (LIMITS.columns + 1), re.MULTILINE)
 _COMMENTS = re.compile(rb"/\*|\*/")
 _HASHES = re.compile(rb"#{%d}" % (LIMITS.hashes + 1))
@@ -50,15 +52,16 @@ def nesting_problem(source: bytes, grammar: str) -> str | None:
     return None
 
 
-def looks_torn(source: bytes) -> bool:
-    """Tell whether a source is likely to be no program: its brackets do not match, or it holds what no text does.
+def looks_torn(source: bytes, grammar: str) -> bool:
+    """Tell whether a source is likely to be no program: its brackets do not match, or are missing.
 
     Parsers try to mend such a source, and some never end or crash over it.
     """
     brackets = source.translate(None, _NO_BRACKETS)
     pairs = zip(_OPENING, _CLOSING, strict=True)
     unmatched = sum(abs(brackets.count(opening) - brackets.count(closing)) for opening, closing in pairs)
-    return unmatched > LIMITS.unmatched or b"\0" in source
+    bare = grammar in _BRACED and len(source) > LIMITS.bare * (len(brackets) + 1)
+    return unmatched > LIMITS.unmatched or bare or b"\0" in source
 
 
 def _bracket_depth(source: bytes) -> int:

@@ -102,7 +102,7 @@ def outline(text: str, grammar: str, limits: OutlineLimits = LIMITS) -> Outline:
     if problem := nesting_problem(source, grammar):
         return _unknown(problem)
     load_grammar(grammar)
-    if not looks_torn(source) or not can_guard():
+    if not looks_torn(source, grammar) or not can_guard():
         return _outline(source, grammar, limits)
     seconds = 2 + int(_allowed(source, limits))
     found = guarded(partial(_outline, source, grammar, limits), seconds)

@@ -213,7 +213,15 @@ def _by_extension() -> dict[str, FileType]:
 
 _EXTENSIONS: Final = _by_extension()
 _UNKNOWN: Final = FileType(None, "other")
+
+
 #: Every language that a file may have.
+def language_name(name: str) -> str:
+    """Give the language that a name or an extension stands for: `js` and `.js` are javascript."""
+    found = _EXTENSIONS.get("." + name.lower().lstrip(".")) or _EXTENSIONS.get(name.lower().lstrip("."))
+    return found.language if found is not None and found.language else name.lower()
+
+
 LANGUAGES: Final = tuple(sorted({f.language for f in (*_EXTENSIONS.values(), *_NAMES.values()) if f.language}))
 
 

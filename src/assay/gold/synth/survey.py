@@ -63,4 +63,7 @@ def _parsed(corpus: Corpus, file: SourceFile) -> Parsed | None:
     grammar = grammar_name(file.path, file.language, text)
     if grammar is None:
         return None
-    return Parsed(file.path, grammar, text, outline(text, grammar).definitions, comments(text, grammar))
+    parsed = outline(text, grammar)
+    # What the outline refuses to parse, because it would take too long, is not parsed for its comments either.
+    found = comments(text, grammar) if parsed.problem is None or parsed.definitions else ()
+    return Parsed(file.path, grammar, text, parsed.definitions, found)

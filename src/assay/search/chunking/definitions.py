@@ -64,10 +64,10 @@ class _Layout:
 
     def _named(self, position: int, one: Definition) -> dict[str, Lines]:
         """Name a unit after its definition and, unless that is a function, after what is in it."""
-        inner = [] if one.kind in _FUNCTIONS else [self.definitions[m] for m in self.children.get(position, ())]
-        named: dict[str, Lines] = {}
-        for each in (one, *inner):
-            named.setdefault(each.name, _lines(each))
+        named = {one.name: _lines(one)}
+        for member in () if one.kind in _FUNCTIONS else self.children.get(position, ()):
+            for name, lines in self._named(member, self.definitions[member]).items():
+                named.setdefault(name, lines)
         return named
 
 
@@ -118,6 +118,8 @@ def _part(unit: Unit, start: int, end: int) -> Unit:
 def _best_cut(wanted: int, start: int, end: int, lines: Sequence[str], depths: Depths, config: ChunkConfig) -> int:
     """Choose the line to begin the next part at: the shallowest statement near, else the least indented line."""
     near = range(max(wanted - config.slack, start + 1), min(wanted + config.slack, end) + 1)
+    if not near:  # parts of a line or two: there is no choice
+        return min(max(wanted, start + 1), end)
     begun = [line for line in near if line in depths]
     if begun:
         return min(begun, key=lambda line: (depths[line], abs(line - wanted), line))
@@ -145,7 +147,8 @@ def _fits(one: Unit, other: Unit, config: ChunkConfig) -> bool:
     """Tell whether two neighbours go together: at least one is small, and both have the same things around them."""
     small = min(one.lines, other.lines) < config.shortest
     head = one.kind == "head" and other.scopes[:-1] == one.scopes and other.scopes[-1:] == one.names[:1]
-    return small and one.lines + other.lines <= config.packed and (one.scopes == other.scopes or head)
+    room = config.longest if head and one.lines < config.shortest else config.packed  # a bare head says nothing
+    return small and one.lines + other.lines <= room and (one.scopes == other.scopes or head)
 
 
 def _joined(one: Unit, other: Unit) -> Unit:

@@ -48,7 +48,7 @@ class Identifier:
 
     def _add(self, scores: Values, seen: Evidence, name: int, amount: float) -> Values:
         """Add to everything that defines a name, once."""
-        units = seen.view.definers(name)
+        units = seen.view.definers(name, seen.question.name)
         kinds = _MAJOR[seen.view.table.units.kind[units]]
         share = np.where(kinds | ~kinds.any(), amount, amount * self.minor)
         rows = seen.view.table.units.file[units] if seen.per == "file" else units

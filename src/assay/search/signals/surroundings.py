@@ -48,15 +48,15 @@ class PathNoise:
 
 @dataclass(frozen=True, slots=True)
 class Gaps:
-    """Take from what lies between definitions."""
+    """Take from what only declares: what lies between definitions, constants, the fields of a class."""
 
     spans: float = field(
-        default=0.8,  # +.003, and spans that are definitions
-        metadata={"about": "share of its score that a gap keeps"},
+        default=0.8,  # gaps alone +.003; with constants and fields +.004 on octocode's code, +.007 on keywords
+        metadata={"about": "share of its score that a unit keeps which only declares"},
     )
 
     def __call__(self, scores: Values, seen: Evidence) -> Values:
-        """Multiply gaps."""
+        """Multiply them."""
         if seen.per == "file":
             return scores
-        return np.asarray(np.where(seen.view.gaps, scores * self.spans, scores))
+        return np.asarray(np.where(seen.view.declares, scores * self.spans, scores))
