@@ -101,6 +101,7 @@ def measure(runner: Runner, staged: Staged, setup: Setup) -> list[Line]:
     return [
         *compare("cold index, s", built, lambda run: sum(run["seconds"]), setup.index),
         *compare("cold index with imports, s", built, lambda run: sum(run["seconds"]) + run["imports"], setup.index),
+        *compare("cold index, processor s", built, lambda run: run["processor"], setup.index),
         *compare("query per file, median ms", asked, median_ms, (setup.query,) * 2),
         *compare("query per file, 95 % ms", asked, late_ms, (setup.query,) * 2),
         *compare("query per span, median ms", asked, median_ms, (setup.query,) * 2, "assay-span"),

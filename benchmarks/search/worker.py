@@ -8,6 +8,7 @@ its dense part patched out: no embedding, no model, and no semantic candidates.
 from __future__ import annotations
 
 import json
+import resource
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -211,7 +212,15 @@ def main(job: dict[str, Any]) -> None:
         "query": lambda: do_query(engine, roots, job["queries"]),
         "refresh": lambda: do_refresh(engine, roots[0]),
     }
-    print(json.dumps({"imports": imported, **dict(steps[job["task"]]())}))
+    before = _processor()
+    found = dict(steps[job["task"]]())
+    print(json.dumps({"imports": imported, **found, "processor": _processor() - before}))
+
+
+def _processor() -> float:
+    """Give the seconds of processor that this process and its ended children have taken."""
+    both = resource.getrusage(resource.RUSAGE_SELF), resource.getrusage(resource.RUSAGE_CHILDREN)
+    return sum(one.ru_utime + one.ru_stime for one in both)
 
 
 if __name__ == "__main__":
