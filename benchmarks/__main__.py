@@ -48,7 +48,10 @@ BENCHES: Final = (
     Bench("octocode", "benchmarks.quality.octocode", "Lines: octocode's sets", "quality"),
     Bench("halves", "benchmarks.quality.halves", "Files: tuned on one half, scored on the other", "quality", long=True),
     Bench("ledger", "benchmarks.quality.ledger", "Ledger of signals", "quality", long=True),
+    Bench("semantic", "benchmarks.quality.semantic", "Meaning beside words", "quality", long=True),
+    Bench("tries", "benchmarks.quality.tries", "Ledger of what was tried with meaning", "quality", long=True),
     Bench("chunking", "benchmarks.quality.chunking", "Chunking", "quality", long=True),
+    Bench("embedders", "benchmarks.bench_embedders", "Embedders beside the static model", "speed", long=True),
     Bench("search", "benchmarks.bench_search", "Speed and memory beside semble 0.7.0", "speed", long=True),
     Bench("search-scaling", "benchmarks.bench_search_scaling", "Growth from 1,000 to 60,000 files", "speed", long=True),
 )

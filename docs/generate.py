@@ -6,12 +6,19 @@ import argparse
 import json
 import os
 from collections.abc import Callable
+from dataclasses import Field
 from pathlib import Path
+from typing import Any
 
 from assay.cli.main import build_parser
 from assay.engines.pages import describe
 from assay.scoring import MEASURES
 from assay.search.pages import config_schema
+from assay.training.adapting.config import AdaptConfig
+from assay.training.config import TrainConfig
+from assay.training.recipe import settings_of
+
+_Setting = tuple[str, Field[Any], object]
 
 FOLDER = Path(__file__).parent
 _MADE = "Made by `make docs` from the program; edit the program."
@@ -78,6 +85,84 @@ def measures() -> str:
     return "\n\n".join(["# Measures", _MADE, "\n".join(table)]) + "\n"
 
 
+def training() -> str:
+    """Describe what a recipe of `assay train` may say."""
+    whole = _recipe(TrainConfig())
+    other = [one for one in _recipe(AdaptConfig()) if one[0].partition(".")[0] not in _SHARED]
+    parts = ["# Training a model of your own", _MADE, _TRAINING, _settings(whole), _ADAPTING, _settings(other)]
+    return "\n\n".join(parts) + "\n"
+
+
+def _settings(listed: list[_Setting]) -> str:
+    """Show settings as a table."""
+    rows = [f"| `{name}` | `{json.dumps(value)}` | {field.metadata['about']} |" for name, field, value in listed]
+    return "\n".join(["| setting | default | meaning |", "|---|---|---|", *rows])
+
+
+def _recipe(config: object) -> list[_Setting]:
+    """List the settings of a recipe, those outside a table first, as TOML has them."""
+    return sorted(settings_of(config, ""), key=lambda one: "." in one[0])
+
+
+_SHARED = ("mining", "kinds", "seed", "threads")  # what both kinds of recipes say in the same way
+
+
+_TRAINING = """\
+`assay train FOLDER --out DIR` learns word vectors and a table of translations from the git repositories in a folder,
+and writes DIR/model. It needs `pip install 'assay[train]'`; a search needs numpy only:
+
+```sh
+assay train ~/code --recipe recipe.toml --out trained
+assay search "where are retries limited?" \\
+  --set dense.model=static:trained/model --set translation.model=static:trained/model
+```
+
+A recipe is a TOML file; what it leaves out is as in the table below.
+
+```toml
+seed = 1
+
+[vectors]
+steps = 1000
+hard.share = 0.25
+```
+
+The same repositories, recipe, seed and versions of Assay, numpy and scipy on the same kind of processor give the same
+model, byte for byte. A run that was interrupted goes on when the same command is given again."""
+
+_ADAPTING = """\
+## Adapting a model to one code base
+
+`assay train --adapt REPO --out DIR` starts from the model that ships with Assay, or from the one that `--from` names,
+and learns the words of one git repository, a checkout or a bare one:
+
+```sh
+assay train --adapt ~/code/shop --out adapted
+assay search "where are retries limited?" \\
+  --set dense.model=static:adapted/model --set translation.model=static:adapted/model
+```
+
+What happens:
+
+1. Comments, names, paths, headings and commits are mined as for any training, whatever the licence: it is your code.
+2. A quarter of the documented files is drawn by the hash of the path and the seed, more where there are few, and kept
+   for the test. None of them is learned from, nor any commit that touches one.
+3. The words of the rest that the model does not know get a vector, all vectors are moved for a few steps, and half of
+   that way is taken: what the model knew before counts as much as what it learned.
+4. The comments of the files kept for the test are asked as questions, each without its comment in the code. Old and
+   adapted model rank all definitions of the repository as a dense search does; nDCG@10 is compared question by question
+   by the paired test of `assay compare`, with files as what was drawn.
+5. The verdict is *better*, *worse* or *not shown to be better*. DIR/model is written only if it is *better*; else the
+   old model is kept, and the smallest difference that could have shown is named. Either way the exit code is 0.
+
+The test speaks of the model alone, on questions that are comments of the same repository: it is not the whole search,
+and not the questions of people. Translations stay those of the model that it starts from. The adapted model names words
+of the code in its vocabulary.txt, so treat it like the code.
+
+A repository with fewer than 12 documented files is refused. One with 3,354 files took a minute on two cores. `mining`,
+`kinds`, `seed` and `threads` of a recipe are as above; the rest is:"""
+
+
 def search_schema() -> str:
     """Describe the settings of a search for editors."""
     return json.dumps(config_schema(), indent=2, ensure_ascii=False) + "\n"
@@ -87,6 +172,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "commands.md": commands,
     "engines.md": engines,
     "measures.md": measures,
+    "training.md": training,
     "../src/assay/data/schemas/search.schema.json": search_schema,
 }
 

@@ -28,14 +28,17 @@ ALLOWED = {
     "stats": {"errors", "types", "files", "scoring"},
     "data": set(),
 }
+ALLOWED["training"] = {
+    "errors", "types", "files", "settings", "toml", "syntax", "corpus", "search", "stats", "scoring",
+}  # fmt: skip
 ALLOWED["measures"] = {"scoring"}
-ALLOWED["experiment"] = {*ALLOWED, "experiment"} - {"search"}
-ALLOWED["report"] = {*ALLOWED} - {"search", "engines", "corpus"}
+ALLOWED["experiment"] = {*ALLOWED, "experiment"} - {"search", "training"}
+ALLOWED["report"] = {*ALLOWED} - {"search", "engines", "corpus", "training"}
 # The engine is a product of its own (`assay search`), so the command line may ask it directly. That opens no way from
 # the engine to the answers: gold, scoring and stats still never meet search, and a test below says so.
 ALLOWED["cli"] = {*ALLOWED}
 ALLOWED["__main__"] = {"cli"}
-ALLOWED["__init__"] = {*ALLOWED} - {"cli", "report"}
+ALLOWED["__init__"] = {*ALLOWED} - {"cli", "report", "training"}
 
 DOORS = {"engines/builtin.py": {"search"}}
 
@@ -64,6 +67,10 @@ def test_rooms_import_only_what_lies_before_them(path):
 def test_engine_half_knows_nothing_of_the_answers():
     for room in ("search", "engines"):
         assert not ALLOWED[room] & {"gold", "scoring", "stats"}
+
+
+def test_training_is_reached_by_the_command_line_alone():
+    assert {room for room, allowed in ALLOWED.items() if "training" in allowed} == {"cli"}
 
 
 def test_answers_half_knows_nothing_of_the_engine():

@@ -1,4 +1,5 @@
 import logging
+import random
 import socket
 import threading
 import time
@@ -10,7 +11,7 @@ from email.utils import format_datetime
 import pytest
 
 from assay.errors import AssayError, ConfigError, EngineError, EngineTimeout, EnvironmentFailure
-from assay.http import HttpLimits, post_json, shown_url
+from assay.http import HttpLimits, Refused, post_json, shown_url
 from tests.serving import Reply, in_turn, serving
 
 QUICK = HttpLimits(backoff_seconds=0.01, longest_wait=1.5)
@@ -123,6 +124,49 @@ def test_post_json_waits_as_long_as_the_server_asks(form):
         before = time.monotonic()
         assert post_json(server.url, {}, limits=HttpLimits(backoff_seconds=0.01, longest_wait=3.0)) == "fine"
     assert time.monotonic() - before >= 0.9
+
+
+def test_post_json_waits_longer_each_time_and_never_quite_as_long(monkeypatch):
+    waits: list[float] = []
+    monkeypatch.setattr("assay.http.time.sleep", waits.append)
+    limits = HttpLimits(backoff_seconds=1.0, longest_backoff=8.0, jitter=0.5)
+    with serving(in_turn(Reply("busy", 503))) as server, pytest.raises(EngineError):
+        post_json(server.url, {}, retries=6, limits=limits, chance=random.Random(4))
+    longest = [1, 2, 4, 8, 8, 8]
+    assert all(most / 2 <= wait <= most for wait, most in zip(waits, longest, strict=True))
+    assert len({wait / most for wait, most in zip(waits, longest, strict=True)}) == len(longest)
+
+
+TOO_LONG = [
+    "This model's maximum context length is 8192 tokens, however you requested 9001 tokens",
+    "the input length exceeds the context length",
+    "input (596 tokens) is too large to process. increase the physical batch size (current batch size: 512)",
+]
+
+
+@pytest.mark.parametrize("status", [400, 413, 422, 500])
+@pytest.mark.parametrize("said", TOO_LONG)
+def test_post_json_of_what_is_too_much_is_refused_at_once(status, said):
+    replies = in_turn(Reply({"error": {"message": said}}, status), Reply("fine"))
+    with serving(replies) as server, pytest.raises(Refused, match=f"answered {status}"):
+        post_json(server.url, {}, limits=QUICK)
+    assert len(server.asked) == 1
+
+
+@pytest.mark.parametrize("status", [401, 403, 404, 429, 500, 503])
+def test_post_json_of_another_refusal_is_not_about_the_request(status):
+    reply = Reply({"error": "it took too long"}, status)
+    with serving(in_turn(reply)) as server, pytest.raises(EngineError) as caught:
+        post_json(server.url, {}, retries=0, limits=QUICK)
+    assert not isinstance(caught.value, Refused)
+
+
+@pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity"])
+def test_post_json_says_which_number_json_has_not(number):
+    body = f'{{"data": [{"0.25, " * 100}{number}]}}'.encode()
+    with serving(in_turn(Reply(body))) as server, pytest.raises(EngineError, match=f"holds {number}") as caught:
+        post_json(server.url, {})
+    assert "log" in str(caught.value.hint)
 
 
 @pytest.mark.parametrize("asked", ["-1", "nan", "inf", "soon", "Wed, 99 Oct 2015 99:99:99 GMT"])

@@ -94,6 +94,14 @@ def split_all(names: Sequence[str], halving: Halving = Halving()) -> tuple[Split
     return tuple(found)
 
 
+def unseen_text(macro: Scores, engine: str, baseline: str, splits: Sequence[Split]) -> str:
+    """Write the mean difference over the unseen halves, and its least and greatest."""
+    new, old = (macro.values[macro.engines.index(name), 0] for name in (engine, baseline))
+    change = dict(zip([unit.repository for unit in macro.units], new - old, strict=True))
+    halves = [float(np.mean([change[name] for name in split.test])) for split in splits]
+    return f"{signed(float(np.mean(halves)))} ({signed(min(halves))}, {signed(max(halves))})"
+
+
 @dataclass(slots=True)
 class Memory:
     """The mean of each repository under each setting, asked for once."""

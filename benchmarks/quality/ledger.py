@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-
 from assay.types import Scores
-from benchmarks.pages import Section, difference_text, signed, table
-from benchmarks.quality.halves import Split, split_all
+from benchmarks.pages import Section, difference_text, table
+from benchmarks.quality.halves import Split, split_all, unseen_text
 from benchmarks.quality.ladder import ELSEWHERE, Step, left_out, steps
 from benchmarks.quality.measuring import SEMBLE, Asking, Fleet, by_repository, difference
 from benchmarks.quality.sources import visible
@@ -60,12 +58,4 @@ def _row(macro: Scores, step: Step, splits: Sequence[Split]) -> tuple[str, ...]:
         return name, mean, "", "", "", kept, step.seed
     row = difference(macro, name, step.against, SEMBLE)
     counts = f"{row.wins}, {row.ties}, {row.losses}"
-    return name, mean, difference_text(row), counts, _unseen(macro, step, splits), kept, step.seed
-
-
-def _unseen(macro: Scores, step: Step, splits: Sequence[Split]) -> str:
-    """Average the difference over the unseen half of each split."""
-    new, old = (macro.values[macro.engines.index(name), 0] for name in (step.variant.name, step.against))
-    change = dict(zip([unit.repository for unit in macro.units], new - old, strict=True))
-    halves = [float(np.mean([change[name] for name in split.test])) for split in splits]
-    return f"{signed(float(np.mean(halves)))} ({signed(min(halves))}, {signed(max(halves))})"
+    return name, mean, difference_text(row), counts, unseen_text(macro, name, step.against, splits), kept, step.seed

@@ -15,6 +15,7 @@ from assay.experiment.runner import run
 from assay.scoring import score
 from assay.search import Per
 from assay.stats import compare
+from assay.stats.config import DEFAULT
 from assay.stats.records import ComparisonRow
 from assay.types import Gold, Scores, Suite, Unit
 from benchmarks.quality.variants import Shelf, Variant, make
@@ -34,16 +35,15 @@ class Asking:
     measures: tuple[str, ...] = (SEMBLE,)
     per: Per = "file"
     k: int = 10
+    as_written: bool = True  # queries and targets that the corpus does not have stay in: nobody can find them
 
 
 def ask(gold: Gold, variants: Sequence[Variant], asking: Asking) -> Scores:
-    """Run variants on one repository and score them by its annotations as they stand.
-
-    Queries and targets that the corpus does not have stay in, as in semble's own score: nobody can find them.
-    """
+    """Run variants on one repository and score them by its annotations: as they stand, like semble, or resolved."""
     engines = {one.name: make(one, asking.per, SHELF) for one in variants}
     made = run(engines, gold, k=asking.k, missing="report")
-    return housed(score(replace(made, suite=Suite((gold,))), asking.measures), {gold.name: gold.name})
+    judged = replace(made, suite=Suite((gold,))) if asking.as_written else made
+    return housed(score(judged, asking.measures), {gold.name: gold.name})
 
 
 def housed(scores: Scores, homes: Mapping[str, str]) -> Scores:
@@ -73,11 +73,13 @@ def by_repository(scores: Scores) -> Scores:
     return Scores(scores.engines, scores.measures, units, values)
 
 
-def differences(scores: Scores, engines: Sequence[str], baseline: str) -> dict[tuple[str, str], ComparisonRow]:
+def differences(
+    scores: Scores, engines: Sequence[str], baseline: str, margin: float = DEFAULT.margin
+) -> dict[tuple[str, str], ComparisonRow]:
     """Compare engines of a table with another, clustered by repository; rows by engine and measure."""
     rows = [scores.engines.index(name) for name in (baseline, *engines)]
     part = Scores((baseline, *engines), scores.measures, scores.units, scores.values[rows])
-    found = compare(part, baseline=baseline, primary=scores.measures[0])
+    found = compare(part, baseline=baseline, primary=scores.measures[0], margin=margin)
     return {(row.engine, row.measure): row for row in (*found.rows, *found.secondary)}
 
 

@@ -23,7 +23,7 @@ from assay.gold import TagRule, load_gold
 from assay.types import CorpusSpec, Gold
 from benchmarks.pages import Unavailable
 
-_PROJECT = Path(__file__).resolve().parent.parent.parent
+PROJECT = Path(__file__).resolve().parent.parent.parent
 OCTOCODE = "https://github.com/Muvon/octocode.git"
 OCTOCODE_COMMIT = "b1771ba48214ce7404ad7158e277eb60680912b4"
 #: octocode's rows 101 to 127 were written to be hard.
@@ -40,12 +40,12 @@ class Visible:
 
 def gold_folder() -> Path:
     """Find the gold sets."""
-    return Path(os.environ.get("ASSAY_BENCH_GOLD") or _PROJECT.parent / "shared" / "gold").absolute()
+    return Path(os.environ.get("ASSAY_BENCH_GOLD") or PROJECT.parent / "shared" / "gold").absolute()
 
 
 def mirror_of(url: str) -> Path:
     """Find the bare clone of a repository."""
-    mirrors = Path(os.environ.get("ASSAY_BENCH_MIRRORS") or _PROJECT.parent / ".mirror").absolute()
+    mirrors = Path(os.environ.get("ASSAY_BENCH_MIRRORS") or PROJECT.parent / ".mirror").absolute()
     owner, name = url.removesuffix(".git").split("/")[-2:]
     return mirrors / f"{owner}+{name}" / "repo"
 
@@ -101,7 +101,7 @@ def _in_part(gold: Gold, error: CorpusError) -> _Opened:
     packed = subprocess.run(command, cwd=gold.corpus.value, capture_output=True, check=False)
     if packed.returncode or not wanted:
         return _told(None, f"{gold.name} is left out: {error.message}")
-    folder = Path(_scratch().name, gold.name)
+    folder = Path(scratch().name, gold.name)
     with tarfile.open(fileobj=io.BytesIO(packed.stdout)) as archive:
         archive.extractall(folder, filter="data")
     spec = CorpusSpec("path", str(folder), include=gold.corpus.include)
@@ -109,9 +109,14 @@ def _in_part(gold: Gold, error: CorpusError) -> _Opened:
 
 
 def _told(gold: Gold | None, note: str) -> _Opened:
-    """Say aloud what is not as it should be."""
+    """Give a gold set, or none, with what is not as it should be."""
+    return _Opened(gold, say(note))
+
+
+def say(note: str) -> str:
+    """Say aloud what is not as it should be, and give it back for the page."""
     print(f"!! {note}", file=sys.stderr, flush=True)
-    return _Opened(gold, note)
+    return note
 
 
 def _existing(path: Path) -> Path:
@@ -122,6 +127,6 @@ def _existing(path: Path) -> Path:
 
 
 @cache
-def _scratch() -> TemporaryDirectory[str]:
+def scratch() -> TemporaryDirectory[str]:
     """Give a folder that lives as long as this process."""
     return TemporaryDirectory(prefix="assay-bench-")

@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from assay.engines import make_engine
 from assay.engines.base import Engine, Session
 from assay.engines.builtin import BuiltinEngine, BuiltinSession, Settings
 from assay.search import Index, Per, SearchConfig
-from assay.search.config import IndexConfig
+from assay.search.embedding import Dense, Meaning, embed_table
+from assay.search.models import DenseSettings, TranslationSettings
+from assay.search.tables import Table
+from assay.search.translating import make_translator
 from assay.search.view import View
 from assay.types import Corpus
 
 Changes = Mapping[str, object]
+
+_WORDS: Final = DenseSettings(model="")
+_AS_ASKED: Final = TranslationSettings(model="")
+#: What decides the vectors; the rest of the settings decides what is made of them.
+_EMBEDDING: Final = ("model", "docs_model", "vectors", "token_env", "query_prefix", "code_prefix", "docs_prefix")
 
 
 def configure(changes: Changes) -> SearchConfig:
@@ -62,18 +70,31 @@ def variant(name: str, changes: Changes) -> Variant:
 
 @dataclass(slots=True)
 class Shelf:
-    """Indexes of one process, each built once."""
+    """Indexes of one process: each built once, embedded once by each model, and seen once in each way."""
 
-    built: dict[tuple[str, IndexConfig], Index] = field(default_factory=dict)
+    built: dict[Hashable, Index] = field(default_factory=dict)
+    embedded: dict[Hashable, tuple[Meaning, ...]] = field(default_factory=dict)
+    views: dict[Hashable, View] = field(default_factory=dict)
 
     def index(self, corpus: Corpus, config: SearchConfig) -> Index:
         """Give the index with these settings; only those that shape it make another."""
-        key = (corpus.digest, config.index)
-        if key not in self.built:
-            self.built[key] = Index.build(corpus, config, workers=1)
-        index = self.built[key]
-        view = index.view if config.graph == index.config.graph else View(index.table, config.graph)
-        return replace(index, config=config, view=view)
+        shape = (corpus.digest, config.index)
+        if shape not in self.built:
+            self.built[shape] = Index.build(corpus, replace(config, dense=_WORDS, translation=_AS_ASKED), workers=1)
+        index = self.built[shape]
+        key = (shape, config.graph, config.dense, config.translation)
+        if key not in self.views:
+            dense = self._dense(shape, index.table, config.dense)
+            self.views[key] = View(index.table, config.graph, dense, make_translator(config.translation))
+        return replace(index, config=config, view=self.views[key])
+
+    def _dense(self, shape: Hashable, table: Table, settings: DenseSettings) -> Dense | None:
+        """Give the vectors of a table; only settings that shape them make others."""
+        key = (shape, *(getattr(settings, name) for name in _EMBEDDING))
+        if key not in self.embedded:
+            dense = embed_table(table, settings, None)
+            self.embedded[key] = dense.parts if dense else ()
+        return Dense(settings, self.embedded[key], len(table.units)) if settings.model else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,8 @@ from __future__ import annotations
 import json
 import math
 import os
+import random
+import re
 import ssl
 import time
 import urllib.error
@@ -37,11 +39,24 @@ class HttpLimits:
     secret_chars: int = 8
     #: The first wait when the server names none; doubled each time: 0.5 s, 1 s. A limit per second is over by then.
     backoff_seconds: float = 0.5
+    #: Doubled up to here: a server that restarts loads its model for some ten seconds.
+    longest_backoff: float = 8.0
+    #: Taken off such a wait by chance, at most: those who failed together shall not come back together.
+    jitter: float = 0.5
     #: Limits per minute are the usual ones; who asks for a longer wait has a daily limit, and nobody waits that out.
     longest_wait: float = 60.0
 
 
 DEFAULT_HTTP: Final = HttpLimits()
+_CHANCE: Final = random.SystemRandom()  # no result depends on how long somebody waited
+#: By these a server refuses a request as it stands.
+_REFUSALS: Final = frozenset({400, 413, 422})
+#: Ollama and llama.cpp answer 500 to a text that is too long for them; asking again is of no use.
+_TOO_MUCH: Final = re.compile(rb"too large to process|context (?:length|size|window)", re.IGNORECASE)
+
+
+class Refused(EngineError):
+    """A server does not take a request as it stands; a smaller one may do."""
 
 
 def post_json(
@@ -52,17 +67,18 @@ def post_json(
     timeout: float = 30.0,
     retries: int = 2,
     limits: HttpLimits = DEFAULT_HTTP,
+    chance: random.Random = _CHANCE,
 ) -> object:
     """Send a JSON value and give the JSON value that comes back.
 
     429, 5xx and broken connections are tried again, `retries` times. Other refusals are not, nor is silence: `timeout`
-    is the caller's patience with one attempt.
+    is the caller's patience with one attempt. What is refused for itself, and not for whom or where, is `Refused`.
     """
     body = json.dumps(payload, allow_nan=False).encode()
     call = _Call(url, web_address(url), body, token_env, _token(token_env), limits)
     for attempt in range(retries):
         outcome = _ask(call, timeout)
-        wait = _wait(outcome, attempt, limits)
+        wait = _wait(outcome, attempt, limits, chance)
         if wait is None:
             return _settle(call, outcome)
         time.sleep(wait)
@@ -127,6 +143,11 @@ class _Answer:
     body: bytes
     retry_after: str | None = None
     location: str | None = None
+
+    @property
+    def refuses(self) -> bool:
+        """Whether it is the request that is wrong, and neither the moment nor the asker."""
+        return self.status in _REFUSALS or (self.status >= 500 and _TOO_MUCH.search(self.body) is not None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,12 +241,13 @@ def _explain(error: OSError | HTTPException, timeout: float) -> _Broken:
     return _Broken(f"cannot be reached ({said or type(reason).__name__})", passing=True)
 
 
-def _wait(outcome: _Answer | _Broken, attempt: int, limits: HttpLimits) -> float | None:
+def _wait(outcome: _Answer | _Broken, attempt: int, limits: HttpLimits, chance: random.Random) -> float | None:
     """Say how long to wait before the next attempt; None when there is no use in one."""
-    backoff = min(limits.backoff_seconds * 2**attempt, limits.longest_wait)
+    longest = min(limits.backoff_seconds * 2**attempt, limits.longest_backoff)
+    backoff = longest * (1 - limits.jitter * chance.random())
     if isinstance(outcome, _Broken):
         return backoff if outcome.passing else None
-    if outcome.status != 429 and outcome.status < 500:
+    if outcome.refuses or (outcome.status != 429 and outcome.status < 500):
         return None
     asked = _retry_after(outcome.retry_after)
     wait = backoff if asked is None else asked
@@ -255,27 +277,32 @@ def _settle(call: _Call, outcome: _Answer | _Broken) -> object:
         raise outcome.kind(outcome.sentence, file=shown_url(call.url), hint=outcome.hint)
     if not 200 <= outcome.status < 300:
         raise _refused(call, outcome)
+    why, hint = "", "check that the address is the API's and not a page's"
     try:
         return json.loads(outcome.body, parse_constant=_no_constant)
+    except _NoNumberError as error:
+        why, hint = f" (it holds {error})", "the model behind the address failed; see the server's own log"
     except (ValueError, RecursionError):
         pass
-    raise EngineError(
-        f"answered {outcome.status}, but not with JSON: {_excerpt(outcome.body, call)}",
-        file=shown_url(call.url),
-        hint="check that the address is the API's and not a page's",
-    )
+    sentence = f"answered {outcome.status}, but not with JSON{why}: {_excerpt(outcome.body, call)}"
+    raise EngineError(sentence, file=shown_url(call.url), hint=hint)
+
+
+class _NoNumberError(Exception):
+    """Something that Python writes as a number and JSON does not."""
 
 
 def _no_constant(name: str) -> object:
     """Refuse NaN and Infinity, which are no JSON."""
-    raise ValueError(name)
+    raise _NoNumberError(name)
 
 
 def _refused(call: _Call, answer: _Answer) -> EngineError:
     """Word a refusal: the status, what the server said, and what to do next."""
     said = _excerpt(answer.body, call)
     sentence = f"answered {answer.status}" + (f": {said}" if said else "")
-    return EngineError(sentence, file=shown_url(call.url), hint=_advice(call, answer))
+    kind = Refused if answer.refuses else EngineError
+    return kind(sentence, file=shown_url(call.url), hint=_advice(call, answer))
 
 
 def _advice(call: _Call, answer: _Answer) -> str:

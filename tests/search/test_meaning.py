@@ -159,8 +159,8 @@ def test_fusion_orders_every_match(root: Path, model: str, fusion: str) -> None:
     view = Index.build(root, config).view
     assert view.dense is not None
     for text in ("how does a file close?", "file"):
-        seen = retrieve(ask(text), view, config)
-        meaning = view.dense(text)
+        seen = retrieve(ask(text), view, config, "span")
+        meaning = view.dense(text, "span")
         matched = (seen.words > 0) | (meaning > 0)
         np.testing.assert_array_equal(seen.units > 0, matched)
         raw = parse_fusion(fusion)([seen.words, meaning], [1.0, 0.4])[matched]
@@ -195,10 +195,10 @@ def test_model_of_documentation_speaks_for_it_alone(
     assert kinds[docs.rows].all()
     assert len(code.rows) + len(docs.rows) == both.view.units
     assert (code.vectors.dimension, docs.vectors.dimension) == (16, 8)
-    scores = both.view.dense("close the file")
+    scores = both.view.dense("close the file", "span")
     for part in (code, docs):
         assert (scores[part.rows].min(), scores[part.rows].max()) == (0.0, 1.0), "each from 0 to 1"
-    assert not np.array_equal(scores, one.view.dense("close the file"))
+    assert not np.array_equal(scores, one.view.dense("close the file", "span"))
     assert {role for role, text in embedded if text.startswith(("guide.md", "notes.md"))} == {"docs"}
     assert {role for role, text in embedded if text.startswith(("net/", "disk.py", "empty.py"))} == {"code"}
     assert answers(Index.open(root, both.config)) == answers(both)

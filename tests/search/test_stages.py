@@ -38,7 +38,7 @@ def index(corpus_of: CorpusOf) -> Index:
 def scores(index: Index, config: SearchConfig) -> dict[tuple[str, Per], np.ndarray]:
     """Score every query, files and spans."""
     pers: tuple[Per, Per] = ("file", "span")
-    return {(q, per): rank(retrieve(ask(q), index.view, config), config, per) for q in _QUERIES for per in pers}
+    return {(q, per): rank(retrieve(ask(q), index.view, config, per), config, per) for q in _QUERIES for per in pers}
 
 
 @pytest.mark.parametrize("name", _NAMES)
@@ -66,7 +66,7 @@ def test_signal_that_is_left_out_has_numbers_without_effect(index: Index, name: 
 
 
 def test_scores_do_not_depend_on_the_other_ranking(index: Index) -> None:
-    seen = retrieve(ask("cart price"), index.view, index.config)
+    seen = retrieve(ask("cart price"), index.view, index.config, "file")
     first = rank(seen, index.config, "file")
     rank(seen, index.config, "span")
     np.testing.assert_array_equal(first, rank(seen, index.config, "file"))

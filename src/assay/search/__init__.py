@@ -6,7 +6,7 @@ It knows nothing of gold sets, measures or statistics; `engines/builtin.py` and 
 from __future__ import annotations
 
 from assay.search.config import SearchConfig
-from assay.search.evidence import Per
 from assay.search.index import Index
+from assay.search.question import Per
 
 __all__ = ["Index", "Per", "SearchConfig"]

@@ -24,6 +24,7 @@ from assay.search.config import IndexConfig
 from assay.search.describing import describe_units
 from assay.search.tables import Table, combine
 from assay.syntax.grammars import grammar_name, load_grammar
+from assay.syntax.guarding import end_with
 from assay.types import Corpus, SourceFile
 
 
@@ -36,7 +37,6 @@ class Sharing:
 
 
 SHARING = Sharing()
-_PR_SET_PDEATHSIG = 1  # of Linux, the only system on which we fork
 
 
 def build_table(
@@ -158,21 +158,12 @@ def _fork(corpus: Corpus, files: Sequence[SourceFile], config: IndexConfig) -> _
     status = 1
     try:
         os.close(reader)
-        _end_with(parent)
+        end_with(parent)
         with os.fdopen(writer, "wb") as stream:
             stream.write(pickle.dumps(_attempt(corpus, files, config), protocol=5))
         status = 0
     finally:
         os._exit(status)
-
-
-def _end_with(parent: int) -> None:
-    """Ask the kernel to end this process when its parent is killed; it would go on for nobody."""
-    import ctypes
-
-    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-    if os.getppid() != parent:  # it was killed before we asked
-        os._exit(1)
 
 
 def _attempt(corpus: Corpus, files: Sequence[SourceFile], config: IndexConfig) -> Table | Exception:

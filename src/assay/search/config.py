@@ -9,7 +9,7 @@ from typing import Any
 from assay.search.chunking.config import ChunkConfig
 from assay.search.graph import GraphConfig
 from assay.search.laws import check_laws
-from assay.search.models import DenseSettings, DescriptionSettings, RerankSettings
+from assay.search.models import DenseSettings, DescriptionSettings, RerankSettings, TranslationSettings
 from assay.search.signals import (
     Coherence,
     Definition,
@@ -63,6 +63,7 @@ class SearchConfig:
 
     index: IndexConfig = field(default_factory=IndexConfig)
     lexical: Lexical = field(default_factory=Lexical)
+    translation: TranslationSettings = field(default_factory=TranslationSettings)
     dense: DenseSettings = field(default_factory=DenseSettings)
     coherence: Coherence = field(default_factory=Coherence)
     neighbours: Neighbours = field(default_factory=Neighbours)

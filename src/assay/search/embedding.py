@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,18 +20,20 @@ from numpy.typing import NDArray
 from assay.corpus.cache import cache_dir
 from assay.errors import EnvironmentFailure
 from assay.search.filters import scope_text, unit_text
-from assay.search.models import DenseSettings
-from assay.search.question import QueryKind
-from assay.search.store.format import StoreProblem, read_store, write_store
+from assay.search.models import DenseSettings, Feedback
+from assay.search.question import Per, QueryKind
+from assay.search.store.format import JSON, Stored, StoreProblem, read_store, write_store
 from assay.search.store.lock import writer_lock
 from assay.search.tables import FILE_KINDS, LongArray, Table
 
 if TYPE_CHECKING:
-    from assay.search.dense import Embedder, EmbedderConfig, Role, Vectors
+    from assay.search.dense import Embedder, EmbedderConfig, Role, VectorConfig, Vectors
+    from assay.search.static import PathWords, UnitVectors
 
     Embed: TypeAlias = Callable[[Sequence[str], Role], NDArray[np.float32]]
 
 Values = NDArray[np.float64]
+Vector = NDArray[np.float32]
 
 #: Raised when a unit is written in another way for a model to read, so that kept vectors are made anew.
 _PASSAGE: Final = 1
@@ -44,13 +46,36 @@ class Meaning:
     embedder: Embedder
     rows: LongArray
     vectors: Vectors
+    paths: PathWords | None = None  # what their files are called, where the model tells it apart
 
-    def scores(self, query: str) -> Values:
-        """Compare a query with every unit: 1 for the nearest, 0 for the farthest."""
-        vector = self.embedder.embed([_readable(query)], "query")[0]
-        found = self.vectors.scores(vector).astype(np.float64)
-        low, high = (float(found.min()), float(found.max())) if len(found) else (0.0, 0.0)
-        return (found - low) / (high - low) if high > low else np.full(len(found), float(high > 0))
+    def ask(self, query: str) -> Vector:
+        """Embed a query."""
+        return np.asarray(self.embedder.embed([_readable(query)], "query")[0])
+
+    def scores(self, query: Vector, reach: int, per: Per) -> Values:
+        """Compare a query with every unit: 1 for the nearest, 0 for all but the `reach` nearest.
+
+        What lies far away is noise, and there is more of it the larger the corpus: it must not set the scale.
+        """
+        if not len(self.rows) or not reach or not query.any():
+            return np.zeros(len(self.rows))
+        found = self.vectors.scores(query)
+        if per == "file" and self.paths:
+            found = self.paths(found, query)
+        last = max(len(found) - reach, 0)
+        low, high = float(np.partition(found, last)[last]), float(found.max())
+        if high == low:  # all alike, or just the nearest wanted
+            return np.asarray((found >= high) & (high > 0), dtype=np.float64)
+        return np.clip((found.astype(np.float64) - low) / (high - low), 0.0, 1.0)
+
+    def ask_again(self, query: Vector, found: Values, feedback: Feedback) -> Vector:
+        """Move a query towards what it found first (Rocchio, 1971), which says in the corpus' words what is meant."""
+        from assay.search.dense.matrices import best_rows, unit_rows
+
+        first = best_rows(found, feedback.units)
+        said = (self.vectors.rows.vectors(first) * found[first, None]).sum(axis=0, dtype=np.float64)
+        towards = unit_rows(np.stack([said]))[0]
+        return np.asarray(unit_rows(np.stack([query + np.float32(feedback.weight) * towards]))[0])
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,17 +86,30 @@ class Dense:
     parts: tuple[Meaning, ...]
     units: int
 
-    def weight(self, kind: QueryKind) -> float:
-        """Choose the weight by the kind of the query."""
+    def weight(self, kind: QueryKind, per: Per) -> float:
+        """Choose the weight by the kind of the query and by what is ranked."""
         settings = self.settings
-        return {"symbol": settings.symbol, "keywords": settings.keywords, "language": settings.language}[kind]
+        plain = {"symbol": settings.symbol, "keywords": settings.keywords, "language": settings.language}[kind]
+        return plain * settings.files if per == "file" else plain
 
-    def __call__(self, query: str) -> Values:
-        """Score every unit from 0 to 1, those of each model apart: what two models say cannot be compared."""
+    def __call__(self, query: str, per: Per, words: Values, weight: float) -> Values:
+        """Score every unit from 0 to 1, those of each model apart: what two models say cannot be compared.
+
+        `words` is how well the words of each unit match; with it, the first results are found that a query learns from.
+        """
         scores = np.zeros(self.units)
         for part in self.parts:
-            scores[part.rows] = part.scores(query)
+            scores[part.rows] = self._scores(part, part.ask(query), per, words[part.rows], weight)
         return scores
+
+    def _scores(self, part: Meaning, query: Vector, per: Per, words: Values, weight: float) -> Values:
+        """Ask one model, when spans are ranked twice: of files, several units speak together already."""
+        settings = self.settings
+        found = part.scores(query, settings.reach, per)
+        if per == "file" or not settings.feedback.weight or not found.any():
+            return found
+        again = part.ask_again(query, settings.words * words + weight * found, settings.feedback)
+        return part.scores(again, settings.reach, per)
 
 
 def embed_table(table: Table, settings: DenseSettings, folder: Path | None) -> Dense | None:
@@ -101,22 +139,68 @@ def _embedder_config(settings: DenseSettings) -> EmbedderConfig:
     )
 
 
+def _scan(settings: DenseSettings) -> VectorConfig:
+    """Score exactly what a meaning is told by: an estimate at its edge would set the scale."""
+    from assay.search.dense import VectorConfig
+
+    return VectorConfig(rescored=max(VectorConfig().rescored, 2 * settings.reach))
+
+
 def _part(table: Table, settings: DenseSettings, spec: str, rows: LongArray, place: Path | None) -> Meaning:
     """Embed units, or read their vectors if nothing changed since they were written."""
-    from assay.search.dense import EmbeddingCache, Vectors, make_embedder
+    from assay.search.dense import Vectors, make_embedder
 
     embedder = make_embedder(spec, _embedder_config(settings))
-    if place is None:
-        matrix = _matrix(table, rows, embedder.embed, embedder.dimension)
-        return Meaning(embedder, rows, Vectors.build(matrix, settings.vectors))
     digest = _digest(embedder, settings, table)
-    vectors = _read(place, digest)
-    if vectors is None:
-        embed = partial(EmbeddingCache(cache_dir() / "embeddings").embed, embedder)
-        vectors = Vectors.build(_matrix(table, rows, embed, embedder.dimension), settings.vectors)
+    stored = _read(place) if place else None
+    if stored and stored.meta.get("digest") == digest:
+        vectors = Vectors.from_columns(stored.arrays, _scan(settings))
+        return _meaning(table, settings, Meaning(embedder, rows, vectors), stored.arrays)
+    made = _made(embedder, table, rows, stored, cached=place is not None)
+    vectors = Vectors.build(made.matrix, settings.vectors, _scan(settings))
+    if place:
+        meta: dict[str, JSON] = {"digest": digest, "model": embedder.identity}
         with suppress(EnvironmentFailure, OSError), writer_lock(place.parent):  # unwritable: it only costs time
-            write_store(place, {"digest": digest}, vectors.columns())
-    return Meaning(embedder, rows, vectors)
+            write_store(place, meta, {**vectors.columns(), **made.columns})
+    return _meaning(table, settings, Meaning(embedder, rows, vectors), made.columns)
+
+
+def _meaning(table: Table, settings: DenseSettings, plain: Meaning, columns: Mapping[str, NDArray[Any]]) -> Meaning:
+    """Add the words of paths, where they are known and wanted."""
+    from assay.search.static import UnitVectors, path_words
+
+    units = UnitVectors.from_columns(np.zeros((0, 0), np.float32), columns) if settings.path else None
+    return replace(plain, paths=path_words(units, table.units.file, settings.path)) if units else plain
+
+
+@dataclass(frozen=True, slots=True)
+class _Made:
+    """Vectors, and what is kept beside them so that fewer need be made next time."""
+
+    matrix: NDArray[np.float32]
+    columns: Mapping[str, NDArray[Any]]
+
+
+def _made(embedder: Embedder, table: Table, rows: LongArray, stored: Stored | None, *, cached: bool) -> _Made:
+    """Embed units: from the words of the index where the model knows them, else from their text."""
+    from assay.search.dense import EmbeddingCache
+    from assay.search.static import StaticEmbedder, unit_vectors
+
+    if not isinstance(embedder, StaticEmbedder):
+        embed = partial(EmbeddingCache(cache_dir() / "embeddings").embed, embedder) if cached else embedder.embed
+        return _Made(_matrix(table, rows, embed, embedder.dimension), {})
+    whole = len(rows) == len(table.units)
+    made = unit_vectors(embedder, table, _known(embedder, stored) if whole else None)
+    return _Made(made.matrix, made.columns()) if whole else _Made(made.matrix[rows], {})
+
+
+def _known(embedder: Embedder, stored: Stored | None) -> UnitVectors | None:
+    """Take what was embedded by the same model before; rounded numbers are not good enough to be kept."""
+    from assay.search.static import UnitVectors
+
+    if stored is None or stored.meta.get("model") != embedder.identity or "float32" not in stored.arrays:
+        return None
+    return UnitVectors.from_columns(stored.arrays["float32"], stored.arrays)
 
 
 def _matrix(table: Table, rows: LongArray, embed: Embed, dimension: int) -> NDArray[np.float32]:
@@ -156,12 +240,9 @@ def _digest(embedder: Embedder, settings: DenseSettings, table: Table) -> str:
     return hashlib.sha256(json.dumps(facts).encode()).hexdigest()
 
 
-def _read(place: Path, digest: str) -> Vectors | None:
-    """Read vectors, if they are those of these files."""
-    from assay.search.dense import Vectors
-
+def _read(place: Path) -> Stored | None:
+    """Read what is kept, if it can be read."""
     try:
-        stored = read_store(place)
+        return read_store(place)
     except StoreProblem:
         return None
-    return Vectors.from_columns(stored.arrays) if stored.meta.get("digest") == digest else None

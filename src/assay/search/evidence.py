@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assay.search.names import Matches, NameIndex, Prefixes
-from assay.search.question import Question
+from assay.search.question import Per, Question
 from assay.search.tables import LongArray
 from assay.search.view import View
 
 Values = NDArray[np.float64]
-Per = Literal["file", "span"]
 
 
 class Evidence:

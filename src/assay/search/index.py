@@ -15,16 +15,17 @@ from assay.errors import ConfigError
 from assay.search.building import build_table
 from assay.search.config import SearchConfig
 from assay.search.embedding import Dense, embed_table
-from assay.search.evidence import Per, Values
+from assay.search.evidence import Values
 from assay.search.filters import Filter, unit_text
 from assay.search.models import RerankSettings
 from assay.search.pipeline import rank, rank_inside, retrieve
-from assay.search.question import Question, ask
+from assay.search.question import Per, Question, ask
 from assay.search.refreshing import open_table
 from assay.search.related import Related, relate
 from assay.search.spans import SpanHit, order_of, select_spans
 from assay.search.tables import Table
 from assay.search.trace import Lost, StageTrace, Trace, find_loss
+from assay.search.translating import make_translator
 from assay.search.view import View
 from assay.types import Corpus, Hit, Skipped
 
@@ -83,7 +84,7 @@ class Index:
         cls, corpus: Corpus, table: Table, config: SearchConfig, dense: Dense | None, notes: tuple[str, ...] = ()
     ) -> Self:
         """Put an index around a table."""
-        view = View(table, config.graph, dense)
+        view = View(table, config.graph, dense, make_translator(config.translation))
         reranker = _make_reranker(config.rerank)
         return cls(corpus.root, config, table, view, corpus.skipped, (*corpus.notes, *notes), reranker)
 
@@ -111,7 +112,7 @@ class Index:
     def matches(self, query: str, *, per: Per = "file", wanted: Filter | None = None) -> Iterator[Hit]:
         """Give every match, ranked, one at a time."""
         sieve = (wanted or Filter()).compiled(self.table)
-        seen = retrieve(ask(query), self.view, self.config)
+        seen = retrieve(ask(query), self.view, self.config, per)
         scores = rank(seen, self.config, per)
         found = (
             self._files(scores, rank_inside(seen, self.config)) if per == "file" else self._spans(scores, seen.question)
@@ -176,7 +177,7 @@ class Index:
         A model that orders the first results anew is no stage: it shows in the hits alone.
         """
         shown: list[StageTrace] = []
-        seen = retrieve(ask(query), self.view, self.config)
+        seen = retrieve(ask(query), self.view, self.config, per)
         scores = rank(seen, self.config, per, lambda name, values: shown.append(StageTrace(name, values)))
         hits = self.search(query, k, per=per)
         expected = sorted(self.rows_of(expect, per), key=lambda row: (-scores[row], row))

@@ -55,6 +55,7 @@ _LAWS: Final[Mapping[str, Law]] = {
     "gaps.*": _SHARE,
     "growth.neighbour": _SHARE,
     "growth.times": _FACTOR,
+    "dense.reach": _ROOM,
     "index.chunks.overlap": _ROOM,
     "index.chunks.slack": _ROOM,
     "index.chunks.shortest": _ROOM,

@@ -8,10 +8,10 @@ from typing import Final, NamedTuple, Protocol
 import numpy as np
 
 from assay.search.config import SearchConfig
-from assay.search.evidence import Evidence, Per, Values, best, relative
+from assay.search.evidence import Evidence, Values, best, relative
 from assay.search.fusion import parse_fusion
 from assay.search.laws import STAGES
-from assay.search.question import Question
+from assay.search.question import Per, Question
 from assay.search.view import View
 
 
@@ -43,25 +43,38 @@ def stages(config: SearchConfig) -> tuple[Stage, ...]:
     return tuple(Stage(name, getattr(config, name)) for name in STAGES if name not in config.without)
 
 
-def retrieve(question: Question, view: View, config: SearchConfig) -> Evidence:
-    """Find out how well every unit and every file matches a question."""
+def retrieve(question: Question, view: View, config: SearchConfig, per: Per) -> Evidence:
+    """Find out how well every unit and every file matches a question, for a ranking of files or of spans."""
     words = relative(config.lexical(question, view))
-    units = _fuse(words, question, view)
+    units = _fuse(words, question, view, per)
     return Evidence(question, view, units, config.coherence.gather(units, view.table.units.file, view.files), words)
 
 
-def _fuse(words: Values, question: Question, view: View) -> Values:
+def _fuse(words: Values, question: Question, view: View, per: Per) -> Values:
     """Put words and meaning together, by the kind of the query; words alone when there is no model.
 
-    Fusions know only which candidate is lowest. What has neither words nor meaning is no match, and what has is one.
+    Fusions know only which candidate is lowest. A match has a word of the query or is near in meaning.
     """
-    weight = view.dense.weight(question.kind) if view.dense else 0.0
-    if view.dense is None or not weight or not view.units:
+    if view.dense is None or not view.units:
         return words
-    meaning = view.dense(question.text)
-    fused = parse_fusion(view.dense.settings.fusion)([words, meaning], [1.0, weight])
+    settings, weight = view.dense.settings, view.dense.weight(question.kind, per)
+    if settings.rise:
+        weight *= 1 + settings.rise * (1 - _covered(words, question, view))
+    if not weight:
+        return words
+    meaning = view.dense(question.text, per, words, weight)
+    fused = parse_fusion(settings.fusion)([words, meaning], [settings.words, weight])
     scores = relative(fused - min(float(fused.min()), 0.0))  # z-scores may be negative
-    return np.where((words > 0) | (meaning > 0), np.maximum(scores, _LEAST), 0.0)
+    found = (meaning > 0) | (words > 0) if settings.words else meaning > 0
+    return np.where(found, np.maximum(scores, _LEAST), 0.0)
+
+
+def _covered(words: Values, question: Question, view: View) -> float:
+    """Tell how much of a query its best unit by words holds, each word by how telling it is."""
+    unit = int(words.argmax())
+    weights = {term: view.idf(view.term(term)) for term in question.terms}
+    total = sum(weights.values())
+    return sum(weight for term, weight in weights.items() if view.holds(unit, term)) / total if total else 1.0
 
 
 def rank(seen: Evidence, config: SearchConfig, per: Per, watch: Watcher | None = None) -> Values:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
 from typing import Literal
 
@@ -14,6 +15,7 @@ from assay.syntax.identifiers import STOP_WORDS, split
 from assay.syntax.stems import stem
 
 QueryKind = Literal["symbol", "keywords", "language"]
+Per = Literal["file", "span"]  # what is ranked
 
 _JOINTS = re.compile(r"::|->|[.#/\\]")
 _SYMBOL = re.compile(r"^[@$:&*]?[^\W\d][\w$]*(?:(?:::|->|[.#/\\])[\w$]+)*[!?]?(?:\(\))?$")
@@ -36,6 +38,7 @@ class Question:
     identifiers: tuple[int, ...]  # the hashes of the compound names in it
 
 
+@lru_cache(maxsize=16)  # words and meaning ask about the same text
 def ask(text: str) -> Question:
     """Take a query apart; one of stop words alone keeps them."""
     found = runs(text)

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from assay.search.evidence import Per, Values
-from assay.search.question import Question
+from assay.search.evidence import Values
+from assay.search.question import Per, Question
 from assay.search.tables import LongArray
 from assay.types import Hit
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import cached_property
 from math import log1p
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,34 +13,61 @@ from assay.search.embedding import Dense
 from assay.search.graph import Graph, GraphConfig, build_graph
 from assay.search.names import NameIndex
 from assay.search.noise import NOISE
+from assay.search.question import QueryKind
 from assay.search.tables import UNIT_KINDS, LongArray, Table
+from assay.search.translating import Translator
 from assay.search.words import term_hash
 from assay.syntax.outline import Lines
 
 Values = NDArray[np.float64]
 
 
+class Translated(NamedTuple):
+    """A term of the corpus, by its number, and how much one of it says of the term asked for."""
+
+    number: int
+    strength: float
+
+
 class View:
     """A table, seen from a query. Nothing here depends on one."""
 
-    def __init__(self, table: Table, graph: GraphConfig, dense: Dense | None = None) -> None:
-        """Look at a table; `dense` knows what its units mean."""
+    def __init__(
+        self, table: Table, graph: GraphConfig, dense: Dense | None = None, translator: Translator | None = None
+    ) -> None:
+        """Look at a table; `dense` knows what its units mean, `translator` what its words do."""
         self.table = table
         self.dense = dense
+        self.translator = translator
         self.files = len(table.files)
         self.units = len(table.units)
         self._graph = graph
         self._terms: dict[str, int] = {}
+        self._translated: dict[tuple[str, QueryKind], tuple[Translated, ...]] = {}
         self._norms: dict[tuple[float, float], NDArray[np.float32]] = {}
 
     def term(self, term: str) -> int:
         """Number a term; -1 when nobody holds it."""
         found = self._terms.get(term)
         if found is None:
-            hashes = self.table.postings.term
-            wanted = np.uint64(term_hash(term))
-            at = int(hashes.searchsorted(wanted))
-            found = self._terms[term] = at if at < len(hashes) and hashes[at] == wanted else -1
+            found = self._terms[term] = self._number(term_hash(term))
+        return found
+
+    def _number(self, wanted: int) -> int:
+        """Number a term by its hash."""
+        hashes = self.table.postings.term
+        at = int(hashes.searchsorted(np.uint64(wanted)))
+        return at if at < len(hashes) and hashes[at] == wanted else -1
+
+    def translations(self, term: str, kind: QueryKind) -> tuple[Translated, ...]:
+        """List what a term of a query may be called in this corpus."""
+        if self.translator is None:
+            return ()
+        found = self._translated.get((term, kind))
+        if found is None:
+            named = ((self._number(one.term), one.strength) for one in self.translator(term, kind))
+            found = tuple(Translated(number, strength) for number, strength in named if number >= 0)
+            self._translated[term, kind] = found
         return found
 
     def idf(self, number: int) -> float:
@@ -47,6 +75,15 @@ class View:
         offset = self.table.postings.offset
         holders = int(offset[number + 1] - offset[number]) if number >= 0 else 0
         return log1p((self.units - holders + 0.5) / (holders + 0.5))
+
+    def holds(self, unit: int, term: str) -> bool:
+        """Tell whether a unit holds a term."""
+        number = self.term(term)
+        if number < 0:
+            return False
+        begin, end = self.table.postings.offset[number : number + 2].tolist()
+        at = begin + int(self.table.postings.unit[begin:end].searchsorted(unit))
+        return at < end and int(self.table.postings.unit[at]) == unit
 
     def norm(self, k1: float, b: float) -> NDArray[np.float32]:
         """Give BM25's k1 · (1 - b + b · length / mean length) of each unit, kept by its settings."""

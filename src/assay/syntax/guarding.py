@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import pickle
+import signal
 import sys
 import threading
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Final, TypeVar
 
 T = TypeVar("T")
+_PR_SET_PDEATHSIG: Final = 1  # of Linux, the only system on which we fork
 
 
 def can_guard() -> bool:
@@ -33,6 +35,15 @@ def guarded(work: Callable[[], T], seconds: int) -> T | None:
     except (EOFError, pickle.UnpicklingError):
         return None
     return found
+
+
+def end_with(parent: int) -> None:
+    """Ask the kernel to end this forked process when its parent is killed; it would go on for nobody."""
+    import ctypes
+
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:  # it was killed before we asked
+        os._exit(1)
 
 
 def _deliver(work: Callable[[], T], writer: int, seconds: int) -> None:

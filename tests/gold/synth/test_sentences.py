@@ -2,7 +2,8 @@
 
 import pytest
 
-from assay.gold.synth.sentences import content, first_sentence, names_it, without_leading_name
+from assay.gold.synth.sentences import first_sentence
+from assay.syntax.prose import content, names_it, without_leading_name
 
 
 @pytest.mark.parametrize(

@@ -90,6 +90,29 @@ def test_texts_that_no_file_could_hold_are_keyed(tmp_path):
     assert len(embedder.asked) == 2
 
 
+@dataclass
+class Breaking(Counting):
+    """An embedder that breaks when it is asked for a text it does not like."""
+
+    bad: str = ""
+
+    def embed(self, texts: Sequence[str], role: str) -> Matrix:
+        if self.bad in texts:
+            raise RuntimeError(self.bad)
+        return super().embed(texts, role)
+
+
+def test_what_was_made_before_the_embedder_broke_is_kept(tmp_path):
+    cache, embedder = EmbeddingCache(tmp_path, CacheConfig(piece=3)), Breaking(bad="t7")
+    texts = [f"t{number}" for number in range(12)]
+    with pytest.raises(RuntimeError):
+        cache.embed(embedder, texts, "code")
+    assert [text for text, _ in embedder.asked] == texts[:6]
+    mended = Counting()
+    assert (cache.embed(mended, texts, "code") == vectors(texts)).all()
+    assert [text for text, _ in mended.asked] == texts[6:]
+
+
 @pytest.mark.parametrize("damage", [b"", b"garbage", None])
 def test_damaged_segments_are_embedded_again(tmp_path, damage):
     cache, embedder = EmbeddingCache(tmp_path), Counting()

@@ -284,7 +284,11 @@ def test_unknown_kinds_list_the_known():
         make_embedder("bert:x")
 
 
-@pytest.mark.parametrize("setting", [{"batch": 0}, {"max_tokens": 0}, {"http_retries": -1}, {"http_seconds": 0.0}])
+@pytest.mark.parametrize(
+    "setting",
+    [{"batch": 0}, {"max_tokens": 0}, {"http_retries": -1}, {"http_patience": -1}, {"http_least": 0}]
+    + [{"http_seconds": 0.0}],
+)
 def test_impossible_settings_are_refused(setting):
     with pytest.raises(ConfigError):
         EmbedderConfig(**setting)

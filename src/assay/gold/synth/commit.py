@@ -2,37 +2,24 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from assay.corpus.git.worktree import find_top
 from assay.errors import EnvironmentFailure
 from assay.gold.synth.config import COMMITS, SENTENCES, TARGETS, Draw
 from assay.gold.synth.drawing import Answer, Asked, draw
 from assay.gold.synth.history import Change, Commit, changes, list_commits, old_texts
-from assay.gold.synth.sentences import content, is_prose, without_markup
 from assay.gold.synth.survey import ASKED, Parsed, Survey, is_aside
 from assay.syntax.outline import Definition, outline
+from assay.syntax.prose import content, is_prose, is_trivial, plain_subject
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     import numpy as np
-
-#: `feat(parser)!: `, `net/http: ` and the number of a pull request say where or which, not what.
-_PREFIX: Final = re.compile(r"^(?:\[[^\]]*\]\s*|[\w./,*-]+(?:\([^()]*\))?!?:\s+)+")
-_NUMBER: Final = re.compile(r"\s*[(\[]?(?:(?:closes|fixes|refs?|gh)?[ -]?#\d+)(?:,\s*#\d+)*[)\]]?", re.IGNORECASE)
-#: Subjects that tell of no behaviour.
-_TRIVIAL: Final = re.compile(
-    r"^(?:revert|reapply|merge|bump|release|prepare|update (?:depend|version|changelog|readme)|wip|initial|backport)\b"
-    r"|^\W*v?\d+\.\d+|\b(?:typos?|changelog|readme|lint(?:er|ing)?|whitespace|copyright|licen[cs]e|reformat|gofmt"
-    r"|rustfmt|clippy|mypy|ruff|flake8|black|formatting|code style|dependabot|renovate|spelling|docstrings?|comments?"
-    r"|docs|documentation|warnings?|pre-commit|typing|type hints?|annotations?|refactor\w*)\b",
-    re.IGNORECASE,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,34 +50,29 @@ def _candidates(survey: Survey, wanted: Draw, rng: np.random.Generator) -> list[
     sample = [fitting[i] for i in rng.permutation(len(fitting))[: COMMITS.tried * wanted.count]]
     answers = _answers(root, [commit.id for commit in sample], now)
     return [
-        Asked(first.path, first.start, first.end, question(commit.subject), tuple(others))
+        Asked(first.path, first.start, first.end, plain_subject(commit.subject), tuple(others))
         for commit in sample
         if 0 < len(places := answers.get(commit.id, ())) <= COMMITS.definitions
         for first, *others in [sorted(places)]
     ]
 
 
-def question(subject: str) -> str:
-    """Take off a subject what only people of the project read: its prefix and numbers."""
-    return without_markup(_NUMBER.sub("", _PREFIX.sub("", subject))).strip(" \t.:;-")
-
-
 def speaks(subject: str) -> bool:
     """Tell whether a subject says what changed."""
-    asked = question(subject)
-    trivial = _TRIVIAL.search(subject) or _TRIVIAL.search(asked)
-    return not trivial and asked.isprintable() and is_prose(asked) and len(content(asked)) >= SENTENCES.fewest
+    asked = plain_subject(subject)
+    plain = asked.isprintable() and is_prose(asked, SENTENCES.most) and not is_trivial(subject)
+    return plain and len(content(asked)) >= SENTENCES.fewest
 
 
 def _fitting(found: Sequence[Commit], now: Mapping[str, Parsed]) -> list[Commit]:
     """Keep narrow commits to source that is still there, whose subject says something that no other says."""
-    times = Counter(question(commit.subject).lower() for commit in found)
+    times = Counter(plain_subject(commit.subject).lower() for commit in found)
     return [
         commit
         for commit in found
         if not now.keys().isdisjoint(commit.paths)
         and sum(not is_aside(path) for path in commit.paths) <= COMMITS.files
-        and times[question(commit.subject).lower()] == 1
+        and times[plain_subject(commit.subject).lower()] == 1
         and speaks(commit.subject)
     ]
 

@@ -33,7 +33,6 @@ class Sentences:
 
     fewest: int = 4  # content words; fewer are a label, not a description
     most: int = 40  # words; more are a paragraph without a full stop
-    prose: float = 0.85  # least share of letters, blanks and plain punctuation; below, it is code commented out
     keywords: int = 3  # words of a keyword query: what people type into a search box
 
 

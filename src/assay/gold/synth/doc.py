@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 from assay.gold.synth.comments import Stretch, documentation
 from assay.gold.synth.config import SENTENCES, TARGETS, Draw
 from assay.gold.synth.drawing import Asked, draw
-from assay.gold.synth.sentences import content, first_sentence, names_it, without_leading_name
+from assay.gold.synth.sentences import first_sentence
 from assay.gold.synth.survey import ASKED, Parsed, Survey, is_aside
+from assay.syntax.prose import content, names_it, without_leading_name
 
 if TYPE_CHECKING:
     import numpy as np

@@ -8,8 +8,8 @@ from dataclasses import replace
 
 from assay.gold.synth.config import SENTENCES
 from assay.gold.synth.drawing import Asked
-from assay.gold.synth.sentences import content
 from assay.syntax.identifiers import words
+from assay.syntax.prose import content
 
 
 def keywords(asked: Sequence[Asked], texts: Iterable[str]) -> tuple[Asked, ...]:

@@ -5,7 +5,8 @@
     FOLDER/lock                   held while segments are written, merged or removed
 
 Segments are written whole and never changed, so readers need no lock; one that is damaged or was removed meanwhile
-holds nothing, and its texts are embedded again. Embedding itself happens outside the lock.
+holds nothing, and its texts are embedded again. Embedding itself happens outside the lock, and what is made is kept
+piece by piece: when a server goes away in the middle, what it gave is not asked for again.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ import numpy as np
 from assay.errors import EnvironmentFailure
 from assay.files import remove_leftovers
 from assay.search.dense.config import DEFAULT_CACHE, CacheConfig
-from assay.search.dense.embedders import Embedder, Role
+from assay.search.dense.embedders import Embedder, Role, in_batches
 from assay.search.dense.matrices import Matrix
 from assay.search.store.format import StoreProblem, read_store, write_store
 from assay.search.store.lock import writer_lock
@@ -50,8 +51,8 @@ class EmbeddingCache:
         space = self._space(embedder, role)
         known = self._read(space, frozenset(keys), embedder.dimension)
         missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in known}
-        if missing:
-            made = dict(zip(missing, embedder.embed(list(missing.values()), role), strict=True))
+        for piece in in_batches(list(missing), self.config.piece):
+            made = dict(zip(piece, embedder.embed([missing[key] for key in piece], role), strict=True))
             with suppress(EnvironmentFailure, OSError):  # a folder that cannot be written only costs time
                 self._keep(space, made)
             known.update(made)

@@ -29,16 +29,23 @@ class EmbedderConfig:
     http_batch: int = 32
     #: OpenAI's models end at 8,191 tokens and refuse what is longer; code has about three characters to a token.
     http_characters: int = 24_000
+    #: A text that a server refuses is cut to three quarters and sent again, as long as it has more characters than
+    #: this. Every model has room for that many, so that what is refused then is refused for another reason.
+    http_least: int = 200
     #: A batch takes a small server without a GPU some ten seconds.
     http_seconds: float = 60.0
-    #: Waits of 0.5, 1, 2 and 4 s: a restart or a limit per second is over by then.
+    #: Tries again when a server is first asked: after 0.5, 1, 2 and 4 s a restart or a limit per second is over.
     http_retries: int = 4
+    #: Tries again once it has answered. One that fails half of the time fails 17 times in a row once in 130,000
+    #: requests, or 4 million texts; one that is gone is waited for some 80 s.
+    http_patience: int = 16
 
     def __post_init__(self) -> None:
         """Refuse what cannot work."""
-        for name in ("max_tokens", "batch", "http_batch", "http_characters"):
+        for name in ("max_tokens", "batch", "http_batch", "http_characters", "http_least"):
             _at_least(name, getattr(self, name), 1)
-        _at_least("http_retries", self.http_retries, 0)
+        for name in ("http_retries", "http_patience"):
+            _at_least(name, getattr(self, name), 0)
         if not self.http_seconds > 0:
             raise ConfigError(f"embedder setting http_seconds = {self.http_seconds!r}", hint="give a number above 0")
 
@@ -80,11 +87,15 @@ class CacheConfig:
     max_bytes: int = 1_000_000_000
     #: Files of one model and role before they are made into one; a file is written per refresh that embedded anything.
     max_segments: int = 16
+    #: Texts that are embedded before they are kept: what is lost when the work breaks off. A network of six layers
+    #: takes half a minute for them, an API 64 requests.
+    piece: int = 2_048
 
     def __post_init__(self) -> None:
         """Refuse what cannot work."""
         _at_least("max_bytes", self.max_bytes, 0)
         _at_least("max_segments", self.max_segments, 1)
+        _at_least("piece", self.piece, 1)
 
 
 def _at_least(name: str, value: int, least: int) -> None:

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import hashlib
 import importlib
+import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, TypeVar
 
 from assay.errors import ConfigError, EnvironmentFailure
+from assay.files import read_utf8
 from assay.search.dense.config import EmbedderConfig
 from assay.search.dense.matrices import Matrix
 
 Role = Literal["query", "code", "docs"]
+T = TypeVar("T")
 
 
 class Embedder(Protocol):
@@ -63,9 +66,9 @@ def with_prefixes(embedder: Embedder, config: EmbedderConfig) -> Embedder:
     return Prefixed(embedder, config.query_prefix, config.code_prefix, config.docs_prefix)
 
 
-def in_batches(texts: Sequence[str], size: int) -> Iterator[Sequence[str]]:
-    """Cut texts into pieces of a size; the last may be shorter."""
-    return (texts[start : start + size] for start in range(0, len(texts), size))
+def in_batches(things: Sequence[T], size: int) -> Iterator[Sequence[T]]:
+    """Cut a sequence into pieces of a size; the last may be shorter."""
+    return (things[start : start + size] for start in range(0, len(things), size))
 
 
 def load_package(module: str, extra: str) -> Any:  # noqa: ANN401 (packages without stubs, imported by those who ask)
@@ -89,6 +92,17 @@ def find_file(folder: Path, *names: str) -> Path:
         file=folder,
         hint="name the folder that holds the model's files; nothing is downloaded",
     )
+
+
+def most_tokens(path: Path, name: str, config: EmbedderConfig) -> int:
+    """Tell how many tokens of a text count: what a model's own file says by that name, if it is less than ours."""
+    if not path.is_file():
+        return config.max_tokens
+    try:
+        own = json.loads(read_utf8(path, ConfigError)).get(name)
+        return min(config.max_tokens, max(1, int(own))) if own else config.max_tokens
+    except (ValueError, TypeError, AttributeError) as error:
+        raise ConfigError("not a model's configuration", file=path, hint="export the model again") from error
 
 
 def load_tokenizer(path: Path, extra: str) -> Any:  # noqa: ANN401 (the package has no stubs)

@@ -16,9 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.errors import ConfigError
-from assay.files import read_utf8
 from assay.search.dense.config import EmbedderConfig
-from assay.search.dense.embedders import Role, digest_files, find_file, in_batches, load_tokenizer
+from assay.search.dense.embedders import Role, digest_files, find_file, in_batches, load_tokenizer, most_tokens
 from assay.search.dense.matrices import Matrix, unit_rows
 from assay.search.dense.safetensors import read_tensors
 
@@ -63,7 +62,7 @@ class Model2Vec:
         """Add up the vectors of tokens; their mean has the same direction."""
         vectors = self.table[tokens if self.mapping is None else self.mapping[tokens]]
         if self.weights is not None:
-            vectors = vectors * self.weights[tokens].astype(np.float32)[:, None]
+            vectors = vectors * self.weights[tokens][:, None]
         return np.asarray(vectors.sum(axis=0))
 
 
@@ -72,7 +71,7 @@ def open_model2vec(path: str, config: EmbedderConfig) -> Model2Vec:
     folder = Path(path).expanduser()
     weights = find_file(folder, "model.safetensors", "0_StaticEmbedding/model.safetensors")
     words = find_file(folder, "tokenizer.json", "0_StaticEmbedding/tokenizer.json")
-    most = _most_tokens(folder / "config.json", config)
+    most = most_tokens(folder / "config.json", "max_length", config)
     tokenizer = load_tokenizer(words, _EXTRA)
     tokenizer.no_padding()
     tokenizer.enable_truncation(most)
@@ -89,17 +88,6 @@ def open_model2vec(path: str, config: EmbedderConfig) -> Model2Vec:
     )
     _check(model, tokenizer.get_vocab_size(), weights)
     return model
-
-
-def _most_tokens(path: Path, config: EmbedderConfig) -> int:
-    """Tell how many tokens of a text count: the folder's own limit, if it has a lower one than ours."""
-    if not path.is_file():
-        return config.max_tokens
-    try:
-        own = json.loads(read_utf8(path, ConfigError)).get("max_length")
-        return min(config.max_tokens, max(1, int(own))) if own else config.max_tokens
-    except (ValueError, TypeError, AttributeError) as error:
-        raise ConfigError("not a model's configuration", file=path, hint="export the model again") from error
 
 
 def _unknown(tokenizer: Any) -> int | None:  # noqa: ANN401

@@ -2,6 +2,10 @@
 
 What the model behind an address is only the server knows: address and name identify it. The token is read by
 `assay.http` when a request is made, and is in no value, message or file.
+
+Nor does anybody tell how much a server takes: Ollama and TEI end at the model's tokens, llama.cpp at its batch, others
+at a number of texts or at the tokens of all together. So what is refused, or takes too long, is sent again in halves;
+a text that is refused alone loses its end, a quarter at a time. A vector still depends on its text alone.
 """
 
 from __future__ import annotations
@@ -13,8 +17,8 @@ from urllib.parse import urlsplit
 
 import numpy as np
 
-from assay.errors import ConfigError, EngineError
-from assay.http import post_json, shown_url
+from assay.errors import ConfigError, EngineError, EngineTimeout
+from assay.http import Refused, post_json, shown_url
 from assay.search.dense.config import EmbedderConfig
 from assay.search.dense.embedders import Role
 from assay.search.dense.matrices import Matrix, unit_rows
@@ -36,11 +40,30 @@ class OpenAI:
         told = [row for row, text in enumerate(texts) if text.strip()]
         for start in range(0, len(told), self.server.config.http_batch):
             batch = told[start : start + self.server.config.http_batch]
-            answer = self.server.ask([texts[row] for row in batch])
+            rows[batch] = self._ask([texts[row][: self.server.config.http_characters] for row in batch])
+        return unit_rows(rows)
+
+    def _ask(self, texts: Sequence[str]) -> Matrix:
+        """Ask for some texts; what is too much for the server is sent again in smaller pieces."""
+        try:
+            answer = self.server.ask(texts, self.server.config.http_patience)
+        except (Refused, EngineTimeout) as problem:
+            smaller = self._smaller(texts, problem)
+            if not smaller:
+                raise
+        else:
             if answer.shape[1] != self.dimension:
                 raise self.server.nonsense(f"vectors of {answer.shape[1]} numbers after ones of {self.dimension}")
-            rows[batch] = answer
-        return unit_rows(rows)
+            return answer
+        return np.concatenate([self._ask(piece) for piece in smaller])
+
+    def _smaller(self, texts: Sequence[str], problem: EngineError) -> tuple[Sequence[str], ...]:
+        """Cut a request into halves, or the end off a single text that was refused; nothing when there is no use."""
+        if len(texts) > 1:
+            return texts[: len(texts) // 2], texts[len(texts) // 2 :]
+        (text,) = texts
+        worth = isinstance(problem, Refused) and len(text) > self.server.config.http_least
+        return ([text[: len(text) * 3 // 4]],) if worth else ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,30 +74,30 @@ class _Server:
     model: str
     config: EmbedderConfig
 
-    def ask(self, texts: Sequence[str]) -> Matrix:
+    def ask(self, texts: Sequence[str], retries: int) -> Matrix:
         """Send one request and read its vectors in the order of the texts."""
-        cut = [text[: self.config.http_characters] for text in texts]
-        payload = {"model": self.model, "input": cut, "encoding_format": "float"}
+        payload = {"model": self.model, "input": list(texts), "encoding_format": "float"}
         answer = post_json(
-            self.url,
-            payload,
-            token_env=self.config.token_env,
-            timeout=self.config.http_seconds,
-            retries=self.config.http_retries,
+            self.url, payload, token_env=self.config.token_env, timeout=self.config.http_seconds, retries=retries
         )
         try:
-            return self._read(answer, len(cut))
+            rows = self._read(answer, len(texts))
         except (TypeError, KeyError, ValueError, AttributeError) as error:
             raise self.nonsense("an answer that holds no vector for each text") from error
+        if not np.isfinite(rows).all():
+            hint = "the model itself fails on a text; see the server's own log, or choose another model"
+            raise EngineError("the server gave vectors with numbers that are none", file=shown_url(self.url), hint=hint)
+        return rows
 
     def _read(self, answer: object, count: int) -> Matrix:
         """Read `{"data": [{"index": 0, "embedding": [...]}, ...]}`, in whatever order."""
         entries = answer["data"] if isinstance(answer, dict) else []
         by_index = {entry.get("index", place): entry["embedding"] for place, entry in enumerate(entries)}
-        rows = np.array([by_index[place] for place in range(count)], dtype=np.float32)
-        if rows.ndim != 2 or len(entries) != count:
+        rows = np.array([by_index[place] for place in range(count)], dtype=np.float64)
+        if rows.ndim != 2 or not rows.shape[1] or len(entries) != count:
             raise ValueError(f"{rows.shape} for {count} texts")
-        return rows
+        with np.errstate(over="ignore"):  # what float32 cannot hold becomes infinite, and is told
+            return rows.astype(np.float32)
 
     def nonsense(self, what: str) -> EngineError:
         """Word the complaint about an answer."""
@@ -89,7 +112,7 @@ def open_openai(target: str, config: EmbedderConfig) -> OpenAI:
         raise ConfigError("an embedding server needs an address and a model", hint=_FORM)
     server = _Server(_endpoint(address), model, config)
     identity = f"openai/1 {shown_url(server.url)}#{model} characters={config.http_characters}"
-    return OpenAI(identity, server.ask(["a"]).shape[1], server)
+    return OpenAI(identity, server.ask(["a"], config.http_retries).shape[1], server)
 
 
 def _endpoint(address: str) -> str:

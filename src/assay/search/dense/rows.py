@@ -36,6 +36,10 @@ class FloatRows:
         """Multiply some rows with the query."""
         return np.asarray(np.vecdot(self.matrix[rows], query), dtype=np.float32)
 
+    def vectors(self, rows: NDArray[np.int64]) -> Matrix:
+        """Give some rows as they are."""
+        return self.matrix[rows]
+
     def columns(self) -> dict[str, NDArray[Any]]:
         """Give the arrays to store."""
         return {"float32": self.matrix}
@@ -60,6 +64,10 @@ class ByteRows:
         """Multiply some rows with the query, which keeps its full precision."""
         products = np.vecdot(self.values[rows].astype(np.float32), query)
         return np.asarray(products * self.scale[rows], dtype=np.float32)
+
+    def vectors(self, rows: NDArray[np.int64]) -> Matrix:
+        """Give some rows as numbers."""
+        return np.asarray(self.values[rows] * self.scale[rows, None], dtype=np.float32)
 
     def columns(self) -> dict[str, NDArray[Any]]:
         """Give the arrays to store."""

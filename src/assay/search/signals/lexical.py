@@ -6,14 +6,27 @@ were weighed into one count when the index was made (BM25F with one length), so 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assay.search.evidence import Values
 from assay.search.question import Question
-from assay.search.view import View
+from assay.search.view import Translated, View
+
+
+class Impact(NamedTuple):
+    """What a term says, and of which units; each once."""
+
+    unit: NDArray[np.intp]
+    impact: NDArray[np.float32]
+
+
+_NOBODY: Final = np.zeros(0, dtype=np.intp)
+_NOTHING: Final = np.zeros(0, dtype=np.float32)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,19 +51,37 @@ class Lexical:
         """Score every unit."""
         scores = np.zeros(view.units, dtype=np.float32)
         for term in question.terms:  # in the order of the query: float addition has one
-            self._add(scores, term, 1.0, view)
+            translated = view.translations(term, question.kind)
+            if translated:
+                scores += self._best(term, translated, view)
+            else:
+                _add(scores, self._impact(view.term(term), 1.0, view))
         for term in question.joined if self.joined else ():
-            self._add(scores, term, self.joined, view)
+            _add(scores, self._impact(view.term(term), self.joined, view))
         return scores.astype(np.float64)
 
-    def _add(self, scores: NDArray[np.float32], term: str, weight: float, view: View) -> None:
-        """Add what one term says to the units that hold it."""
-        number = view.term(term)
+    def _best(self, term: str, translated: Sequence[Translated], view: View) -> NDArray[np.float32]:
+        """Score units by a term or by the best of its translations, no translation for more than the term itself."""
+        found = np.zeros(view.units, dtype=np.float32)
+        own = view.term(term)
+        rarity = view.idf(own)
+        for number, strength in translated:
+            unit, impact = self._impact(number, strength * min(1.0, rarity / view.idf(number)), view)
+            found[unit] = np.maximum(found[unit], impact)
+        unit, impact = self._impact(own, 1.0, view)
+        found[unit] = np.maximum(found[unit], impact)
+        return found
+
+    def _impact(self, number: int, weight: float, view: View) -> Impact:
+        """Tell what one term says of the units that hold it."""
         if number < 0:
-            return
+            return Impact(_NOBODY, _NOTHING)
         postings, norm = view.table.postings, view.norm(self.k1, self.b)
         rows = slice(*postings.offset[number : number + 2].tolist())
         unit, count = postings.unit[rows].astype(np.intp), postings.count[rows]
-        impact = np.float32(weight * view.idf(number) * (self.k1 + 1)) * count / (count + norm[unit])
-        impact += scores[unit]
-        scores[unit] = impact
+        return Impact(unit, np.float32(weight * view.idf(number) * (self.k1 + 1)) * count / (count + norm[unit]))
+
+
+def _add(scores: NDArray[np.float32], said: Impact) -> None:
+    """Add what a term says to the units it says it of."""
+    scores[said.unit] += said.impact

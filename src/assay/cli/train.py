@@ -1,0 +1,150 @@
+"""Train a static embedding of your own on a folder of git repositories; what was interrupted goes on where it stopped.
+
+The folder is searched for repositories, also bare ones; only permissively licensed ones are learned from. DIR/model is
+the finished model, DIR/work holds what is done so far and may be removed afterwards. The same repositories, recipe and
+seed give the same model, byte for byte. docs/training.md has what a recipe may say.
+
+With --adapt REPO a model that there is, by default the one that ships with Assay, is made fit for one repository from
+its comments, names and history, whatever its licence. Files that it did not learn from say whether it is better there;
+if that is not shown, the old model is kept.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from assay.cli.output import emit, say
+from assay.errors import ConfigError, EnvironmentFailure
+
+if TYPE_CHECKING:
+    from assay.report.document import Block
+    from assay.training.adapting.config import AdaptConfig
+    from assay.training.config import TrainConfig
+    from assay.training.run import Order
+
+    C = TypeVar("C", AdaptConfig, TrainConfig)
+
+_NEEDED = ("scipy", "threadpoolctl")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the flags of this command."""
+    parser.add_argument("folder", nargs="?", help="a folder that holds git repositories")
+    parser.add_argument("--adapt", metavar="REPO", help="adapt a model to this repository, and test if it is better")
+    parser.add_argument("--from", dest="start", metavar="MODEL", help="the model to adapt; by default the shipped one")
+    parser.add_argument("--out", required=True, metavar="DIR", help="where the model and the work on it go")
+    parser.add_argument("--recipe", metavar="FILE", help="a TOML file of settings; without it, the defaults")
+    parser.add_argument(
+        "--exclude", metavar="FILE", help="repositories never to learn from: a URL or owner/name a line"
+    )
+    parser.add_argument(
+        "--exclude-corpora", metavar="FOLDER", help="repositories whose code is never to be learned from"
+    )
+    parser.add_argument("--seed", type=int, metavar="N", help="seed of every random draw, in place of the recipe's")
+    parser.add_argument("--workers", type=int, metavar="N", help="processes that mine; by default one a core")
+
+
+def handle(args: argparse.Namespace) -> int:
+    """Train, and report."""
+    _check_extra()
+    from assay.report.document import Document
+    from assay.training.adapting.config import AdaptConfig
+    from assay.training.config import TrainConfig
+    from assay.training.run import MODEL, train
+
+    if args.adapt is not None:
+        from assay.cli.adapting import adapt
+
+        return adapt(args, _config(args, AdaptConfig))
+    order, config = _order(args), _config(args, TrainConfig)
+    began = time.perf_counter()
+    packed = train(order, config, lambda line: say(args, f"{time.perf_counter() - began:7.1f} s  {line}"))
+    data = _data(order.out / MODEL) | {"identity": packed.identity, "seconds": round(time.perf_counter() - began, 1)}
+    emit(args, Document(f"The model in {order.out / MODEL}", tuple(_blocks(data))), data)
+    return 0
+
+
+def _check_extra() -> None:
+    """Refuse before hours of mining what cannot be trained."""
+    import importlib
+
+    for name in _NEEDED:
+        try:
+            importlib.import_module(name)
+        except ImportError as error:
+            raise EnvironmentFailure(
+                f"training needs the package {name}, which cannot be imported: {error}",
+                hint="pip install 'assay[train]'",
+            ) from error
+
+
+def _order(args: argparse.Namespace) -> Order:
+    """Check what to train on and where to."""
+    from assay.cli.searching import workers_of
+    from assay.training.mining.exclusion import Exclusions, read_exclusions
+    from assay.training.run import Order
+
+    if args.folder is None:
+        raise ConfigError("nothing to train on", hint="name a folder that holds git repositories, or --adapt REPO")
+    if args.start is not None:
+        raise ConfigError("--from without --adapt", hint="a model is adapted to one repository: add --adapt REPO")
+    folder = Path(args.folder)
+    if not folder.is_dir():
+        raise ConfigError("no such folder", file=folder, hint="name a folder that holds git repositories")
+    exclusions = read_exclusions(Path(args.exclude)) if args.exclude else Exclusions(())
+    corpora = Path(args.exclude_corpora) if args.exclude_corpora else None
+    return Order(folder, Path(args.out), exclusions, corpora, workers_of(args))
+
+
+def _config(args: argparse.Namespace, kind: type[C]) -> C:
+    """Read the recipe, and put the seed of the command line in its place."""
+    from assay.training.recipe import read_recipe_of
+
+    config = read_recipe_of(Path(args.recipe), kind) if args.recipe else kind()
+    if args.seed is None:
+        return config
+    if args.seed < 0:
+        raise ConfigError(f"--seed {args.seed}", hint="it is 0 or more")
+    return replace(config, seed=args.seed)
+
+
+def _data(folder: Path) -> dict[str, Any]:
+    """Collect what there is to say."""
+    import json
+
+    from assay.training.packing import MODEL
+
+    about = json.loads((folder / MODEL).read_text(encoding="utf-8"))
+    kept = ("terms", "repositories", "pairs", "translations", "reports")
+    size = sum(file.stat().st_size for file in folder.iterdir())
+    return {"schema": "assay/train/1", "folder": str(folder), "bytes": size} | {name: about[name] for name in kept}
+
+
+def _blocks(data: dict[str, Any]) -> list[Block]:
+    """Say it in sentences."""
+    from assay.report.document import Paragraph
+
+    pairs = ", ".join(f"{kind} {count:,}" for kind, count in data["pairs"].items())
+    table = data["translations"]
+    blocks: list[Block] = [
+        Paragraph(f"{data['terms']:,} terms from {data['repositories']} repositories. Pairs: {pairs}."),
+        Paragraph(f"{table['entries']:,} translations of {table['terms']:,} terms."),
+    ]
+    if data["reports"]:
+        blocks.append(Paragraph(_graded(data["reports"][-1]["grade"])))
+    return [*blocks, Paragraph(f"{data['bytes'] / 1e6:.1f} MB, made in {data['seconds']:.0f} s: {data['identity']}")]
+
+
+def _graded(grade: dict[str, Any]) -> str:
+    """Say how the model does on what was held out."""
+    if not grade["questions"]:
+        return "Nothing could be held out, so nothing says how good it is."
+    return (
+        f"Of {grade['questions']:,} held-out questions {grade['first']:.1%} find their code at once (MRR "
+        f"{grade['reciprocal']:.3f}); where it shares no word with them, {grade['bare_first']:.1%} "
+        f"({grade['bare_reciprocal']:.3f})."
+    )

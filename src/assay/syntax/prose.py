@@ -1,0 +1,151 @@
+"""What people write about code: sentences of comments, subjects of commits, headings; without their markup."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import Final
+
+from assay.syntax.identifiers import STOP_WORDS, split
+
+#: What comments are made of at the edges of their lines, in every language here; Elixir's attributes too.
+_EDGES: Final = re.compile(
+    r"^[ \t]*(?:@(?:module|type)?doc\s+(?:~[sS])?(?:\"\"\"|'''|\")?|///?!?|/\*+!?|\*+/|\*|#+!?"
+    r"|--+\[*(?:[ \t]*[|^])?|;+|%+|\{-\|?)[ \t]?"
+    r"|(?:\*+/|-\}|\]\]|\"\"\"|''')[ \t]*$",
+    re.MULTILINE,
+)
+#: Where a first paragraph ends: a tag, a section of arguments, a list, an example, a rule.
+_SECTION: Final = re.compile(
+    r"^\s*(?:[@\\]\w+|:\w+.*:|\.\. |>>>|```|~~~|[-*+•] |\d+[.)] |[=~^_*#-]{3,}|<pre|\|"
+    r"|(?:Args?|Arguments|Parameters?|Params|Returns?|Raises|Throws|Examples?|Notes?|Usage|Since|See also|Options"
+    r"|Attributes|Yields|Warnings?)\s*:?\s*$)",
+    re.IGNORECASE,
+)
+_MARKUP: Final = (
+    (re.compile(r"\{@\w+\s+([^}]*)\}"), r"\1"),  # {@link Foo}
+    (re.compile(r"<[^<>\n]{1,200}>"), " "),
+    (re.compile(r":[\w:]+:`~?([^`<]*)(?:<[^`]*)?`"), r"\1"),  # :class:`Foo`
+    (re.compile(r"\[\[([^\[\]]+)\]\]"), r"\1"),  # [[Foo]]
+    (re.compile(r"!?(?<![\w#])\[([^\[\]]+)\](?:\([^()]*\)|\[[^\[\]]*\])?"), r"\1"),  # [text](url), [`Foo`]
+    (re.compile(r"https?://\S+"), " "),
+    (re.compile(r"[`|]+|\*\*|__(?=\s)"), ""),
+    (re.compile(r"\s+"), " "),
+)
+#: A full stop that is not one.
+_ABBREVIATION: Final = re.compile(r"(?:\b(?:e\.g|i\.e|n\.b|etc|vs|cf|resp|approx|incl|viz|al|no)|\.\.)$", re.IGNORECASE)
+_STOP: Final = re.compile(r"[.!?。](?=\s|$)|[:;](?=\s*$)")
+#: Comments that say nothing about what the code does.
+_IDLE: Final = re.compile(
+    r"copyright|licen[cs]e|spdx|all rights reserved|\b(?:todo|fixme|xxx|hack|noqa|nolint|nosec|pragma|deprecated)\b"
+    r"|eslint|pylint|prettier|istanbul|type: ?ignore|clang-format|@ts-|swiftlint|inheritdoc|auto-?generated|do not edit"
+    r"|^\s*(?:see|same as|like|alias (?:for|of)|ditto|internal|private|go:|region\b|mark:|default implementation)",
+    re.IGNORECASE,
+)
+_WORD: Final = re.compile(r"[^\W_][\w]*")
+_PROSE: Final = re.compile(r"[^\W\d_]|[\s,.'’\"()/-]")
+#: `feat(parser)!: `, `net/http: ` and the number of a pull request say where or which, not what.
+_PREFIX: Final = re.compile(r"^(?:\[[^\]]*\]\s*|[\w./,*-]+(?:\([^()]*\))?!?:\s+)+")
+_NUMBER: Final = re.compile(r"\s*[(\[]?(?:(?:closes|fixes|refs?|gh)?[ -]?#\d+)(?:,\s*#\d+)*[)\]]?", re.IGNORECASE)
+#: Subjects that tell of no behaviour.
+_TRIVIAL: Final = re.compile(
+    r"^(?:revert|reapply|merge|bump|release|prepare|update (?:depend|version|changelog|readme)|wip|initial|backport)\b"
+    r"|^\W*v?\d+\.\d+|\b(?:typos?|changelog|readme|lint(?:er|ing)?|whitespace|copyright|licen[cs]e|reformat|gofmt"
+    r"|rustfmt|clippy|mypy|ruff|flake8|black|formatting|code style|dependabot|renovate|spelling|docstrings?|comments?"
+    r"|docs|documentation|warnings?|pre-commit|typing|type hints?|annotations?|refactor\w*)\b",
+    re.IGNORECASE,
+)
+#: Least share of letters, blanks and plain punctuation in a sentence; below, it is code that is commented out.
+_PROSE_SHARE: Final = 0.85
+
+
+def sentences(comment: str) -> Iterator[str]:
+    """Give the sentences of a comment's first paragraph, without markers and markup."""
+    rest = without_markup(_first_paragraph(_EDGES.sub("", comment)))
+    while rest:
+        end = _sentence_end(rest)
+        sentence = rest[:end].strip(" \t*-–—:;")
+        rest = rest[end + 1 :].lstrip()
+        if sentence:
+            yield sentence
+
+
+def is_prose(sentence: str, most: int) -> bool:
+    """Tell a sentence from code, a label or a whole paragraph, which has more than so many words."""
+    if not sentence or not sentence[0].isalpha() or len(sentence.split()) > most:
+        return False
+    return len(_PROSE.findall(sentence)) >= _PROSE_SHARE * len(sentence)
+
+
+def is_idle(sentence: str) -> bool:
+    """Tell a sentence that says nothing about what the code does: on its licence, its linter, its future."""
+    return _IDLE.search(sentence) is not None
+
+
+def without_leading_name(sentence: str, name: str) -> str:
+    """Take away the name that a sentence begins with, as Go's comments do: `Foo returns …`, `Foo (T) returns …`."""
+    if name not in sentence[: len(name) + 4]:
+        return sentence
+    begun = re.match(rf"(?:(?:The|A|An) )?{re.escape(name)}\b(?: \([^)]*\))?[\s,]*", sentence)
+    return sentence[begun.end() :] if begun else sentence
+
+
+def without_markup(text: str) -> str:
+    """Take the markup out of a text: links, tags, roles, code quotes."""
+    for pattern, replacement in _MARKUP:
+        text = pattern.sub(replacement, text)
+    return text.strip()
+
+
+def names_it(sentence: str, name: str) -> bool:
+    """Tell whether a sentence holds a name, however its words are joined."""
+    own = "".join(split(name)) or name.lower()
+    found = ["".join(split(word)) for word in _WORD.findall(sentence)]
+    joined = {*found, *(one + other for one, other in pairwise(found))}
+    return own in joined
+
+
+def content(sentence: str) -> tuple[str, ...]:
+    """List the distinct words of a sentence that say something, in order, lower-case."""
+    words = (word.lower() for word in _WORD.findall(sentence))
+    return tuple(dict.fromkeys(w for w in words if len(w) > 1 and not w.isdigit() and w not in STOP_WORDS))
+
+
+def plain_subject(subject: str) -> str:
+    """Take off the subject of a commit what only people of the project read: its prefix and numbers."""
+    return without_markup(_NUMBER.sub("", _PREFIX.sub("", subject))).strip(" \t.:;-")
+
+
+def is_trivial(subject: str) -> bool:
+    """Tell a subject that is about no behaviour: a release, a merge, a matter of style."""
+    return _TRIVIAL.search(subject) is not None or _TRIVIAL.search(plain_subject(subject)) is not None
+
+
+def _first_paragraph(text: str) -> str:
+    """Read up to the first blank line or section, leading blank lines and rules left out."""
+    kept: list[str] = []
+    for line in text.split("\n"):
+        blank = not line.strip(" \t\r*/#=-~_")
+        if (blank and kept) or (not blank and _SECTION.match(line)):
+            break
+        kept += [] if blank else [line.strip()]
+    return " ".join(kept[: _broken_off(kept)])
+
+
+def _broken_off(lines: Sequence[str]) -> int:
+    """Count the lines up to one that ends early and is followed by a capital: a sentence without a full stop."""
+    width = max(map(len, lines), default=0)
+    for number, (line, following) in enumerate(pairwise(lines), 1):
+        fits = len(line) + 1 + len(following.split(" ", 1)[0]) <= width
+        if fits and following[0].isupper() and not line.endswith((".", "!", "?")):
+            return number
+    return len(lines)
+
+
+def _sentence_end(text: str) -> int:
+    """Find where the first sentence of a text ends."""
+    for stop in _STOP.finditer(text):
+        if not _ABBREVIATION.search(text[: stop.start()]):
+            return stop.start()
+    return len(text)

@@ -1,0 +1,92 @@
+"""Rows of terms one after the other: taking some rows, leaving out some terms, naming what a row holds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.training.shards import Bags
+
+
+def take_rows(bags: Bags, rows: NDArray[np.int64]) -> Bags:
+    """Copy some rows, in the order they are named."""
+    places = entries_of(bags.offset, rows)
+    return Bags(_offsets(bags.offset[rows + 1] - bags.offset[rows]), bags.term[places], bags.count[places])
+
+
+def entries_of(offset: NDArray[np.int64], rows: NDArray[np.int64]) -> NDArray[np.int64]:
+    """List where the entries of some rows stand."""
+    sizes = offset[rows + 1] - offset[rows]
+    ends = np.cumsum(sizes)
+    found: NDArray[np.int64] = np.arange(int(sizes.sum())) + np.repeat(offset[rows] - ends + sizes, sizes)
+    return found
+
+
+def keep_entries(bags: Bags, keep: NDArray[np.bool_]) -> Bags:
+    """Leave out entries; the rows stay."""
+    return Bags(_offsets(sums(keep, bags.offset)), bags.term[keep], bags.count[keep])
+
+
+def join_bags(parts: Sequence[Bags]) -> Bags:
+    """Put the rows of several bags one after the other."""
+    sizes = [np.diff(part.offset) for part in parts]
+    return Bags(
+        _offsets(np.concatenate(sizes) if sizes else np.zeros(0, dtype=np.int64)),
+        np.concatenate([part.term for part in parts]) if parts else np.zeros(0, dtype=np.int32),
+        np.concatenate([part.count for part in parts]) if parts else np.zeros(0, dtype=np.float32),
+    )
+
+
+def join_rows(one: Bags, other: Bags) -> Bags:
+    """Join two bags row by row; a term of both stands in the row twice."""
+    rows = np.concatenate((row_numbers(one.offset), row_numbers(other.offset)))
+    order = np.argsort(rows, kind="stable")
+    term = np.concatenate((one.term, other.term))[order]
+    return Bags(one.offset + other.offset, term, np.concatenate((one.count, other.count))[order])
+
+
+def row_numbers(offset: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Say of each entry which row it is in."""
+    return np.repeat(np.arange(len(offset) - 1, dtype=np.int64), np.diff(offset))
+
+
+def sums(values: NDArray[np.bool_], offset: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Count the true entries of each row."""
+    running = np.concatenate(([0], np.cumsum(values, dtype=np.int64)))
+    found: NDArray[np.int64] = running[offset[1:]] - running[offset[:-1]]
+    return found
+
+
+def shared_entries(bags: Bags, others: Bags, terms: int) -> NDArray[np.bool_]:
+    """Say of each entry whether its term stands in the same row of the others; `terms` is the number of terms."""
+    asked = np.sort(row_numbers(others.offset) * terms + others.term)
+    own = row_numbers(bags.offset) * terms + bags.term
+    if not len(asked):
+        return np.zeros(len(own), dtype=np.bool_)
+    places = np.minimum(np.searchsorted(asked, own), len(asked) - 1)
+    found: NDArray[np.bool_] = asked[places] == own
+    return found
+
+
+def row_keys(bags: Bags) -> NDArray[np.uint64]:
+    """Name each row by 64 bits of its terms and counts, whatever their order."""
+    bits = np.ascontiguousarray(bags.count, dtype=np.float32).view(np.uint32).astype(np.uint64)
+    mixed = _mix(_mix(bags.term.astype(np.uint64)) ^ bits)
+    running = np.concatenate((np.zeros(1, dtype=np.uint64), np.cumsum(mixed, dtype=np.uint64)))
+    found: NDArray[np.uint64] = running[bags.offset[1:]] - running[bags.offset[:-1]]
+    return found
+
+
+def _mix(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Spread 64 bits over 64 bits (splitmix64, Steele et al. 2014)."""
+    mixed = values + np.uint64(0x9E3779B97F4A7C15)
+    mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return mixed ^ (mixed >> np.uint64(31))
+
+
+def _offsets(sizes: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Say where each row begins."""
+    return np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(sizes, dtype=np.int64)))

@@ -1,0 +1,129 @@
+"""Pairs from what a file defines: its comment and its name, each with the rest of the definition."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from assay.search.words import runs
+from assay.syntax.identifiers import split
+from assay.syntax.outline import Definition
+from assay.training.mining.config import MiningConfig
+from assay.training.mining.drawing import Collection, draw_rank
+from assay.training.mining.prose import ask_comment
+from assay.training.mining.sources import NONE, Source
+
+#: What people search for. Fields and keys are left to what they lie in.
+_ASKED: Final = frozenset({"function", "method", "class", "interface", "enum", "type", "macro", "module", "constant"})
+#: What has a body that says more than its name.
+_NAMED: Final = _ASKED - {"type", "constant"}
+#: What a comment that stands alone begins with.
+_ALONE: Final = re.compile(r"\s*(?://|/\*|#|--|\{-|;|%|<!--|@(?:module|type)?doc\b|=begin|\*|\(\*)")
+#: Documentation strings inside of what they document, by language: how they begin, with their quotes.
+_STRINGS: Final = {
+    "python": re.compile(r"\s*[rRuUbB]{0,2}(\"\"\"|'''|\"|')"),
+    "elixir": re.compile(r"\s*@moduledoc\s+(?:~[sS])?(\"\"\"|'''|\")"),
+}
+_SIGNATURE: Final = 60  # lines that the head of a definition may have before its documentation string
+_CLASS_TOO: Final = 3  # every third name is asked with that of the class around it
+
+
+@dataclass(frozen=True, slots=True)
+class DefinitionMiner:
+    """A file whose definitions are offered."""
+
+    source: Source
+    config: MiningConfig
+    collection: Collection
+
+    def mine(self) -> None:
+        """Offer the pairs of each definition that people may search for."""
+        definitions = self.source.outline.definitions if self.source.outline else ()
+        for one in definitions:
+            if one.kind in _ASKED:
+                last = min(one.end, one.start - 1 + self.config.pairs.lines)
+                lines, comment = range(one.start - 1, last), find_comment(self.source, one)
+                self._offer_comment(one, lines, comment)
+                parent = definitions[one.parent].name if one.parent >= 0 else ""
+                self._offer_name(one, parent, lines, comment)
+
+    def _offer_comment(self, one: Definition, lines: range, comment: range) -> None:
+        """Offer what a comment says with the definition under it."""
+        rank = self._rank("doc", one)
+        if not comment or not self.collection.wants("doc", rank):
+            return
+        text = _unquoted(self.source.lines[comment.start : comment.stop])
+        said = ask_comment(text, one.name, self.config.pairs)
+        if said is None:
+            self.collection.dropped["doc says little"] += 1
+            return
+        counted = self.source.count(lines, comment)
+        self.collection.offer(self.source.candidate("doc", rank, said, counted), self.source.taint(lines))
+
+    def _offer_name(self, one: Definition, parent: str, lines: range, comment: range) -> None:
+        """Offer the words of a name with the body under it, in which the name does not occur."""
+        rank = self._rank("name", one)
+        short = len(lines) - len(comment) < self.config.pairs.body
+        if one.kind not in _NAMED or short or not self.collection.wants("name", rank):
+            return
+        names = runs(f"{parent} {one.name}" if rank % _CLASS_TOO == 0 else one.name)
+        words = list(dict.fromkeys(word for name in names for word in split(name)))
+        if sum(len(word) > 1 for word in words) < 2:
+            self.collection.dropped["name of one word"] += 1
+            return
+        counted = self.source.count(lines, comment)
+        for name in names:
+            counted.pop(name, None)
+        candidate = self.source.candidate("name", rank, " ".join(words), counted)
+        self.collection.offer(candidate, self.source.taint(lines))
+
+    def _rank(self, kind: str, one: Definition) -> int:
+        """Give a definition its place in the draw."""
+        return draw_rank(self.config.seed, kind, self.source.file.entry.path, one.start, one.name)
+
+
+def find_comment(source: Source, one: Definition) -> range:
+    """Find the lines of the comment on a definition: the string in its body, else the comments directly above."""
+    inside = _string(source, one)
+    if inside:
+        return inside
+    first, last = one.start - 1, one.name_line - 1
+    while first < last and not source.commented[first]:
+        first += 1  # decorators
+    stop = first
+    while stop < last and source.commented[stop]:
+        stop += 1
+    return range(first, stop) if stop > first and _ALONE.match(source.lines[first]) else NONE
+
+
+def _string(source: Source, one: Definition) -> range:
+    """Find the lines of a documentation string in a body, as Python and Elixir have them."""
+    pattern = _STRINGS.get(source.file.language)
+    if pattern is None:
+        return NONE
+    python = source.file.language == "python"
+    begun = not python  # Python's is the first statement of the body
+    for number in range(one.name_line - 1, min(one.end, one.name_line + _SIGNATURE)):
+        line = source.lines[number]
+        found = pattern.match(line) if begun else None
+        if found:
+            return range(number, _closing(source.lines, number, found, one.end))
+        if python and begun and line.strip():
+            return NONE
+        begun = begun or line.split("#", 1)[0].rstrip().endswith(":")
+    return NONE
+
+
+def _closing(lines: Sequence[str], number: int, begun: re.Match[str], end: int) -> int:
+    """Find the line after the one in which a string ends."""
+    if begun[1] in lines[number][begun.end() :]:
+        return number + 1
+    return next((n + 1 for n in range(number + 1, min(end, len(lines))) if begun[1] in lines[n]), number + 1)
+
+
+def _unquoted(lines: Sequence[str]) -> str:
+    """Take the quotes that a documentation string begins with away."""
+    first = re.sub(r"^\s*(?:@\w+\s+)?(?:~[sS])?[rRuUbB]{0,2}(\"\"\"|'''|\"(?=\w)|'(?=\w))", "", lines[0])
+    return "\n".join([first, *lines[1:]])

@@ -1,0 +1,224 @@
+"""From a folder of repositories to a folder of shards: one file a repository, and beside it what was done.
+
+    OUT/shards/OWNER+NAME.assay   the pairs
+    OUT/shards/OWNER+NAME.json    where they are from, how many of each kind, what was left out and why
+    OUT/exclusion/                windows of the excluded repositories
+    OUT/mining.json               every repository that was found, and what became of it
+
+A repository whose report has the same identity (commit, settings, exclusions, code) is not mined again, so a run that
+was interrupted goes on where it stopped.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from time import perf_counter
+from typing import Final
+
+from assay.corpus import decode_text
+from assay.errors import CorpusError
+from assay.files import write_atomic
+from assay.syntax.grammars import GRAMMARS, load_grammar
+from assay.training.mining.choosing import Choice, choose, find_scripts
+from assay.training.mining.commits import CommitMiner
+from assay.training.mining.config import MiningConfig
+from assay.training.mining.definitions import DefinitionMiner
+from assay.training.mining.drawing import Collection
+from assay.training.mining.exclusion import Barrier, Exclusions, raise_barrier
+from assay.training.mining.forking import Task, run_tasks
+from assay.training.mining.headings import mine_headings
+from assay.training.mining.identity import shard_identity
+from assay.training.mining.licences import Licence, decide, licence_paths
+from assay.training.mining.packing import pack
+from assay.training.mining.paths import mine_path
+from assay.training.mining.reports import Report, read_report, write_report
+from assay.training.mining.repositories import Entry, Repository, find_repositories, list_files, read_files
+from assay.training.mining.scope import EVERYBODYS, Scope
+from assay.training.mining.sources import open_source
+from assay.training.shards import KINDS, Shard, write_shard
+
+_LICENCE_BYTES: Final = 200_000  # a longer text lists the licences of all that is used
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One repository is done with."""
+
+    done: int
+    total: int
+    report: Report
+    seconds: float
+
+
+def mine(
+    folder: Path,
+    config: MiningConfig,
+    out: Path,
+    exclusions: Exclusions,
+    workers: int | None = None,
+    *,
+    corpora: Path | None = None,
+) -> Iterator[Event]:
+    """Mine every repository under a folder; each is told of when it is done, in no certain order.
+
+    What lies under `corpora` is excluded as if it were on the list, and lends its windows.
+    """
+    workers = workers or os.cpu_count() or 1
+    found = find_repositories(folder)
+    if not found:
+        raise CorpusError("no git repository lies in this folder", file=folder, hint="clone some into it")
+    others = find_repositories(corpora) if corpora is not None else ()
+    listed = exclusions.joined(others)
+    barrier = raise_barrier(listed, (*found, *others), config.windows, out / "exclusion", workers)
+    shards = out / "shards"
+    reports: list[Report] = []
+    for report, seconds in _reports(found, config, shards, barrier, workers):
+        reports.append(report)
+        yield Event(len(reports), len(found), report, seconds)
+    _summarise(out, reports, barrier)
+
+
+def _reports(
+    found: Sequence[Repository], config: MiningConfig, shards: Path, barrier: Barrier, workers: int
+) -> Iterator[tuple[Report, float]]:
+    """Say what becomes of each repository: excluded, done before, or mined now, the largest first."""
+    tasks: list[Task[tuple[Report, float]]] = []
+    for one in sorted(found, key=lambda one: (-one.bytes, one.name)):
+        why = barrier.exclusions.why(one)
+        identity = shard_identity(one, config, barrier.digest)
+        if why is not None:
+            _forget(shards, one)
+            yield Report(one.name, one.url, one.commit, reason=why), 0.0
+        elif (kept := _kept(shards, one, identity)) is not None:
+            yield kept, 0.0
+        else:
+            tasks.append(Task(one.name, _Mining(one, config, barrier, shards, identity)))
+    for grammar in GRAMMARS if tasks else ():
+        load_grammar(grammar)  # once, rather than in every child
+    commits = {one.name: one for one in found}
+    for done in run_tasks(tasks, workers):
+        if done.error is not None:
+            one = commits[done.name]
+            yield Report(one.name, one.url, one.commit, reason=f"failed: {done.error}"), 0.0
+        else:
+            yield done.result()
+
+
+@dataclass(frozen=True, slots=True)
+class _Mining:
+    """The work on one repository."""
+
+    repository: Repository
+    config: MiningConfig
+    barrier: Barrier
+    shards: Path
+    identity: str
+
+    def __call__(self) -> tuple[Report, float]:
+        """Mine a repository and write its shard, then its report, which vouches for the shard."""
+        begun = perf_counter()
+        one = self.repository
+        mined = mine_repository(one, self.config, self.barrier)
+        _forget(self.shards, one)
+        if mined.shard is not None:
+            write_shard(self.shards / f"{one.file_name}.assay", mined.shard)
+        write_report(self.shards / f"{one.file_name}.json", mined.report, self.identity)
+        return mined.report, perf_counter() - begun
+
+
+@dataclass(frozen=True, slots=True)
+class Mined:
+    """What a repository gave."""
+
+    shard: Shard | None
+    report: Report
+
+
+def mine_repository(repository: Repository, config: MiningConfig, barrier: Barrier, scope: Scope = EVERYBODYS) -> Mined:
+    """Mine one repository, if its licence lets us."""
+    entries = list_files(repository)
+    licence = _licence(repository, entries)
+    if licence.permissive is None and not scope.own:
+        return Mined(None, Report(repository.name, repository.url, repository.commit, reason=licence.problem))
+    scripts = find_scripts(repository, entries, config)
+    choice = choose(entries, scripts, config, scope)
+    collection = Collection(config)
+    collection.dropped.update(choice.dropped)
+    read = _mine_files(repository, choice, barrier, config, collection, scope)
+    numbers = {entry.path: number for number, entry in enumerate(entries)}
+    CommitMiner(repository, numbers, scripts, barrier.windows, config, collection, scope).mine()
+    pairs = collection.pairs()
+    shard = pack(repository.name, pairs)
+    report = Report(
+        repository.name,
+        repository.url,
+        repository.commit,
+        licence.permissive or "",
+        {kind: sum(pair.kind == kind for pair in pairs) for kind in KINDS},
+        dict(sorted(Counter(pair.language for pair in pairs).items())),
+        {reason: count for reason, count in sorted(collection.dropped.items()) if count},
+        read,
+    )
+    return Mined(shard, report)
+
+
+def _mine_files(
+    repository: Repository,
+    choice: Choice,
+    barrier: Barrier,
+    config: MiningConfig,
+    collection: Collection,
+    scope: Scope,
+) -> int:
+    """Offer what the files of a commit hold; each is read and parsed once. Gives how many there were."""
+    chosen = {file.entry.path: file for file in (*choice.code, *choice.docs)}
+    code = {file.entry.path for file in choice.code}
+    read = 0
+    for entry, data in read_files(repository, [file.entry for file in chosen.values()]):
+        source = open_source(chosen[entry.path], data, barrier.windows, config, scope)
+        if isinstance(source, str):
+            collection.dropped[source] += 1
+            continue
+        read += 1
+        if entry.path in code:
+            DefinitionMiner(source, config, collection).mine()
+            mine_path(source, config, collection)
+        else:
+            mine_headings(source, config, collection)
+    return read
+
+
+def _licence(repository: Repository, entries: Sequence[Entry]) -> Licence:
+    """Read the licence files that decide."""
+    wanted = set(licence_paths(entry.path for entry in entries))
+    files = [entry for entry in entries if entry.path in wanted and entry.size < _LICENCE_BYTES]
+    return decide({entry.path: decode_text(data) for entry, data in read_files(repository, files)})
+
+
+def _kept(shards: Path, one: Repository, identity: str) -> Report | None:
+    """Give the report of an earlier run on the same repository in the same way, if what it tells of is still there."""
+    report = read_report(shards / f"{one.file_name}.json", identity)
+    there = report is not None and (report.reason or (shards / f"{one.file_name}.assay").exists())
+    return report if there else None
+
+
+def _forget(shards: Path, one: Repository) -> None:
+    """Remove what an earlier run made of a repository: the report first, without which the shard counts for nothing."""
+    for end in ("json", "assay"):
+        (shards / f"{one.file_name}.{end}").unlink(missing_ok=True)
+
+
+def _summarise(out: Path, reports: Sequence[Report], barrier: Barrier) -> None:
+    """Write down what became of every repository."""
+    summary = {
+        "repositories": [report.to_json() for report in sorted(reports, key=lambda report: report.repository)],
+        "windows": len(barrier.windows),
+        "windows_of": list(barrier.checked),
+        "windows_not_checked": list(barrier.unchecked),
+    }
+    write_atomic(out / "mining.json", json.dumps(summary, indent=1, ensure_ascii=False) + "\n")

@@ -1,0 +1,55 @@
+"""Which lines may hold a secret? Better a pair too few than a password in a vocabulary."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+#: What issuers begin their keys with, and how these go on.
+_ISSUERS: Final = (
+    ("AKIA ASIA AGPA AIDA", r"[A-Z0-9]{16}\b"),  # Amazon
+    ("ghp_ gho_ ghu_ ghs_ ghr_", r"[A-Za-z0-9]{30}"),  # GitHub
+    ("github_pat_", r"\w{40}"),
+    ("glpat-", r"[\w-]{18}"),  # GitLab
+    ("xoxa- xoxb- xoxe- xoxo- xoxp- xoxr- xoxs-", r"[\w-]{10}"),  # Slack
+    ("sk_live_ sk_test_ rk_live_", r"\w{16}"),  # Stripe
+    ("sk-", r"[A-Za-z0-9_-]{32}"),  # OpenAI
+    ("AIza", r"[\w-]{35}"),  # Google
+    ("npm_", r"[A-Za-z0-9]{36}\b"),
+    ("pypi-", r"[\w-]{40}"),
+    ("eyJ", r"[\w-]{15,2000}\.eyJ[\w-]{15}"),  # a signed web token
+)
+#: A pattern that begins with a plain string is found fast; what must not stand before it is therefore said after it.
+_ISSUED: Final = tuple(
+    (mark, re.compile(rf"{mark}(?<![A-Za-z0-9]{mark}){rest}")) for marks, rest in _ISSUERS for mark in marks.split()
+)
+_PRIVATE_KEY: Final = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY(?:[\s\S]{0,8000}?-----END)?")
+#: A long string without a blank, and what is said of it before.
+_LONG: Final = re.compile(r"[\"'](?:[0-9a-fA-F]{32}|[A-Za-z0-9+/_-]{40})")
+_CALLED: Final = re.compile(
+    r"(?:key|token|secret|passw(?:or)?d|pwd|credential|auth)\w{0,40}[\"']?\s*(?::=|=>|[:=,(])\s*$", re.IGNORECASE
+)
+_BEFORE: Final = 120  # characters before a long string that are looked at
+_ADDRESS: Final = re.compile(r"://[^\s/:@\"']{1,64}:[^\s/:@\"'{}$<>]{8,200}@")  # scheme://user:password@
+
+
+def secret_lines(text: str) -> Iterator[range]:
+    """Give the lines, from 0, of everything that looks like a secret."""
+    for found in _secrets(text):
+        first = text.count("\n", 0, found.start())
+        yield range(first, first + found[0].count("\n") + 1)
+
+
+def _secrets(text: str) -> Iterator[re.Match[str]]:
+    """Find what looks like a secret: issued keys, long strings that are called one, passwords in addresses."""
+    for mark, pattern in _ISSUED:
+        if mark in text:
+            yield from pattern.finditer(text)
+    yield from _PRIVATE_KEY.finditer(text)
+    for found in _LONG.finditer(text):
+        before = text[max(0, found.start() - _BEFORE) : found.start()]
+        if _CALLED.search(before.rpartition("\n")[2]):
+            yield found
+    if "://" in text:
+        yield from _ADDRESS.finditer(text)

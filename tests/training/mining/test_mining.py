@@ -1,0 +1,210 @@
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Generator
+from dataclasses import replace
+from functools import partial
+from typing import cast
+
+import pytest
+
+from assay.errors import CorpusError
+from assay.training.mining import mining
+from assay.training.mining.config import Caps, MiningConfig
+from assay.training.mining.exclusion import Exclusions
+from assay.training.mining.forking import Done, Task, run_tasks
+from assay.training.mining.mining import mine
+from assay.training.mining.reports import read_report
+from assay.training.shards import read_shard
+from tests.training.mining.samples import FILES, PYTHON, make
+from tests.training.toy import MIT
+
+NONE = Exclusions(())
+
+
+@pytest.fixture(scope="module")
+def repositories(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("repositories")
+    for n in range(5):
+        text = PYTHON.replace("kettle", f"kettle{n}").replace("Kettle", "Kettle" + "ABCDE"[n])
+        files = {"LICENSE": MIT, "README.md": FILES["README.md"], f"kitchen/hot_kettle{n}.py": text}
+        make(folder / f"toy+house{n}", files)
+        make(
+            folder / f"toy+house{n}",
+            {f"kitchen/hot_kettle{n}.py": text.replace("drip", "drop")},
+            "Let water drop into cups",
+        )
+    make(folder / "toy+closed", FILES | {"LICENSE": "All rights reserved."})
+    return folder
+
+
+def contents(out):
+    return {path.relative_to(out).as_posix(): path.read_bytes() for path in sorted(out.rglob("*")) if path.is_file()}
+
+
+def run(repositories, out, workers=1, config=None):
+    return list(mine(repositories, config or MiningConfig(), out, NONE, workers))
+
+
+def test_every_repository_has_a_shard_and_a_report(repositories, tmp_path):
+    events = run(repositories, tmp_path / "out")
+    assert sorted(event.done for event in events) == [1, 2, 3, 4, 5, 6]
+    assert {event.total for event in events} == {6}
+    shards = tmp_path / "out" / "shards"
+    report, closed = read_report(shards / "toy+house1.json"), read_report(shards / "toy+closed.json")
+    assert report is not None
+    assert closed is not None
+    shard = read_shard(shards / "toy+house1.assay")
+    assert shard.repository == report.repository == "toy/house1"
+    assert len(shard) == sum(report.pairs.values()) > 0
+    assert report.licence == "MIT"
+    assert len(report.commit) == 40
+    assert set(report.languages) == {"markdown", "python"}
+    assert not (shards / "toy+closed.assay").exists()
+    assert closed.left_out == "licence"
+    summary = json.loads((tmp_path / "out" / "mining.json").read_text())
+    assert [one["repository"] for one in summary["repositories"]] == [
+        "toy/closed",
+        *(f"toy/house{n}" for n in range(5)),
+    ]
+    assert summary["windows_not_checked"] == []
+
+
+def test_shards_do_not_depend_on_the_number_of_workers(repositories, tmp_path):
+    for workers in (1, 2, 5):
+        run(repositories, tmp_path / str(workers), workers)
+    assert contents(tmp_path / "1") == contents(tmp_path / "2") == contents(tmp_path / "5")
+
+
+def test_second_run_mines_nothing(repositories, tmp_path, monkeypatch):
+    first = run(repositories, tmp_path / "out")
+    before = contents(tmp_path / "out")
+    monkeypatch.setattr(mining, "mine_repository", pytest.fail)
+    second = run(repositories, tmp_path / "out")
+    assert {event.report.repository: event.report for event in first} == {e.report.repository: e.report for e in second}
+    assert contents(tmp_path / "out") == before
+
+
+@pytest.mark.parametrize("what", ["config", "commit", "exclusions", "code", "shard"])
+def test_what_decides_a_shard_makes_it_anew(tmp_path, monkeypatch, what):
+    folder = make(tmp_path / "repos" / "toy+house", FILES)
+    out = tmp_path / "out"
+    run(tmp_path / "repos", out)
+    mined = []
+    real = mining.mine_repository
+
+    def watched(one, *rest):
+        mined.append(one.name)
+        return real(one, *rest)
+
+    monkeypatch.setattr(mining, "mine_repository", watched)
+    config, exclusions = MiningConfig(), NONE
+    if what == "config":
+        config = replace(config, caps=Caps(doc=5))
+    elif what == "commit":
+        make(folder, {"kitchen/hot_kettle.py": PYTHON + "\n"})
+    elif what == "exclusions":
+        exclusions = Exclusions(("a/b",))
+    elif what == "code":
+        monkeypatch.setattr("assay.training.mining.identity._code_digest", lambda: "other")
+    else:
+        (out / "shards" / "toy+house.assay").unlink()
+    list(mine(tmp_path / "repos", config, out, exclusions, 1))
+    assert mined == ["toy/house"]
+
+
+KILLED = """\
+import sys
+from pathlib import Path
+from assay.training.mining.config import MiningConfig
+from assay.training.mining.exclusion import Exclusions
+from assay.training.mining.mining import mine
+for event in mine(Path(sys.argv[1]), MiningConfig(), Path(sys.argv[2]), Exclusions(()), 2):
+    print(event.done, flush=True)
+"""
+
+
+def test_killed_run_goes_on_where_it_stopped(repositories, tmp_path):
+    run(repositories, tmp_path / "whole")
+    argv = [sys.executable, "-c", KILLED, str(repositories), str(tmp_path / "out")]
+    with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True) as process:
+        for line in process.stdout or ():
+            if line.strip() == "2":
+                process.send_signal(signal.SIGKILL)
+                break
+    assert process.returncode == -signal.SIGKILL
+    assert not (tmp_path / "out" / "mining.json").exists()
+    time.sleep(0.2)  # children die with it, but not before it
+    kept = contents(tmp_path / "out" / "shards")
+    run(repositories, tmp_path / "out")
+    made = contents(tmp_path / "out")
+    assert {name: data for name, data in made.items() if not name.rpartition("/")[2].startswith(".")} == contents(
+        tmp_path / "whole"
+    )
+    assert any(name.endswith(".json") for name in kept)
+
+
+def test_folder_without_a_repository_is_an_error(tmp_path):
+    with pytest.raises(CorpusError, match="no git repository"):
+        run(tmp_path, tmp_path / "out")
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_repository_that_fails_is_reported_and_tried_again(repositories, tmp_path, monkeypatch, workers):
+    real = mining.mine_repository
+
+    def fragile(repository, *rest):
+        if repository.name == "toy/house2":
+            raise ValueError("a bad day")
+        return real(repository, *rest)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(mining, "mine_repository", fragile)
+        reports = {event.report.repository: event.report for event in run(repositories, tmp_path / "out", workers)}
+    assert reports["toy/house2"].reason == "failed: a bad day"
+    assert sum(reports["toy/house3"].pairs.values()) > 0
+    again = {event.report.repository: event.report for event in run(repositories, tmp_path / "out", workers)}
+    assert sum(again["toy/house2"].pairs.values()) > 0
+
+
+def test_tasks_run_so_many_at_a_time_and_give_what_they_give():
+    tasks = [Task(f"task{n}", partial(pow, n, 2)) for n in range(7)]
+    for workers in (1, 3):
+        assert sorted((done.name, done.result()) for done in run_tasks(tasks, workers)) == [
+            (f"task{n}", n * n) for n in range(7)
+        ]
+
+
+def test_task_that_crashes_or_fails_leaves_the_others_alone():
+    def crash() -> int:
+        os.kill(os.getpid(), signal.SIGKILL)
+        return 0
+
+    def fail() -> int:
+        raise ValueError("no")
+
+    large = list(range(200_000))
+    work = {"crash": crash, "fail": fail, "large": lambda: large, "fine": lambda: 1}
+    tasks: list[Task[object]] = [Task(name, each) for name, each in work.items()]
+    done: dict[str, Done[object]] = {one.name: one for one in run_tasks(tasks, 2)}
+    assert "ended early" in str(done["crash"].error)
+    assert isinstance(done["fail"].error, ValueError)
+    assert done["large"].result() == large
+    assert done["fine"].result() == 1
+    with pytest.raises(ValueError, match="no"):
+        done["fail"].result()
+
+
+def test_tasks_that_nobody_waits_for_are_ended():
+    def forever() -> None:
+        time.sleep(600)
+
+    tasks: list[Task[object]] = [Task("quick", lambda: os.getpid()), Task("slow", forever), Task("slow too", forever)]
+    running = cast(Generator[Done[object]], run_tasks(tasks, 2))
+    assert next(running).name == "quick"
+    running.close()
+    with pytest.raises(ChildProcessError):
+        os.waitpid(-1, os.WNOHANG)
