@@ -94,7 +94,7 @@ def test_snippets_can_be_left_out(shop, capsys):
 def test_snippets_are_short_and_around_what_matches(shop, capsys):
     before, after = ("".join(f"    {name}_{i} = {i}\n" for i in range(20)) for name in ("step", "more"))
     write_tree(shop, {"long.py": f"def work():\n{before}    zebra = 1\n{after}"})
-    _, out, _ = call(capsys, "zebra", "--lines", "3")
+    _, out, _ = call(capsys, "zebra", "--lines", "3", "-k", "1")
     lines = [line for line in out.splitlines() if "│" in line]
     assert len(lines) == 3
     assert "zebra" in lines[1]

@@ -72,7 +72,7 @@ def check_whole(root: Path) -> None:
     (folder / ".index.assay.half").touch()  # as a writer leaves it that is killed between two writes
     write_files(root, {"always.py": f"x = {time.time_ns()}\n"})  # a change makes the next one a writer, who cleans up
     Index.open(root)
-    assert set(os.listdir(folder)) <= {"index.assay", "seen.assay", "lock"}, os.listdir(folder)
+    assert set(os.listdir(folder)) <= {"index.assay", "seen.assay", "vectors-code.assay", "lock"}, os.listdir(folder)
 
 
 def kill(root: Path, times: int, draw: random.Random) -> None:

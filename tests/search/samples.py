@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from assay.search import SearchConfig
+from assay.search.models import DenseSettings, TranslationSettings
+
 SAMPLES = {
     "cart.py": '''"""The cart."""
 import math
@@ -281,3 +284,7 @@ EDITS = {
     "yaml": [SAMPLES["shop.yaml"], "a: 1\n"],
     "txt": ["refund the cart\n", "日本語のテキスト\n", "\r\ncart\r\n", "cart\rtotal\r"],
 }  # fmt: skip
+
+
+#: The engine without its model: what the laws of words are about.
+BY_WORDS = SearchConfig(dense=DenseSettings(model=""), translation=TranslationSettings(model=""))

@@ -18,6 +18,7 @@ from assay.search.store.place import index_dir
 from assay.search.words import runs, terms
 from assay.types import Hit
 from tests.search.conftest import write_files
+from tests.search.samples import BY_WORDS
 from tests.serving import Asked, Reply, Server, in_turn, serving
 
 TOKEN = "sk-Zq81-very+secret/42"
@@ -63,7 +64,7 @@ def server() -> Iterator[Server]:
 
 def config_of(url: str, *, model: str = "m", weight: float = 1.0) -> SearchConfig:
     described = DescriptionSettings(f"{url}/v1/chat/completions?key={KEY}", model, "SHOP_TOKEN", weight)
-    return SearchConfig(index=IndexConfig(description=described))
+    return replace(BY_WORDS, index=IndexConfig(description=described))
 
 
 def found(index: Index, query: str) -> list[str]:
@@ -80,7 +81,7 @@ def answers(index: Index) -> list[tuple[Hit, ...]]:
 
 
 def test_words_of_a_description_find_its_unit(root: Path, server: Server) -> None:
-    assert found(Index.build(root), "jurisdiction levies") == []
+    assert found(Index.build(root, BY_WORDS), "jurisdiction levies") == []
     for index in (Index.build(root, config_of(server.url)), Index.open(root, config_of(server.url))):
         assert found(index, "jurisdiction levies") == ["tax.py"]
         assert found(index, "customers owe") == ["cart.py"]
@@ -95,12 +96,12 @@ def test_weight_of_a_description_counts(root: Path, server: Server) -> None:
     assert found(light, "customer") == ["a.py", "cart.py"]
     assert found(heavy, "customer") == ["cart.py", "a.py"]
     before = len(server.asked)
-    assert answers(Index.build(root, config_of(server.url, weight=0.0))) == answers(Index.build(root))
+    assert answers(Index.build(root, config_of(server.url, weight=0.0))) == answers(Index.build(root, BY_WORDS))
     assert len(server.asked) == before, "what would not count is not asked"
 
 
 def test_described_unit_is_as_long_as_its_words(root: Path, server: Server) -> None:
-    plain, described = Index.build(root).table, Index.build(root, config_of(server.url, weight=2.5)).table
+    plain, described = Index.build(root, BY_WORDS).table, Index.build(root, config_of(server.url, weight=2.5)).table
     cart = plain.files.paths.index("cart.py")
     said = described.units.length - plain.units.length
     assert said[plain.units.file == cart].tolist() == [2.5 * len(terms_of(SAID["Cart"]))]

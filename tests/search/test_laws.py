@@ -24,11 +24,12 @@ from assay.search.building import build_table
 from assay.search.chunking.config import ChunkConfig
 from assay.search.columns import read_table, table_arrays
 from assay.search.config import FieldConfig, IndexConfig
+from assay.search.embedding import embed_table
 from assay.search.refreshing import update
 from assay.search.tables import Table
 from assay.types import Corpus, Hit
 from tests.search.conftest import CorpusOf, write_files
-from tests.search.samples import EDITS, SAMPLES
+from tests.search.samples import BY_WORDS, EDITS, SAMPLES
 
 _SOAK = 400  # examples under `make soak`
 _UNEVEN = IndexConfig(fields=FieldConfig(body=0.1, name=0.7, scope=0.3, signature=1.1, stem=0.9, folder=1.3))
@@ -102,8 +103,9 @@ def updated_is_rebuilt(steps: list[tuple[str, str, int]], every: int, config: In
         assert_same(table, built)
         assert_same(read_table(table_arrays(table)), built)
         assert update(table, corpus, config)[1] == 0
-        view = Index._of(corpus, table, SearchConfig(index=config), None)
-        whole = Index.build(corpus, SearchConfig(index=config))
+        plain = SearchConfig(index=config)
+        view = Index._of(corpus, table, plain, embed_table(table, plain.dense, None))
+        whole = Index.build(corpus, plain)
         for query in _QUERIES:
             for per in ("file", "span"):
                 assert view.search(query, 99, per=per) == whole.search(query, 99, per=per)
@@ -307,14 +309,16 @@ def test_no_random_query_is_too_strange(shop: Index, query: str, per: Per) -> No
 def test_words_and_identifiers_of_any_language_are_found(corpus_of: CorpusOf, query: str, path: str) -> None:
     texts = ["Größe = Grösse = 1", "# 日本語のテキスト", "naïve = 1", "def парсерФайлов(): pass", "# हिन्दी पाठ",
              "def getHTTPServer(): pass", "# سلة المشتريات", "def 合計を計算する(): pass"]  # fmt: skip
-    index = Index.build(corpus_of({f"{n}.py": text for n, text in enumerate(texts)} | {"z.py": "English = 1\n"}))
+    index = Index.build(
+        corpus_of({f"{n}.py": text for n, text in enumerate(texts)} | {"z.py": "English = 1\n"}), BY_WORDS
+    )
     for per in ("file", "span"):
         assert [hit.path for hit in index.search(query, per=per)] == [path]
 
 
 def test_index_finds_empty_files_by_their_path_and_ties_go_by_path(corpus_of: CorpusOf) -> None:
-    index = Index.build(corpus_of({"json/__init__.py": "", "a.py": "x\n"}))
+    index = Index.build(corpus_of({"json/__init__.py": "", "a.py": "x\n"}), BY_WORDS)
     assert [(hit.path, hit.start, hit.end) for hit in index.search("json")] == [("json/__init__.py", None, None)]
-    tied = Index.build(corpus_of({f"{name}.txt": "json\n" for name in "dbca"}))
+    tied = Index.build(corpus_of({f"{name}.txt": "json\n" for name in "dbca"}), BY_WORDS)
     assert [hit.path for hit in tied.search("json", 3)] == ["a.txt", "b.txt", "c.txt"]
     assert index.search("absent") == ()

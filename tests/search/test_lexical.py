@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -19,7 +20,7 @@ from assay.search.question import ask
 from assay.search.signals import Lexical
 from assay.search.words import runs, terms
 from assay.types import Corpus
-from tests.search.samples import EDITS, SAMPLES
+from tests.search.samples import BY_WORDS, EDITS, SAMPLES
 
 _FIELDS = FieldConfig(body=1.0, name=2.5, scope=0.5, signature=0.25, stem=3.0, folder=0.75)
 
@@ -71,7 +72,7 @@ _queries = st.lists(
 def test_lexical_scores_are_those_of_the_formula(
     corpus_of: Callable[[Mapping[str, str]], Corpus], files: dict[str, str], query: str, k1: float, b: float
 ) -> None:
-    config = SearchConfig(index=IndexConfig(fields=_FIELDS), lexical=Lexical(k1=k1, b=b))
+    config = replace(BY_WORDS, index=IndexConfig(fields=_FIELDS), lexical=Lexical(k1=k1, b=b))
     corpus = corpus_of(files)
     index = Index.build(corpus, config, workers=1)
     found = config.lexical(ask(query), index.view)

@@ -24,6 +24,7 @@ from assay.search.store.place import index_dir
 from assay.types import Hit
 from tests.search.conftest import write_files
 from tests.search.dense.models import WORDS, table, write_model2vec
+from tests.search.samples import BY_WORDS
 
 FILES = {
     "net/retry.py": "def retry_call(call):\n    retry the call\n\n\ndef other(x):\n    return x\n",
@@ -74,7 +75,7 @@ def embedded(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
 
 
 def config_of(model: str, **settings: Any) -> SearchConfig:
-    return SearchConfig(dense=DenseSettings(model=model, **settings))
+    return replace(BY_WORDS, dense=DenseSettings(model=model, **settings))
 
 
 def answers(index: Index) -> list[tuple[Hit, ...]]:
@@ -86,7 +87,7 @@ def files_below(folder: Path) -> list[Path]:
 
 
 def test_meaning_finds_what_no_word_does(root: Path, model: str) -> None:
-    assert Index.build(root).search("backoff") == ()
+    assert Index.build(root, BY_WORDS).search("backoff") == ()
     for per in PERS:
         hits = Index.build(root, config_of(model)).search("backoff", per=per)
         assert hits[0].path in ("net/retry.py", "guide.md")
@@ -140,7 +141,7 @@ def test_prefix_and_filters_hold_with_meaning(root: Path, model: str, vectors: K
 
 @pytest.mark.parametrize("fusion", FUSIONS)
 def test_fusion_loses_no_match_and_makes_none_up(root: Path, model: str, fusion: str) -> None:
-    plain, dense = Index.build(root), Index.build(root, config_of(model, fusion=fusion))
+    plain, dense = Index.build(root, BY_WORDS), Index.build(root, config_of(model, fusion=fusion))
     for query in QUERIES:
         found = {hit.path for hit in plain.search(query, 99)}
         assert found <= {hit.path for hit in dense.search(query, 99)}, "what holds the words is still found"
@@ -160,17 +161,17 @@ def test_fusion_orders_every_match(root: Path, model: str, fusion: str) -> None:
     assert view.dense is not None
     for text in ("how does a file close?", "file"):
         seen = retrieve(ask(text), view, config, "span")
-        meaning = view.dense(text, "span")
+        meaning = view.dense(text, "span", seen.words, config.dense.language)
         matched = (seen.words > 0) | (meaning > 0)
         np.testing.assert_array_equal(seen.units > 0, matched)
-        raw = parse_fusion(fusion)([seen.words, meaning], [1.0, 0.4])[matched]
+        raw = parse_fusion(fusion)([seen.words, meaning], [1.0, config.dense.language])[matched]
         order = np.argsort(seen.units[matched], kind="stable")
         assert np.all(np.diff(raw[order]) >= -1e-12), "in the order of the fusion"
         assert len(np.unique(seen.units)) > 10, "and not tied"
 
 
 def test_weight_follows_the_kind_of_the_query(root: Path, model: str) -> None:
-    plain = Index.build(root)
+    plain = Index.build(root, BY_WORDS)
     dense = Index.build(root, config_of(model, symbol=0.0, keywords=0.0, language=1.0))
     for per in PERS:
         for query in ("socket.close", "close file"):
@@ -195,10 +196,11 @@ def test_model_of_documentation_speaks_for_it_alone(
     assert kinds[docs.rows].all()
     assert len(code.rows) + len(docs.rows) == both.view.units
     assert (code.vectors.dimension, docs.vectors.dimension) == (16, 8)
-    scores = both.view.dense("close the file", "span")
+    unmatched = np.zeros(both.view.units)
+    scores = both.view.dense("close the file", "span", unmatched, 0.5)
     for part in (code, docs):
         assert (scores[part.rows].min(), scores[part.rows].max()) == (0.0, 1.0), "each from 0 to 1"
-    assert not np.array_equal(scores, one.view.dense("close the file", "span"))
+    assert not np.array_equal(scores, one.view.dense("close the file", "span", unmatched, 0.5))
     assert {role for role, text in embedded if text.startswith(("guide.md", "notes.md"))} == {"docs"}
     assert {role for role, text in embedded if text.startswith(("net/", "disk.py", "empty.py"))} == {"code"}
     assert answers(Index.open(root, both.config)) == answers(both)
@@ -312,7 +314,7 @@ def test_cache_that_cannot_be_written_only_costs_time(
 
 
 def test_trace_shows_words_and_meaning_apart(root: Path, model: str) -> None:
-    plain, dense = Index.build(root), Index.build(root, config_of(model))
+    plain, dense = Index.build(root, BY_WORDS), Index.build(root, config_of(model))
     for per in PERS:
         stages = dense.explain("how is the backoff of a socket chosen?", per=per).stages
         assert [stage.name for stage in stages[:3]] == ["lexical", "dense", "coherence"]

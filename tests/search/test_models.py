@@ -75,7 +75,7 @@ def test_engine_records_models_without_secrets() -> None:
 
 
 def test_records_without_models_are_read_back_whole() -> None:
-    assert SearchConfig().as_dict()["dense"]["model"] == ""
+    assert SearchConfig().as_dict()["dense"]["model"] == "static"
     assert SearchConfig().as_dict()["index"]["description"]["url"] == ""
 
 
@@ -108,13 +108,18 @@ def test_nothing_that_is_written_holds_a_secret(tmp_path: Path, monkeypatch: pyt
     assert not any(secret in repr(index) for secret in SECRETS)
 
 
-def test_search_by_words_imports_no_model_and_no_client(tmp_path: Path) -> None:
+@pytest.mark.parametrize("model", ["", "static"])
+def test_search_imports_nothing_that_it_does_not_use(tmp_path: Path, model: str) -> None:
     root = write_files(tmp_path / "repo", {"cart.py": "cart = total\n"})
     code = (
-        "import sys; from assay.search import Index\n"
-        "assert Index.build(sys.argv[1]).search('cart')\n"
-        "print([name for name in sys.modules if name.startswith(('assay.http', 'assay.search.dense',"
-        " 'assay.search.rerank', 'assay.search.chat', 'urllib.request'))])"
+        "import sys; from assay.search import Index, SearchConfig\n"
+        "from assay.search.models import DenseSettings, TranslationSettings\n"
+        "config = SearchConfig(dense=DenseSettings(sys.argv[2]), translation=TranslationSettings(sys.argv[2]))\n"
+        "assert Index.build(sys.argv[1], config).search('cart')\n"
+        "print([name for name in sys.modules if name.startswith(('assay.http', 'assay.search.rerank', 'scipy',"
+        " 'assay.search.chat', 'urllib.request', 'onnxruntime', 'tokenizers', 'assay.training', *sys.argv[3:]))])"
     )
-    done = subprocess.run([sys.executable, "-c", code, str(root)], capture_output=True, text=True, check=True)
+    unused = [] if model else ["assay.search.dense", "assay.search.static"]
+    command = [sys.executable, "-c", code, str(root), model, *unused]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

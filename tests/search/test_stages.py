@@ -13,6 +13,7 @@ from assay.search.pipeline import rank, retrieve, stages
 from assay.search.question import ask
 from assay.search.trace import StageTrace, find_loss
 from tests.search.conftest import CorpusOf
+from tests.search.samples import BY_WORDS
 
 _NAMES = [stage.name for stage in stages(SearchConfig())]
 _BODY = "    x = 1\n" * 9
@@ -75,7 +76,7 @@ def test_scores_do_not_depend_on_the_other_ranking(index: Index) -> None:
 @pytest.mark.parametrize("per", ["file", "span"])
 def test_trace_follows_the_answer_through_every_stage(index: Index, per: Per) -> None:
     trace = index.explain("cart price item", per=per, k=3, expect="README.md")
-    assert [stage.name for stage in trace.stages] == ["lexical", *_NAMES]
+    assert [stage.name for stage in trace.stages] == ["lexical", "dense", *_NAMES]
     assert trace.hits == index.search("cart price item", 3, per=per)
     candidates = trace.candidates()
     assert "README.md" in {candidate.path for candidate in candidates}
@@ -92,8 +93,9 @@ def test_trace_follows_the_answer_through_every_stage(index: Index, per: Per) ->
 
 def test_lost_says_where_a_file_went(index: Index) -> None:
     assert index.lost("cart", "absent.py").stage == "corpus"
-    assert index.lost("zebra", "cart.py").stage == "lexical"
-    assert index.lost("zebra", "cart.py").reason == "it shares no word with the query"
+    words = Index.build(index.root, BY_WORDS)
+    assert words.lost("zebra", "cart.py").stage == "lexical"
+    assert words.lost("zebra", "cart.py").reason == "it shares no word with the query"
     found = index.lost("cart total", "cart.py")
     assert (found.stage, found.final) == (None, 1)
     last = index.lost("cart total", "report.py", k=1)

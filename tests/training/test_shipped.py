@@ -67,7 +67,7 @@ def test_the_model_was_made_by_the_recipe_in_the_repository(folder):
     about = json.loads((folder / "model.json").read_text(encoding="utf-8"))
     recipe = read_recipe(RECIPES / "shipped.toml")
     said = {dotted: value for dotted, _, value in settings_of(recipe, "")}
-    made = {dotted: value for dotted, value in flat(about["settings"]).items()}
+    made = flat(about["settings"])
     assert {dotted: made[dotted] for dotted in said} == said
     written = flat(tomllib.loads((RECIPES / "shipped.toml").read_text(encoding="utf-8")))
     assert written.keys() <= {dotted for dotted, _, _ in settings_of(TrainConfig(), "")}
@@ -75,7 +75,7 @@ def test_the_model_was_made_by_the_recipe_in_the_repository(folder):
 
 def flat(table, prefix=""):
     """Give nested settings by dotted name."""
-    found = {}
+    found: dict[str, object] = {}
     for name, value in table.items():
         found |= flat(value, f"{prefix}{name}.") if isinstance(value, dict) else {f"{prefix}{name}": value}
     return found

@@ -63,8 +63,8 @@ class Meaning:
         if per == "file" and self.paths:
             found = self.paths(found, query)
         last = max(len(found) - reach, 0)
-        low, high = float(np.partition(found, last)[last]), float(found.max())
-        if high == low:  # all alike, or just the nearest wanted
+        low, high = max(float(np.partition(found, last)[last]), 0.0), float(found.max())
+        if high <= low:  # all alike, just the nearest wanted, or nothing that points the same way
             return np.asarray((found >= high) & (high > 0), dtype=np.float64)
         return np.clip((found.astype(np.float64) - low) / (high - low), 0.0, 1.0)
 
