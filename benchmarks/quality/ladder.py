@@ -22,6 +22,8 @@ OFF: Final[Changes] = MappingProxyType(
         "index.fields.folder": 0.0,
         "stem.prefix": 0.0,
         "identifier.files_inside": 0.0,
+        "translation.model": "",
+        "dense.model": "",
     }
 )
 
@@ -52,6 +54,8 @@ RUNGS: Final = (
     Rung("a name that is asked for", "", ("identifier",)),
     Rung("a compound name inside a sentence", "", ("identifier.files_inside",)),
     Rung("reference graph", "", ("references",)),
+    Rung("what words are called in code", "", ("translation.model",)),
+    Rung("meaning, by the shipped model", "", ("dense.model",)),
     Rung(
         "generated, stubs and barrels as noise, too",
         "",
@@ -65,7 +69,7 @@ ELSEWHERE: Final = (
     "plural and snake-case stems (+0.000 in the seed): roots of words do both, in every rung from the third on",
     "stop words in stem matching (+0.001 in the seed): stop words are dropped from every query, in every rung",
     "one result a file (+0.000 in the seed): a ranking of files is one by construction",
-    "relative-score fusion (+0.002 in the seed): there is no dense part in the default",
+    "relative-score fusion (+0.002 in the seed): words and meaning both reach from 0 to 1 when they meet",
     "binary instead of proportional stem boost (+0.004 in the seed): not in this engine, whose stem share is graded",
 )
 

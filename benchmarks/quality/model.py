@@ -33,6 +33,7 @@ VECTOR: Final[Changes] = MappingProxyType(
         "dense.language": 1.0,
         "dense.keywords": 1.0,
         "dense.symbol": 1.0,
+        "dense.path": 4.0,  # with nothing else to speak for it, a file's name must
         "without": tuple(stage for stage in STAGES if stage != "coherence"),
     }
 )

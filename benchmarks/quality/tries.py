@@ -11,7 +11,7 @@ from benchmarks.pages import Section, difference_text, table
 from benchmarks.quality.gathering import gather
 from benchmarks.quality.halves import Split, split_all, unseen_text
 from benchmarks.quality.measuring import by_repository, difference
-from benchmarks.quality.model import DEFAULT, LEXICAL, WORDS, engine, identity, lacking
+from benchmarks.quality.model import DEFAULT, LEXICAL, WORDS, engine, identity, lacking, tried
 from benchmarks.quality.pool import CODE, POOLED, STDLIB, SYNTHETIC, TUNING, VISIBLE, Answers, answer, only_lost
 from benchmarks.quality.sources import say
 from benchmarks.quality.variants import Changes, Variant
@@ -41,15 +41,24 @@ TRIES: Final = (
     Try("translations alone", {"dense.model": ""}, LEXICAL, kept=True),
     Try("vector alone", {"translation.model": ""}, LEXICAL, kept=True),
     Try("both: the default", against=LEXICAL, kept=True),
-    Try("the vector's weight is the same whatever words are found", {"dense.rise": 0.0}),
-    Try("the vector's weight is the same for names", {"dense.symbol": 0.4}),
+    Try("no feedback: spans are asked for once", {"dense.feedback.weight": 0.0}),
+    Try("feedback from ten units", {"dense.feedback.units": 10}),
+    Try("the vector weighs twice as much where no word is found", {"dense.rise": 1.0}),
+    Try("the vector's weight is the same for files", {"dense.files": 1.0}),
+    Try("the vector's weight is the same for names", {"dense.symbol": 0.5}),
+    Try("path words weigh four times as much in the vector of a file", {"dense.path": 4.0}),
+    Try("all units set the scale of meaning", {"dense.reach": 10_000_000}),
+    Try("the nearest 100 units set it", {"dense.reach": 100}),
     Try("fused by relative scores", {"dense.fusion": "relative"}),
     Try("fused by z-scores", {"dense.fusion": "zscore"}),
     Try("fused by ranks", {"dense.fusion": "rrf"}),
-    Try("beside units that hold a word only the nearest one", {"dense.reach": 1}),
     Try("20 translations of a word", {"translation.most": 20}),
     Try("translations worth 0.3", translated(0.3)),
     Try("translations worth 0.9", translated(0.9)),
+    Try("a model of 111 repositories, 600 steps", tried("dropout-half-111")),
+    Try("a model of 111 repositories, 800 steps, shared words never dropped", tried("dropout-none-111")),
+    Try("a model learned at five times the rate, 1,000 steps", tried("rate-0.01")),
+    Try("translations with less smoothing (5)", tried("smoothing-5")),
 )
 
 

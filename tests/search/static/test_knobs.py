@@ -1,0 +1,101 @@
+"""Every setting of meaning and translation does something, with the model that ships."""
+
+import sysconfig
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from assay import Index
+from assay.search import SearchConfig
+from assay.search.embedding import embed_table
+from assay.search.models import Feedback, TranslationSettings
+from assay.search.translating import make_translator
+from assay.search.view import View
+
+QUESTIONS = (
+    "how is a letter with pictures taken apart?",
+    "where is the end of a paragraph found",
+    "wrong character set of an attachment",
+    "fold long lines",
+    "Message.walk",
+)
+
+
+@pytest.fixture(scope="module")
+def index():
+    return Index.build(Path(sysconfig.get_path("stdlib"), "email"))
+
+
+def asked(index, config):
+    """Ask everything of the same table under other settings."""
+    view = View(
+        index.table, config.graph, embed_table(index.table, config.dense, None), make_translator(config.translation)
+    )
+    other = replace(index, config=config, view=view)
+    return {(question, per): other.search(question, 10, per=per) for question in QUESTIONS for per in ("file", "span")}
+
+
+@pytest.fixture(scope="module")
+def before(index):
+    return asked(index, SearchConfig())
+
+
+def with_dense(**settings):
+    return replace(SearchConfig(), dense=replace(SearchConfig().dense, **settings))
+
+
+def with_translation(**settings):
+    return replace(SearchConfig(), translation=replace(TranslationSettings(), **settings))
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        with_dense(model=""),
+        with_dense(language=1.0),
+        with_dense(keywords=1.0),
+        with_dense(symbol=1.0),
+        with_dense(files=2.0),
+        with_dense(words=0.0),
+        with_dense(path=6.0),
+        with_dense(reach=5),
+        with_dense(reach=0),
+        with_dense(rise=3.0),
+        with_dense(fusion="rrf"),
+        with_dense(feedback=Feedback(weight=0.0)),
+        with_dense(feedback=Feedback(weight=2.0)),
+        with_dense(feedback=Feedback(units=1)),
+        with_translation(model=""),
+        with_translation(language=1.0),
+        with_translation(keywords=0.0),
+        with_translation(symbol=1.0),
+        with_translation(most=1),
+    ],
+    ids=lambda config: ",".join(
+        f"{name}={value!r}"
+        for part, plain in ((config.dense, SearchConfig().dense), (config.translation, TranslationSettings()))
+        for name in part.__slots__
+        if (value := getattr(part, name)) != getattr(plain, name)
+    ),
+)
+def test_every_setting_changes_an_answer(index, before, config):
+    assert asked(index, config) != before
+
+
+def test_weights_of_a_kind_change_no_other_kind(index, before):
+    symbols = {key for key in before if key[0] == "Message.walk"}
+    after = asked(index, with_dense(language=1.0, keywords=1.0))
+    assert {key: after[key] for key in symbols} == {key: before[key] for key in symbols}
+    assert (
+        asked(index, with_dense(feedback=Feedback(weight=0.0))).items()
+        >= {key: hits for key, hits in before.items() if key[1] == "file"}.items()
+    ), "feedback is for spans"
+
+
+@pytest.mark.parametrize("kind", ["int8", "binary"])
+def test_smaller_vectors_find_the_same_first_results(index, before, kind):
+    after = asked(index, with_dense(vectors=kind))
+    same = [after[key][:3] and after[key][0].path == before[key][0].path for key in before]
+    assert np.mean(same) >= 0.9
