@@ -37,6 +37,9 @@ Vector = NDArray[np.float32]
 
 #: Raised when a unit is written in another way for a model to read, so that kept vectors are made anew.
 _PASSAGE: Final = 1
+#: How many times `reach` units are compared again with a query that learned from its first results: the nearest of the
+#: moved query are among them.
+_AGAIN: Final = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,21 +55,10 @@ class Meaning:
         """Embed a query."""
         return np.asarray(self.embedder.embed([_readable(query)], "query")[0])
 
-    def scores(self, query: Vector, reach: int, per: Per) -> Values:
-        """Compare a query with every unit: 1 for the nearest, 0 for all but the `reach` nearest.
-
-        What lies far away is noise, and there is more of it the larger the corpus: it must not set the scale.
-        """
-        if not len(self.rows) or not reach or not query.any():
-            return np.zeros(len(self.rows))
+    def near(self, query: Vector, per: Per) -> Vector:
+        """Compare a query with every unit: 1 for the same direction."""
         found = self.vectors.scores(query)
-        if per == "file" and self.paths:
-            found = self.paths(found, query)
-        last = max(len(found) - reach, 0)
-        low, high = max(float(np.partition(found, last)[last]), 0.0), float(found.max())
-        if high <= low:  # all alike, just the nearest wanted, or nothing that points the same way
-            return np.asarray((found >= high) & (high > 0), dtype=np.float64)
-        return np.clip((found.astype(np.float64) - low) / (high - low), 0.0, 1.0)
+        return self.paths(found, query) if per == "file" and self.paths else found
 
     def ask_again(self, query: Vector, found: Values, feedback: Feedback) -> Vector:
         """Move a query towards what it found first (Rocchio, 1971), which says in the corpus' words what is meant."""
@@ -76,6 +68,27 @@ class Meaning:
         said = (self.vectors.rows.vectors(first) * found[first, None]).sum(axis=0, dtype=np.float64)
         towards = unit_rows(np.stack([said]))[0]
         return np.asarray(unit_rows(np.stack([query + np.float32(feedback.weight) * towards]))[0])
+
+    def near_again(self, query: Vector, near: Vector, most: int) -> Vector:
+        """Compare a query that was moved a little with the units that were nearest before; a second scan costs more."""
+        from assay.search.dense.matrices import best_rows
+
+        rows = best_rows(near, most)
+        found = np.full(len(near), -1, dtype=np.float32)
+        found[rows] = self.vectors.rows.scores(query, rows)
+        return found
+
+
+def _scaled(near: Vector, reach: int) -> Values:
+    """Give the nearest unit 1 and all but the `reach` nearest 0.
+
+    What lies far away is noise, and there is more of it the larger the corpus: it must not set the scale.
+    """
+    last = max(len(near) - reach, 0)
+    low, high = max(float(np.partition(near, last)[last]), 0.0), float(near.max())
+    if high <= low:  # all alike, just the nearest wanted, or nothing that points the same way
+        return np.asarray((near >= high) & (high > 0), dtype=np.float64)
+    return np.clip((near.astype(np.float64) - low) / (high - low), 0.0, 1.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,12 +117,15 @@ class Dense:
 
     def _scores(self, part: Meaning, query: Vector, per: Per, words: Values, weight: float) -> Values:
         """Ask one model, when spans are ranked twice: of files, several units speak together already."""
-        settings = self.settings
-        found = part.scores(query, settings.reach, per)
-        if per == "file" or not settings.feedback.weight or not found.any():
+        reach, feedback = self.settings.reach, self.settings.feedback
+        if not len(part.rows) or not reach or not query.any():
+            return np.zeros(len(part.rows))
+        near = part.near(query, per)
+        found = _scaled(near, reach)
+        if per == "file" or not feedback.weight or not found.any():
             return found
-        again = part.ask_again(query, settings.words * words + weight * found, settings.feedback)
-        return part.scores(again, settings.reach, per)
+        again = part.ask_again(query, self.settings.words * words + weight * found, feedback)
+        return _scaled(part.near_again(again, near, _AGAIN * reach), reach)
 
 
 def embed_table(table: Table, settings: DenseSettings, folder: Path | None) -> Dense | None:

@@ -8,25 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assay.search.evidence import Values
 from assay.search.question import Question
+from assay.search.tables import ranges
 from assay.search.view import Translated, View
 
 
 class Impact(NamedTuple):
-    """What a term says, and of which units; each once."""
+    """What terms say, and of which units."""
 
     unit: NDArray[np.intp]
     impact: NDArray[np.float32]
-
-
-_NOBODY: Final = np.zeros(0, dtype=np.intp)
-_NOTHING: Final = np.zeros(0, dtype=np.float32)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,33 +50,33 @@ class Lexical:
         for term in question.terms:  # in the order of the query: float addition has one
             translated = view.translations(term, question.kind)
             if translated:
-                scores += self._best(term, translated, view)
+                scores += self._best(view.term(term), translated, view)
             else:
-                _add(scores, self._impact(view.term(term), 1.0, view))
+                _add(scores, self._impact([Translated(view.term(term), 1.0)], view))
         for term in question.joined if self.joined else ():
-            _add(scores, self._impact(view.term(term), self.joined, view))
+            _add(scores, self._impact([Translated(view.term(term), self.joined)], view))
         return scores.astype(np.float64)
 
-    def _best(self, term: str, translated: Sequence[Translated], view: View) -> NDArray[np.float32]:
+    def _best(self, own: int, translated: Sequence[Translated], view: View) -> NDArray[np.float32]:
         """Score units by a term or by the best of its translations, no translation for more than the term itself."""
-        found = np.zeros(view.units, dtype=np.float32)
-        own = view.term(term)
         rarity = view.idf(own)
-        for number, strength in translated:
-            unit, impact = self._impact(number, strength * min(1.0, rarity / view.idf(number)), view)
-            found[unit] = np.maximum(found[unit], impact)
-        unit, impact = self._impact(own, 1.0, view)
-        found[unit] = np.maximum(found[unit], impact)
+        worth = [one._replace(strength=one.strength * min(1.0, rarity / view.idf(one.number))) for one in translated]
+        found = np.zeros(view.units, dtype=np.float32)
+        unit, impact = self._impact([Translated(own, 1.0), *worth], view)
+        np.maximum.at(found, unit, impact)
         return found
 
-    def _impact(self, number: int, weight: float, view: View) -> Impact:
-        """Tell what one term says of the units that hold it."""
-        if number < 0:
-            return Impact(_NOBODY, _NOTHING)
+    def _impact(self, terms: Sequence[Translated], view: View) -> Impact:
+        """Tell what terms say of the units that hold them, one term after the other."""
+        held = [one for one in terms if one.number >= 0]
+        number = np.array([one.number for one in held], dtype=np.int64)
+        weight = [one.strength * view.idf(one.number) * (self.k1 + 1) for one in held]
         postings, norm = view.table.postings, view.norm(self.k1, self.b)
-        rows = slice(*postings.offset[number : number + 2].tolist())
+        begin, end = postings.offset[number], postings.offset[number + 1]
+        rows = slice(int(begin[0]), int(end[0])) if len(held) == 1 else ranges(begin, end)
         unit, count = postings.unit[rows].astype(np.intp), postings.count[rows]
-        return Impact(unit, np.float32(weight * view.idf(number) * (self.k1 + 1)) * count / (count + norm[unit]))
+        factor = np.array(weight, dtype=np.float32).repeat(end - begin)
+        return Impact(unit, factor * count / (count + norm[unit]))
 
 
 def _add(scores: NDArray[np.float32], said: Impact) -> None:
