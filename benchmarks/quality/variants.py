@@ -10,7 +10,8 @@ from assay.engines import make_engine
 from assay.engines.base import Engine, Session
 from assay.engines.builtin import BuiltinEngine, BuiltinSession, Settings
 from assay.search import Index, Per, SearchConfig
-from assay.search.embedding import Dense, Meaning, embed_table
+from assay.search.embedding import embed_table
+from assay.search.meaning import Dense, Meaning
 from assay.search.models import DenseSettings, TranslationSettings
 from assay.search.tables import Table
 from assay.search.translating import make_translator
@@ -21,7 +22,9 @@ Changes = Mapping[str, object]
 
 _WORDS: Final = DenseSettings(model="")
 _AS_ASKED: Final = TranslationSettings(model="")
-#: What decides the vectors; the rest of the settings decides what is made of them.
+_EMBEDDING: Final = (
+    "model", "docs_model", "vectors", "path", "reach", "token_env", "query_prefix", "code_prefix", "docs_prefix",
+)  # fmt: skip
 _EMBEDDING: Final = ("model", "docs_model", "vectors", "token_env", "query_prefix", "code_prefix", "docs_prefix")
 
 

@@ -79,4 +79,5 @@ def _outcome(adapted: Adapted) -> str:
         return f"Use it with: assay search ... --set dense.model={model} --set translation.model={model}"
     row = adapted.judgement.row
     least = f"Differences below {row.mde_text} could hardly show on so many files; " if row.mde else ""
-    return f"{least}the old model is kept, and nothing was written in its place.".capitalize()
+    kept = "the old model is kept, and nothing was written in its place."
+    return f"{least}{kept}" if least else f"T{kept[1:]}"

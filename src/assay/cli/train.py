@@ -44,7 +44,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--exclude-corpora", metavar="FOLDER", help="repositories whose code is never to be learned from"
     )
-    parser.add_argument("--seed", type=int, metavar="N", help="seed of every random draw, in place of the recipe's")
+    parser.add_argument(
+        "--seed", type=int, metavar="N", help="seed of learning, in place of the recipe's; mining has its own"
+    )
     parser.add_argument("--workers", type=int, metavar="N", help="processes that mine; by default one a core")
 
 

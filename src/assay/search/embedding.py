@@ -1,6 +1,6 @@
 """Vectors for the units of a table: embedded where they are new, remembered where they are not.
 
-Embedders are imported when a model is set, and not before: most searches are by words alone.
+Embedders are imported when a model is set, and not before.
 """
 
 from __future__ import annotations
@@ -20,112 +20,21 @@ from numpy.typing import NDArray
 from assay.corpus.cache import cache_dir
 from assay.errors import EnvironmentFailure
 from assay.search.filters import scope_text, unit_text
-from assay.search.models import DenseSettings, Feedback
-from assay.search.question import Per, QueryKind
+from assay.search.meaning import Dense, Meaning, readable
+from assay.search.models import DenseSettings
 from assay.search.store.format import JSON, Stored, StoreProblem, read_store, write_store
 from assay.search.store.lock import writer_lock
 from assay.search.tables import FILE_KINDS, LongArray, Table
 
 if TYPE_CHECKING:
-    from assay.search.dense import Embedder, EmbedderConfig, Role, VectorConfig, Vectors
-    from assay.search.static import PathWords, UnitVectors
+    from assay.search.dense import Embedder, EmbedderConfig, Role, VectorConfig
+    from assay.search.static import UnitVectors
 
     Embed: TypeAlias = Callable[[Sequence[str], Role], NDArray[np.float32]]
 
-Values = NDArray[np.float64]
-Vector = NDArray[np.float32]
 
 #: Raised when a unit is written in another way for a model to read, so that kept vectors are made anew.
 _PASSAGE: Final = 1
-#: How many times `reach` units are compared again with a query that learned from its first results: the nearest of the
-#: moved query are among them.
-_AGAIN: Final = 4
-
-
-@dataclass(frozen=True, slots=True)
-class Meaning:
-    """Units, all or those that a model of their own reads, with their vectors."""
-
-    embedder: Embedder
-    rows: LongArray
-    vectors: Vectors
-    paths: PathWords | None = None  # what their files are called, where the model tells it apart
-
-    def ask(self, query: str) -> Vector:
-        """Embed a query."""
-        return np.asarray(self.embedder.embed([_readable(query)], "query")[0])
-
-    def near(self, query: Vector, per: Per) -> Vector:
-        """Compare a query with every unit: 1 for the same direction."""
-        found = self.vectors.scores(query)
-        return self.paths(found, query) if per == "file" and self.paths else found
-
-    def ask_again(self, query: Vector, found: Values, feedback: Feedback) -> Vector:
-        """Move a query towards what it found first (Rocchio, 1971), which says in the corpus' words what is meant."""
-        from assay.search.dense.matrices import best_rows, unit_rows
-
-        first = best_rows(found, feedback.units)
-        said = (self.vectors.rows.vectors(first) * found[first, None]).sum(axis=0, dtype=np.float64)
-        towards = unit_rows(np.stack([said]))[0]
-        return np.asarray(unit_rows(np.stack([query + np.float32(feedback.weight) * towards]))[0])
-
-    def near_again(self, query: Vector, near: Vector, most: int) -> Vector:
-        """Compare a query that was moved a little with the units that were nearest before; a second scan costs more."""
-        from assay.search.dense.matrices import best_rows
-
-        rows = best_rows(near, most)
-        found = np.full(len(near), -1, dtype=np.float32)
-        found[rows] = self.vectors.rows.scores(query, rows)
-        return found
-
-
-def _scaled(near: Vector, reach: int) -> Values:
-    """Give the nearest unit 1 and all but the `reach` nearest 0.
-
-    What lies far away is noise, and there is more of it the larger the corpus: it must not set the scale.
-    """
-    last = max(len(near) - reach, 0)
-    low, high = max(float(np.partition(near, last)[last]), 0.0), float(near.max())
-    if high <= low:  # all alike, just the nearest wanted, or nothing that points the same way
-        return np.asarray((near >= high) & (high > 0), dtype=np.float64)
-    return np.clip((near.astype(np.float64) - low) / (high - low), 0.0, 1.0)
-
-
-@dataclass(frozen=True, slots=True)
-class Dense:
-    """How near in meaning each unit is to a query."""
-
-    settings: DenseSettings
-    parts: tuple[Meaning, ...]
-    units: int
-
-    def weight(self, kind: QueryKind, per: Per) -> float:
-        """Choose the weight by the kind of the query and by what is ranked."""
-        settings = self.settings
-        plain = {"symbol": settings.symbol, "keywords": settings.keywords, "language": settings.language}[kind]
-        return plain * settings.files if per == "file" else plain
-
-    def __call__(self, query: str, per: Per, words: Values, weight: float) -> Values:
-        """Score every unit from 0 to 1, those of each model apart: what two models say cannot be compared.
-
-        `words` is how well the words of each unit match; with it, the first results are found that a query learns from.
-        """
-        scores = np.zeros(self.units)
-        for part in self.parts:
-            scores[part.rows] = self._scores(part, part.ask(query), per, words[part.rows], weight)
-        return scores
-
-    def _scores(self, part: Meaning, query: Vector, per: Per, words: Values, weight: float) -> Values:
-        """Ask one model, when spans are ranked twice: of files, several units speak together already."""
-        reach, feedback = self.settings.reach, self.settings.feedback
-        if not len(part.rows) or not reach or not query.any():
-            return np.zeros(len(part.rows))
-        near = part.near(query, per)
-        found = _scaled(near, reach)
-        if per == "file" or not feedback.weight or not found.any():
-            return found
-        again = part.ask_again(query, self.settings.words * words + weight * found, feedback)
-        return _scaled(part.near_again(again, near, _AGAIN * reach), reach)
 
 
 def embed_table(table: Table, settings: DenseSettings, folder: Path | None) -> Dense | None:
@@ -186,7 +95,8 @@ def _meaning(table: Table, settings: DenseSettings, plain: Meaning, columns: Map
     from assay.search.static import UnitVectors, path_words
 
     units = UnitVectors.from_columns(np.zeros((0, 0), np.float32), columns) if settings.path else None
-    return replace(plain, paths=path_words(units, table.units.file, settings.path)) if units else plain
+    file = table.units.file[plain.rows]
+    return replace(plain, paths=path_words(units, file, settings.path)) if units else plain
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,9 +115,9 @@ def _made(embedder: Embedder, table: Table, rows: LongArray, stored: Stored | No
     if not isinstance(embedder, StaticEmbedder):
         embed = partial(EmbeddingCache(cache_dir() / "embeddings").embed, embedder) if cached else embedder.embed
         return _Made(_matrix(table, rows, embed, embedder.dimension), {})
-    whole = len(rows) == len(table.units)
-    made = unit_vectors(embedder, table, _known(embedder, stored) if whole else None)
-    return _Made(made.matrix, made.columns()) if whole else _Made(made.matrix[rows], {})
+    known = _known(embedder, stored) if len(rows) == len(table.units) else None  # what is kept of some has gaps
+    made = unit_vectors(embedder, table, known).of(rows)
+    return _Made(made.matrix, made.columns())
 
 
 def _known(embedder: Embedder, stored: Stored | None) -> UnitVectors | None:
@@ -241,12 +151,7 @@ def passage(table: Table, unit: int) -> str:
     file = int(table.units.file[unit])
     begin, end = np.searchsorted(table.own.owner, [unit, unit + 1]).tolist()
     header = [table.files.paths[file], scope_text(table, unit), *table.own.texts[begin:end]]
-    return _readable(f"{' '.join(filter(None, header))}\n{unit_text(table, file, unit, unit)}")
-
-
-def _readable(text: str) -> str:
-    """Replace halves of characters, as an undecodable path or a broken terminal gives them: tokenizers refuse them."""
-    return text.encode("utf-8", "replace").decode("utf-8")
+    return readable(f"{' '.join(filter(None, header))}\n{unit_text(table, file, unit, unit)}")
 
 
 def _digest(embedder: Embedder, settings: DenseSettings, table: Table) -> str:

@@ -14,9 +14,10 @@ from assay.corpus.walking.languages import language_name
 from assay.errors import ConfigError
 from assay.search.building import build_table
 from assay.search.config import SearchConfig
-from assay.search.embedding import Dense, embed_table
+from assay.search.embedding import embed_table
 from assay.search.evidence import Values
 from assay.search.filters import Filter, unit_text
+from assay.search.meaning import Dense
 from assay.search.models import RerankSettings
 from assay.search.pipeline import rank, rank_inside, retrieve
 from assay.search.question import Per, Question, ask

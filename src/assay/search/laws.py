@@ -15,6 +15,7 @@ from typing import Any, Final, Literal, cast, get_args, get_origin, get_type_hin
 
 from assay.errors import ConfigError, nearest
 from assay.search.fusion import parse_fusion
+from assay.search.models import SHIPPED
 
 #: The stages that `without` may name; a test holds them against the pipeline.
 STAGES: Final = (
@@ -113,6 +114,7 @@ def _breaches(values: Mapping[str, object], hints: Mapping[str, Any]) -> Iterato
     yield from _overlap(values)
     yield from _without(values)
     yield from _fusion(values)
+    yield from _translation(values)
 
 
 @cache
@@ -145,6 +147,14 @@ def _fusion(values: Mapping[str, object]) -> Iterator[Breach]:
         parse_fusion(str(values.get(name, "max")))
     except ConfigError as error:
         yield Breach((name,), f"{name}: {error.message}", error.hint or "")
+
+
+def _translation(values: Mapping[str, object]) -> Iterator[Breach]:
+    """Know whose table is meant: only static models have one."""
+    name = "translation.model"
+    spec = str(values.get(name, ""))
+    if spec and spec.partition(":")[0] != SHIPPED:
+        yield Breach((name,), f"{name} = {spec!r}", f"it is {SHIPPED}, {SHIPPED}:FOLDER, or empty for none")
 
 
 def _without(values: Mapping[str, object]) -> Iterator[Breach]:

@@ -1,4 +1,4 @@
-"""Models of one's own: which embed units, describe them, or order the results. None is set by default."""
+"""Models: the shipped one and others that embed units, translate words, describe units, or order the results."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ class TranslationSettings:
     @property
     def folder(self) -> str | None:
         """The folder of a model of one's own."""
-        return self.model.partition(":")[2] or None
+        return self.model.removeprefix(SHIPPED).removeprefix(":") or None
 
     def weight(self, kind: str) -> float:
         """Choose the worth by the kind of the query."""

@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.search.embedding import Dense
 from assay.search.graph import Graph, GraphConfig, build_graph
+from assay.search.meaning import Dense
 from assay.search.names import NameIndex
 from assay.search.noise import NOISE
 from assay.search.question import QueryKind

@@ -184,7 +184,7 @@ class TrainConfig:
     held_out: HeldOutConfig = field(default_factory=HeldOutConfig)
     vectors: VectorConfig = field(default_factory=VectorConfig)
     translations: TranslationConfig = field(default_factory=TranslationConfig)
-    seed: int = field(default=0, metadata={"about": "seed of every random draw", **_ROOM})
+    seed: int = field(default=0, metadata={"about": "seed of learning; mining has its own", **_ROOM})
     threads: int = field(
         default=2,  # sums come out differently with another number of threads, so it is part of the recipe
         metadata={"about": "threads of the matrix products", **_COUNT},

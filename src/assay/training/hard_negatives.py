@@ -81,10 +81,7 @@ def _confusions(
 
 def _best(rows: NDArray[np.int64], scores: NDArray[np.float32], count: int) -> NDArray[np.int64]:
     """Order the best rows by falling score, then by place."""
-    if len(scores) > count:
-        top = np.sort(np.argpartition(-scores, count)[:count])
-        rows, scores = rows[top], scores[top]
-    return rows[np.lexsort((rows, -scores))].astype(np.int64)
+    return rows[np.lexsort((rows, -scores))[:count]].astype(np.int64)
 
 
 def _may_be_right(pairs: Pairs, row: int, others: NDArray[np.int64], same_file: SameFile) -> NDArray[np.bool_]:

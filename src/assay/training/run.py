@@ -40,7 +40,7 @@ class Order:
 def train(order: Order, config: TrainConfig, tell: Tell) -> Packed:
     """Make the model of a folder of repositories."""
     work = order.out / WORK
-    with _alone(order.out):
+    with alone(order.out):
         reports = _mined(order, config, tell)
         used = {report.repository for report in reports if sum(report.pairs.values())}
         if not used:
@@ -50,7 +50,7 @@ def train(order: Order, config: TrainConfig, tell: Tell) -> Packed:
 
 
 @contextmanager
-def _alone(out: Path) -> Iterator[None]:
+def alone(out: Path) -> Iterator[None]:
     """Keep other trainings away from a folder, and remove what one that was killed left half-written."""
     with ExitStack() as held:
         try:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from assay import Index
+from assay.errors import ConfigError
 from assay.search import SearchConfig
 from assay.search.embedding import embed_table
 from assay.search.models import Feedback, TranslationSettings
@@ -99,3 +100,18 @@ def test_smaller_vectors_find_the_same_first_results(index, before, kind):
     after = asked(index, with_dense(vectors=kind))
     same = [after[key][:3] and after[key][0].path == before[key][0].path for key in before]
     assert np.mean(same) >= 0.9
+
+
+def test_a_docs_model_leaves_the_words_of_paths_in(index):
+    one, other = (asked(index, with_dense(docs_model="static", path=path)) for path in (0.0, 8.0))
+    assert one != other
+
+
+def test_prefixes_are_for_models_that_read_them(index, before):
+    assert asked(index, with_dense(query_prefix="query: ", code_prefix="passage: ")) == before
+
+
+@pytest.mark.parametrize("spec", ["statik", "onnx:folder", "model2vec:folder"])
+def test_a_model_without_translations_is_refused(spec):
+    with pytest.raises(ConfigError, match=r"translation\.model"):
+        with_translation(model=spec)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from hashlib import blake2b
 from typing import Any, Self
 
@@ -31,6 +31,10 @@ class UnitVectors:
     def columns(self) -> dict[str, NDArray[Any]]:
         """Give the arrays that are kept beside the vectors themselves."""
         return {f"static.{one.name}": getattr(self, one.name) for one in fields(self)[1:]}
+
+    def of(self, rows: LongArray) -> Self:
+        """Take some of the units; the files stay."""
+        return replace(self, matrix=self.matrix[rows], size=self.size[rows], along=self.along[rows])
 
     @classmethod
     def from_columns(cls, matrix: Matrix, columns: Mapping[str, NDArray[Any]]) -> Self | None:

@@ -22,7 +22,7 @@ from assay.training.config import HeldOutConfig
 from assay.training.mining.repositories import Repository, list_files, open_repository
 from assay.training.packing import pack, quantise, write_model
 from assay.training.pairs import Pairs, encode, kinds_of
-from assay.training.run import MODEL, WORK
+from assay.training.run import MODEL, WORK, alone
 from assay.training.shards import KINDS, Shard
 from assay.training.sparse import Products
 from assay.training.stages import Start, Tell, code_digests, key_of, start_digest
@@ -72,7 +72,13 @@ class Adapted:
 
 
 def adapt(order: Order, config: AdaptConfig, tell: Tell) -> Adapted:
-    """Adapt a model to a repository, and write it if it is better there."""
+    """Adapt a model to a repository, and write it if it is better there; nobody else works in the folder meanwhile."""
+    with alone(order.out):
+        return _adapted(order, config, tell)
+
+
+def _adapted(order: Order, config: AdaptConfig, tell: Tell) -> Adapted:
+    """Mine, learn, test, and write."""
     parent, repository = read_parent(order.model), open_repository(order.repository)
     miner = Miner(repository, config.mining, order.out / WORK)
     whole = miner.mine()
