@@ -127,9 +127,9 @@ class Answers:
         """Give a whole part, its headline phrasings unless told otherwise."""
         return _joined(chosen(self.scores[s.gold.name], wanted) for s in self.sources if s.part == part)
 
-    def pool(self, part: str | None = None) -> Scores | None:
-        """Give what lexical search loses, of one part or of all."""
-        return _joined(self._lost(s) for s in self.sources if part in (None, s.part))
+    def pool(self, *parts: str) -> Scores | None:
+        """Give the pooled questions of some parts, or of all."""
+        return _joined(self._lost(s) for s in self.sources if not parts or s.part in parts)
 
     def _lost(self, source: Source) -> Scores:
         """Give what lexical search loses of one set."""

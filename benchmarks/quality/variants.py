@@ -25,7 +25,6 @@ _AS_ASKED: Final = TranslationSettings(model="")
 _EMBEDDING: Final = (
     "model", "docs_model", "vectors", "path", "reach", "token_env", "query_prefix", "code_prefix", "docs_prefix",
 )  # fmt: skip
-_EMBEDDING: Final = ("model", "docs_model", "vectors", "token_env", "query_prefix", "code_prefix", "docs_prefix")
 
 
 def configure(changes: Changes) -> SearchConfig:

@@ -103,7 +103,20 @@ def test_nothing_is_written_where_there_is_nothing_to_learn(toy, tmp_path, capsy
     assert found["folder"] is None
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["work"]
     assert main(arguments(toy, toy / "noise", tmp_path / "out", "--quiet")) == 0
-    assert "the old model is kept" in " ".join(capsys.readouterr().out.split())
+    told = " ".join(capsys.readouterr().out.split())
+    assert "the old model is kept" in told
+    assert "earlier run" not in told
+
+
+def test_model_of_an_earlier_run_is_not_taken_for_that_of_this_one(toy, adapted, tmp_path, capsys):
+    shutil.copytree(toy / "whole" / "model", tmp_path / "out" / "model")
+    assert main(arguments(toy, toy / "noise", tmp_path / "out", "--quiet")) == 0
+    told = capsys.readouterr().out
+    assert "model is of an earlier run" in " ".join(told.split())
+    assert files(tmp_path / "out" / "model") == adapted
+    assert main(arguments(toy, toy / "noise", tmp_path / "out", "--quiet", "--json")) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["folder"], found["earlier"]) == (None, str(tmp_path / "out" / "model"))
 
 
 def test_same_seed_same_model(toy, adapted, tmp_path):

@@ -12,6 +12,7 @@ from assay.training.config import TrainConfig
 from assay.training.mining.exclusion import read_exclusions
 from assay.training.mining.licences import PERMISSIVE
 from assay.training.recipe import read_recipe, settings_of
+from benchmarks.quality.synthetic import PACKAGES, REPORTED
 
 PROJECT = Path(__file__).resolve().parent.parent.parent
 RECIPES = PROJECT / "recipes"
@@ -21,6 +22,8 @@ LANGUAGES = {
     "ruby", "rust", "scala", "swift", "typescript", "zig",
 }  # fmt: skip
 MEGABYTE = 1_000_000
+#: Settings that came after the model was mined: what they leave out was left out by repository (recipes/shipped.toml).
+YOUNGER = {"mining.windows.share", "mining.windows.fewest"}
 
 
 @pytest.fixture(scope="module")
@@ -58,6 +61,9 @@ def test_nothing_on_the_exclusion_list_is_in_the_manifest(manifest):
 def test_the_exclusion_list_has_every_corpus_that_a_gold_set_of_the_project_names():
     never = {name.casefold() for name in read_exclusions(RECIPES / "never-train.txt").names}
     assert "python/cpython" in never  # the standard library's set
+    homes = {name.rpartition("/")[2] for name in never}
+    assert {pin.partition("==")[0].casefold() for pin in PACKAGES} <= homes
+    assert set(REPORTED) <= homes
     shared = PROJECT.parent / "shared" / "gold" / "never-train.txt"
     if shared.is_file():
         assert {name.casefold() for name in read_exclusions(shared).names} <= never
@@ -68,7 +74,8 @@ def test_the_model_was_made_by_the_recipe_in_the_repository(folder):
     recipe = read_recipe(RECIPES / "shipped.toml")
     said = {dotted: value for dotted, _, value in settings_of(recipe, "")}
     made = flat(about["settings"])
-    assert {dotted: made[dotted] for dotted in said} == said
+    assert said.keys() - made.keys() <= YOUNGER
+    assert {dotted: said[dotted] for dotted in made} == made
     written = flat(tomllib.loads((RECIPES / "shipped.toml").read_text(encoding="utf-8")))
     assert written.keys() <= {dotted for dotted, _, _ in settings_of(TrainConfig(), "")}
 

@@ -113,8 +113,25 @@ def test_excluded_repositories_are_not_learned_from(toy, tmp_path):
     manifest = json.loads(found["manifest.json"])
     assert [one["repository"] for one in manifest["repositories"]] == ["toy/harbour", "toy/kitchen"]
     assert manifest["left_out"] == {"on the exclusion list": 1}
-    assert b"garden" not in found["manifest.json"]
+    head = rev_parse(toy / "repositories" / "toy+garden")
+    assert manifest["windows"] == {"checked": {"toy/garden": head}, "not_checked": []}
     assert b"hedg" not in found["vocabulary.txt"]
+
+
+def rev_parse(folder: Path) -> str:
+    shown = subprocess.run(["git", "rev-parse", "HEAD"], cwd=folder, capture_output=True, text=True, check=True)
+    return shown.stdout.strip()
+
+
+def test_excluded_code_that_is_not_here_is_named_aloud(toy, tmp_path, capsys):
+    (tmp_path / "never.txt").write_text("far/Away\nother/place\n")
+    assert main(arguments(toy, tmp_path / "out", "--exclude", str(tmp_path / "never.txt"))) == 0
+    out, err = capsys.readouterr()
+    assert "NOT checked for copies: code of 2 excluded repositories" in " ".join(out.split())
+    (told,) = [line for line in err.splitlines() if "NOT checked" in line]
+    assert "far/Away, other/place" in told
+    manifest = json.loads((tmp_path / "out" / "model" / "manifest.json").read_text())
+    assert manifest["windows"] == {"checked": {}, "not_checked": ["far/Away", "other/place"]}
 
 
 def test_code_copied_from_an_excluded_repository_is_not_learned_from(toy, tmp_path):
@@ -131,7 +148,9 @@ def test_code_of_excluded_corpora_is_not_learned_from(toy, tmp_path):
     make_repository(tmp_path / "corpora" / "somebody+garden", THINGS["garden"])
     found = trained(toy, tmp_path / "out", "--exclude-corpora", str(tmp_path / "corpora"))
     assert b"hedg" not in found["vocabulary.txt"]
-    assert b"garden" not in found["manifest.json"]
+    manifest = json.loads(found["manifest.json"])
+    assert not any("garden" in one["repository"] for one in manifest["repositories"])
+    assert list(manifest["windows"]["checked"]) == ["somebody/garden", "toy/garden"]
 
 
 def test_only_permissive_repositories_are_learned_from(toy, tmp_path, capsys):

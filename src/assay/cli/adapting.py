@@ -29,7 +29,8 @@ def adapt(args: argparse.Namespace, config: AdaptConfig) -> int:
     adapted = adapt(order, config, lambda line: say(args, f"{time.perf_counter() - began:7.1f} s  {line}"))
     seconds = round(time.perf_counter() - began, 1)
     folder = None if adapted.folder is None else str(adapted.folder)
-    data = {"schema": "assay/adapt/1", "folder": folder, "seconds": seconds, **adapted.about()}
+    earlier = None if adapted.earlier is None else str(adapted.earlier)
+    data = {"schema": "assay/adapt/1", "folder": folder, "earlier": earlier, "seconds": seconds, **adapted.about()}
     emit(args, Document(f"Adapted to {adapted.repository.name}", tuple(_blocks(adapted, seconds))), data)
     return 0
 
@@ -80,4 +81,6 @@ def _outcome(adapted: Adapted) -> str:
     row = adapted.judgement.row
     least = f"Differences below {row.mde_text} could hardly show on so many files; " if row.mde else ""
     kept = "the old model is kept, and nothing was written in its place."
+    if adapted.earlier is not None:
+        kept += f" What lies in {adapted.earlier} is of an earlier run, and was not made by this one."
     return f"{least}{kept}" if least else f"T{kept[1:]}"

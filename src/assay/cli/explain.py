@@ -109,6 +109,7 @@ def _trace_json(trace: Trace, lost: Lost | None) -> dict[str, Any]:
 
 def _waterfall(page: Page, index: Index, trace: Trace) -> Iterator[str]:
     """Write what was asked, then each result and the stages that moved it."""
+    from assay.search.translating import called_in_code
     from assay.types import Hit
 
     question = trace.question
@@ -119,6 +120,8 @@ def _waterfall(page: Page, index: Index, trace: Trace) -> Iterator[str]:
     unheld = [clean(term) for term in question.terms if index.view.term(term) < 0]
     if unheld:
         yield f"in no file: {', '.join(unheld)}"
+    for term, names in called_in_code(index.view, question).items():
+        yield f"{clean(term)} is also looked up as: {', '.join(map(clean, names))}"
     candidates = trace.candidates()
     if not candidates:
         yield f"No match in {len(index.table.files):,} files."

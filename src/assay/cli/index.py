@@ -34,6 +34,7 @@ def handle(args: argparse.Namespace) -> int:
     folder = folder_of(args.path)
     config, workers = config_of(args, folder), workers_of(args)
     from assay.report.document import Document
+    from assay.search.embedding import embed_table
     from assay.search.refreshing import open_table, shape
     from assay.search.store.place import index_folder
 
@@ -42,6 +43,7 @@ def handle(args: argparse.Namespace) -> int:
     say(args, f"indexing {folder.resolve()} ...")
     began = time.perf_counter()
     opened = open_table(folder, config.index, workers, keep=True)
+    embed_table(opened.table, config.dense, opened.folder)
     data = _data(opened, time.perf_counter() - began)
     emit(args, Document(f"The index of {folder.resolve()}", tuple(_blocks(data))), data)
     return 0

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     C = TypeVar("C", AdaptConfig, TrainConfig)
 
 _NEEDED = ("scipy", "threadpoolctl")
+_WORSE = 0.9  # share of its best figure below which a model has learned too long
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -118,17 +120,19 @@ def _data(folder: Path) -> dict[str, Any]:
     """Collect what there is to say."""
     import json
 
-    from assay.training.packing import MODEL
+    from assay.training.packing import MANIFEST, MODEL
 
-    about = json.loads((folder / MODEL).read_text(encoding="utf-8"))
+    about, manifest = (json.loads((folder / name).read_text(encoding="utf-8")) for name in (MODEL, MANIFEST))
     kept = ("terms", "repositories", "pairs", "translations", "reports")
     size = sum(file.stat().st_size for file in folder.iterdir())
-    return {"schema": "assay/train/1", "folder": str(folder), "bytes": size} | {name: about[name] for name in kept}
+    facts = {"schema": "assay/train/1", "folder": str(folder), "bytes": size, "windows": manifest["windows"]}
+    return facts | {name: about[name] for name in kept}
 
 
 def _blocks(data: dict[str, Any]) -> list[Block]:
     """Say it in sentences."""
     from assay.report.document import Paragraph
+    from assay.training.run import unchecked_line
 
     pairs = ", ".join(f"{kind} {count:,}" for kind, count in data["pairs"].items())
     table = data["translations"]
@@ -138,7 +142,27 @@ def _blocks(data: dict[str, Any]) -> list[Block]:
     ]
     if data["reports"]:
         blocks.append(Paragraph(_graded(data["reports"][-1]["grade"])))
-    return [*blocks, Paragraph(f"{data['bytes'] / 1e6:.1f} MB, made in {data['seconds']:.0f} s: {data['identity']}")]
+    if spent := _overdone(data["reports"]):
+        blocks.append(Paragraph(spent, "warning"))
+    if unchecked := data["windows"]["not_checked"]:
+        blocks.append(Paragraph(f"{unchecked_line(unchecked)}.", "warning"))
+    model = f"static:{data['folder']}"
+    return [
+        *blocks,
+        Paragraph(f"{data['bytes'] / 1e6:.1f} MB, made in {data['seconds']:.0f} s: {data['identity']}"),
+        Paragraph(f"Use it with: assay search ... --set dense.model={model} --set translation.model={model}"),
+    ]
+
+
+def _overdone(reports: Sequence[dict[str, Any]]) -> str:
+    """Say that less would have been more, if it would."""
+    best = max(reports, key=lambda one: one["grade"]["reciprocal"], default=None)
+    if best is None or reports[-1]["grade"]["reciprocal"] >= _WORSE * best["grade"]["reciprocal"]:
+        return ""
+    return (
+        f"At step {best['step']} the held-out MRR was {best['grade']['reciprocal']:.3f}: there is too little to learn "
+        "from for so many steps. Lower vectors.steps, or adapt the shipped model instead: assay train --adapt REPO."
+    )
 
 
 def _graded(grade: dict[str, Any]) -> str:

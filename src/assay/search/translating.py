@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from assay.search.models import TranslationSettings
-from assay.search.question import QueryKind
+from assay.search.question import QueryKind, Question
 
 if TYPE_CHECKING:
     from assay.search.static import Thesaurus
     from assay.search.static.thesaurus import Translation
+    from assay.search.view import View
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +28,20 @@ class Translator:
             return ()
         found = self.thesaurus.of(term, self.settings.most)
         return tuple(one._replace(strength=weight * one.strength) for one in found)
+
+
+def called_in_code(view: View, question: Question) -> dict[str, list[str]]:
+    """List what each word of a query is also looked up as, of what the corpus holds; the surest first."""
+    if view.translator is None:
+        return {}
+    from assay.search.static import read_words
+
+    words = read_words(view.translator.settings.folder)
+    found = {
+        term: [words.get(one.term, "?") for one in view.translator(term, question.kind) if view.number(one.term) >= 0]
+        for term in question.terms
+    }
+    return {term: names for term, names in found.items() if names}
 
 
 def make_translator(settings: TranslationSettings) -> Translator | None:

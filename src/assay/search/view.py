@@ -50,11 +50,11 @@ class View:
         """Number a term; -1 when nobody holds it."""
         found = self._terms.get(term)
         if found is None:
-            found = self._terms[term] = self._number(term_hash(term))
+            found = self._terms[term] = self.number(term_hash(term))
         return found
 
-    def _number(self, wanted: int) -> int:
-        """Number a term by its hash."""
+    def number(self, wanted: int) -> int:
+        """Number a term by its hash; -1 when nobody holds it."""
         hashes = self.table.postings.term
         at = int(hashes.searchsorted(np.uint64(wanted)))
         return at if at < len(hashes) and hashes[at] == wanted else -1
@@ -65,7 +65,7 @@ class View:
             return ()
         found = self._translated.get((term, kind))
         if found is None:
-            named = ((self._number(one.term), one.strength) for one in self.translator(term, kind))
+            named = ((self.number(one.term), one.strength) for one in self.translator(term, kind))
             found = tuple(Translated(number, strength) for number, strength in named if number >= 0)
             self._translated[term, kind] = found
         return found

@@ -15,15 +15,15 @@ from assay.files import remove_leftovers
 from assay.search.store.lock import Patience, writer_lock
 from assay.training.config import TrainConfig
 from assay.training.making import make_model
-from assay.training.mining.exclusion import Exclusions
-from assay.training.mining.mining import Event, mine
+from assay.training.mining.exclusion import Barrier, Exclusions
+from assay.training.mining.mining import Event, Ready, prepare
 from assay.training.mining.reports import Report, read_report
 from assay.training.packing import Packed
 from assay.training.shards import KINDS
 from assay.training.stages import Tell
 
 WORK, MODEL = "work", "model"
-_SHOWN: Final = 3  # reasons that an error names
+_SHOWN: Final = 3  # reasons or names that a line has room for
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,11 +41,14 @@ def train(order: Order, config: TrainConfig, tell: Tell) -> Packed:
     """Make the model of a folder of repositories."""
     work = order.out / WORK
     with alone(order.out):
-        reports = _mined(order, config, tell)
+        ready = prepare(order.folder, config.mining, work, order.exclusions, order.workers, corpora=order.corpora)
+        if ready.barrier.unchecked:
+            tell(unchecked_line(ready.barrier.unchecked))
+        reports = _mined(ready, tell)
         used = {report.repository for report in reports if sum(report.pairs.values())}
         if not used:
             raise InputError("no repository gave a pair", file=order.folder, hint=_why_none(reports))
-        shards, manifest = _shards(work / "shards", used), make_manifest(reports)
+        shards, manifest = _shards(work / "shards", used), make_manifest(reports, ready.barrier)
         return make_model(shards, config, work, order.out / MODEL, manifest=manifest, tell=tell)
 
 
@@ -63,11 +66,19 @@ def alone(out: Path) -> Iterator[None]:
         yield
 
 
-def _mined(order: Order, config: TrainConfig, tell: Tell) -> list[Report]:
+def unchecked_line(names: Sequence[str]) -> str:
+    """Say of which excluded repositories copies go unnoticed."""
+    shown = ", ".join(names[:_SHOWN]) + (", ..." if len(names) > _SHOWN else "")
+    return (
+        f"NOT checked for copies: code of {len(names)} excluded repositories that are not here or cannot be read "
+        f"({shown}); lay them under --exclude-corpora"
+    )
+
+
+def _mined(ready: Ready, tell: Tell) -> list[Report]:
     """Mine, and give what became of each repository, by name."""
     reports: list[Report] = []
-    work = order.out / WORK
-    for event in mine(order.folder, config.mining, work, order.exclusions, order.workers, corpora=order.corpora):
+    for event in ready.mine():
         reports.append(event.report)
         tell(_line(event))
     reports.sort(key=lambda report: report.repository)
@@ -91,12 +102,13 @@ def _shards(folder: Path, names: set[str]) -> list[Path]:
     return [path.with_suffix(".assay") for path, report in found if report and report.repository in names]
 
 
-def make_manifest(reports: Sequence[Report]) -> dict[str, Any]:
-    """List what a model was learned from; what was left out is counted by reason and not named."""
+def make_manifest(reports: Sequence[Report], barrier: Barrier) -> dict[str, Any]:
+    """List what a model was learned from, and whose copied code was looked for; what was left out is only counted."""
     used = [report.to_json() for report in reports if sum(report.pairs.values())]
     left_out = Counter(_category(report) for report in reports if not sum(report.pairs.values()))
     kinds = {kind: sum(report.pairs.get(kind, 0) for report in reports) for kind in KINDS}
-    return {"repositories": used, "pairs": kinds, "left_out": dict(sorted(left_out.items()))}
+    windows = {"checked": dict(barrier.checked), "not_checked": list(barrier.unchecked)}
+    return {"repositories": used, "pairs": kinds, "left_out": dict(sorted(left_out.items())), "windows": windows}
 
 
 def _category(report: Report) -> str:

@@ -12,7 +12,8 @@ from assay.errors import ConfigError
 from assay.search import SearchConfig
 from assay.search.embedding import embed_table
 from assay.search.models import Feedback, TranslationSettings
-from assay.search.translating import make_translator
+from assay.search.question import ask
+from assay.search.translating import called_in_code, make_translator
 from assay.search.view import View
 
 QUESTIONS = (
@@ -115,3 +116,10 @@ def test_prefixes_are_for_models_that_read_them(index, before):
 def test_a_model_without_translations_is_refused(spec):
     with pytest.raises(ConfigError, match=r"translation\.model"):
         with_translation(model=spec)
+
+
+def test_what_a_word_is_also_looked_up_as_is_told(index):
+    found = called_in_code(index.view, ask("how is an attachment deleted and the header decoded?"))
+    assert "delet" in found
+    assert all(index.view.term(name) >= 0 for names in found.values() for name in names)
+    assert called_in_code(View(index.table, SearchConfig().graph), ask("delete")) == {}

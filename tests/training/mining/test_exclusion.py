@@ -1,15 +1,17 @@
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from assay.errors import ConfigError
-from assay.training.mining.config import MiningConfig, WindowRules
+from assay.training.mining.config import FileRules, MiningConfig, WindowRules
 from assay.training.mining.exclusion import Exclusions, raise_barrier, read_exclusions
-from assay.training.mining.mining import mine
+from assay.training.mining.mining import prepare
 from assay.training.mining.repositories import find_repositories, repository_name
-from assay.training.mining.windows import copied_lines, cut_windows, hash_windows, merge_windows
-from tests.training.mining.samples import FILES, GO, PYTHON, make, mined, pairs
+from assay.training.mining.windows import compare, copied_lines, cut_windows, hash_windows, merge_windows
+from assay.training.shards import KINDS
+from tests.training.mining.samples import DOCS, FILES, GO, PYTHON, RUST, make, mined, pairs
 from tests.training.toy import MIT, git
 
 RULES = WindowRules()
@@ -132,7 +134,8 @@ def barrier(tmp_path, names, workers=1):
 def test_pairs_with_copied_lines_are_dropped_and_counted(tmp_path):
     make(tmp_path / "repos" / "own+secret", {"inner/fence.py": f"import paint\n\n\n{BLOCK}"})
     moved = "".join(f"    {line}\n" for line in BLOCK.splitlines())
-    folder = make(tmp_path / "mine" / "toy+farm", {"LICENSE": MIT, "hen_house.py": f"{HENS}\n\nclass Farm:\n{moved}"})
+    own = "".join(f"{HENS.replace('hens', f'hens{n}')}\n\n" for n in range(20))  # most of the file is not copied
+    folder = make(tmp_path / "mine" / "toy+farm", {"LICENSE": MIT, "hen_house.py": f"{own}class Farm:\n{moved}"})
     free = mined(folder)
     kept = mined(folder, barrier=barrier(tmp_path, ("own/secret",)))
     assert any({"repaint", "fenc"} <= query for query, _, _ in pairs(free.shard, "name"))
@@ -140,6 +143,44 @@ def test_pairs_with_copied_lines_are_dropped_and_counted(tmp_path):
     assert any("hen" in query for query, _, _ in pairs(kept.shard, "doc"))
     assert kept.report.dropped["copied"] >= 2
     assert "copied" not in free.report.dropped
+
+
+def test_file_that_is_largely_copied_is_dropped_whole(tmp_path):
+    make(tmp_path / "repos" / "own+secret", {"fence.py": BLOCK})
+    folder = make(tmp_path / "mine" / "toy+farm", {"LICENSE": MIT, "hen_house.py": HENS, "README.md": DOCS})
+    make(folder, {"farm_work.py": f"{BLOCK}\n\n{HENS}"}, "Leave the fence as it is")
+    changed = HENS.replace("corn", "grain")
+    make(folder, {"farm_work.py": f"{BLOCK}\n\n{changed}"}, "Give grain to every hungry hen")
+    free, kept = mined(folder), mined(folder, barrier=barrier(tmp_path, ("own/secret",)))
+    assert any("grain" in code for _, code, _ in pairs(free.shard, "doc"))
+    assert any("grain" in query for query, _, _ in pairs(free.shard, "commit"))
+    assert not any("grain" in query or "grain" in code for kind in KINDS for query, code, _ in pairs(kept.shard, kind))
+    assert any("hen" in query for query, _, _ in pairs(kept.shard, "doc"))
+    assert kept.report.dropped["copied file"] == 2  # the file, and the change whose subject says something
+    assert kept.report.files == free.report.files - 1
+
+
+def test_changes_of_copied_files_over_the_cap_are_dropped_too(tmp_path):
+    make(tmp_path / "repos" / "own+secret", {"fence.py": BLOCK})
+    folder = make(tmp_path / "mine" / "toy+farm", {"LICENSE": MIT})
+    for name, text in (("fence_work", BLOCK), ("seeds", RUST), ("mooring", GO)):
+        make(folder, {f"{name}.py": text + HENS}, f"Begin the {name} with hungry hens")
+        make(folder, {f"{name}.py": text + HENS.replace("corn", "grain")}, f"Give {name} grain to every hen")
+    config = MiningConfig(files=FileRules(code=1))
+    found = mined(folder, config, barrier(tmp_path, ("own/secret",)))
+    asked = [query for query, _, _ in pairs(found.shard, "commit")]
+    assert any("moor" in query for query in asked)
+    assert not any("fenc" in query for query in asked)
+
+
+@pytest.mark.parametrize(("own", "copied"), [(8, True), (60, False)])
+def test_copied_share_of_a_file_decides(own, copied):
+    rest = "".join(f"{'b' * 30} {n}\n" for n in range(own))
+    compared = compare((BLOCK + rest).encode(), hash_windows(BLOCK.encode(), RULES), RULES)
+    assert int(compared.known.sum()) == 3
+    assert compared.is_copy(RULES, range(0)) is copied
+    assert not compared.is_copy(RULES, range(6))
+    assert not compared.is_copy(replace(RULES, fewest=4), range(0))
 
 
 def test_copies_in_the_history_are_dropped_too(tmp_path):
@@ -157,7 +198,7 @@ def test_licence_header_that_all_files_share_is_no_copy(tmp_path):
     folder = make(tmp_path / "mine" / "toy+farm", {"LICENSE": MIT, "kitchen/hot_kettle.py": f"{header}\n{PYTHON}"})
     found = mined(folder, barrier=barrier(tmp_path, ("own/secret",)))
     assert found.report.pairs["path"] == 1
-    assert "copied" not in found.report.dropped
+    assert not {"copied", "copied file"} & found.report.dropped.keys()
 
 
 def test_barrier_says_whose_windows_are_known(tmp_path):
@@ -168,7 +209,8 @@ def test_barrier_says_whose_windows_are_known(tmp_path):
     make(tmp_path / "repos" / "fork+other", {"a.py": PYTHON})
     make(tmp_path / "repos" / "toy+free", {"b.py": GO})
     found = barrier(tmp_path, ("not/here", "own/secret", "real/other"), workers=2)
-    assert found.checked == ("fork/other", "own/secret")
+    assert list(found.checked) == ["fork/other", "own/secret"]
+    assert all(len(commit) == 40 for commit in found.checked.values())
     assert found.unchecked == ("not/here", "real/other")
     assert (np.diff(found.windows.astype(object)) > 0).all()
     for text in (BLOCK, PYTHON):
@@ -200,11 +242,11 @@ def test_excluded_repositories_are_not_mined_and_their_old_shards_go(tmp_path):
     make(tmp_path / "repos" / "toy+house", FILES)
     make(tmp_path / "repos" / "toy+farm", {"LICENSE": MIT, "farm_work.py": BLOCK})
     out = tmp_path / "out"
-    list(mine(tmp_path / "repos", MiningConfig(), out, Exclusions(()), 1))
+    list(prepare(tmp_path / "repos", MiningConfig(), out, Exclusions(()), 1).mine())
     assert (out / "shards" / "toy+house.assay").exists()
     reports = {
         e.report.repository: e.report
-        for e in mine(tmp_path / "repos", MiningConfig(), out, Exclusions(("x/House",)), 1)
+        for e in prepare(tmp_path / "repos", MiningConfig(), out, Exclusions(("x/House",)), 1).mine()
     }
     assert reports["toy/house"].left_out == "excluded"
     assert sum(reports["toy/farm"].pairs.values()) > 0
@@ -215,8 +257,9 @@ def test_corpora_elsewhere_are_excluded_with_their_code(tmp_path):
     make(tmp_path / "corpora" / "own+secret", {"fence.py": BLOCK, "mooring.go": GO})
     make(tmp_path / "repos" / "fork+secret", FILES)
     make(tmp_path / "repos" / "toy+harbour", {"LICENSE": MIT, "dock/mooring_lines.go": GO})
-    events = mine(tmp_path / "repos", MiningConfig(), tmp_path / "out", Exclusions(()), 1, corpora=tmp_path / "corpora")
-    reports = {event.report.repository: event.report for event in events}
+    out, corpora = tmp_path / "out", tmp_path / "corpora"
+    ready = prepare(tmp_path / "repos", MiningConfig(), out, Exclusions(()), 1, corpora=corpora)
+    reports = {event.report.repository: event.report for event in ready.mine()}
     assert reports["fork/secret"].left_out == "excluded"
     assert sum(reports["toy/harbour"].pairs.values()) == 0
-    assert reports["toy/harbour"].dropped["copied"] > 0
+    assert reports["toy/harbour"].dropped["copied file"] == 1

@@ -1,7 +1,14 @@
 import pytest
 
+from assay.training.mining.config import MiningConfig
+from assay.training.mining.exclusion import OPEN
+from assay.training.mining.folders import FOLDER_LICENCE, folder_licences, judge_folders
 from assay.training.mining.licences import PERMISSIVE, classify, decide, is_licence, licence_paths, restricts
-from tests.training.mining.samples import FILES, PYTHON, make, mined
+from assay.training.mining.mining import mine_repository
+from assay.training.mining.repositories import open_repository
+from assay.training.mining.scope import Scope
+from assay.training.shards import KINDS
+from tests.training.mining.samples import FILES, GO, PYTHON, make, mined, pairs
 from tests.training.toy import MIT
 
 AS_IS = 'THE SOFTWARE IS PROVIDED "AS IS", WITHOUT WARRANTY OF ANY KIND.\n'
@@ -130,3 +137,88 @@ def test_header_of_a_file_may_restrict_it():
     assert not restricts("// SPDX-License-Identifier: MIT\n")
     assert not restricts(PYTHON)
     assert not restricts("x = 1\n" * 2000 + "# GNU General Public License\n")
+
+
+def bars(files, path, root=MIT):
+    return judge_folders(files, [root], [path]).bars(path)
+
+
+@pytest.mark.parametrize("spdx", TEXTS)
+def test_licence_of_a_folder_decides_for_what_lies_below(spdx):
+    files = {"src/inner/LICENSE": TEXTS[spdx]}
+    assert bars(files, "src/inner/deep/er/a.c") is (spdx not in PERMISSIVE)
+    assert not bars(files, "src/a.c")
+    assert not bars(files, "src/inner2/a.c")
+    assert not bars(files, "a.c")
+
+
+def test_nearest_licence_decides():
+    files = {"a/COPYING": TEXTS["GPL-3.0"], "a/b/LICENSE": TEXTS["ISC"], "a/b/c/LICENSE.txt": TEXTS["EPL"]}
+    assert [bars(files, path) for path in ("a/x.c", "a/b/x.c", "a/b/c/x.c", "a/b/c/d/x.c")] == [True, False, True, True]
+
+
+@pytest.mark.parametrize(
+    ("text", "barred"),
+    [
+        ("Do as I say.\n", True),
+        ("", True),
+        ("../../LICENSE", False),
+        ("See the LICENSE file in the root of this repository.\n", False),
+        ("Not the license of the root: ask me.\n" * 20, True),
+        ("GPL, see ../LICENSE.GPL", True),
+        (f"  {MIT.upper()}", False),
+    ],
+)
+def test_unknown_text_of_a_folder_forbids_unless_it_points_to_the_root(text, barred):
+    assert bars({"a/b/LICENSE": text}, "a/b/x.c") is barred
+
+
+def test_pointer_leaves_it_to_the_licence_above():
+    assert bars({"a/LICENSE": TEXTS["MPL-2.0"], "a/b/LICENSE": "../LICENSE"}, "a/b/x.c")
+
+
+def test_choice_that_the_root_offers_may_be_repeated():
+    texts = ["Under the MIT license or the GPL.", TEXTS["GPL-2.0"]]
+    repeated = {"a/LICENSE": texts[0], "a/COPYING": texts[1]}
+    assert not judge_folders(repeated, texts, []).bars("a/x.c")
+    assert judge_folders({"a/COPYING": texts[1]}, texts, []).bars("a/x.c")
+
+
+def test_licences_of_folders_are_texts_about_the_folder():
+    assert folder_licences(["a/LICENSE", "assets/COPYING.md", "a/LICENSE.MIT", "a/UNLICENSE"]) == [
+        "a/LICENSE",
+        "assets/COPYING.md",
+        "a/LICENSE.MIT",
+        "a/UNLICENSE",
+    ]
+    others = [
+        "LICENSE",
+        "LICENSES/MIT.txt",
+        "a/license.go",
+        "a/license.png",
+        "a/LICENSE-3rdparty.txt",
+        "a/license.json",
+    ]
+    assert folder_licences(others) == []
+
+
+def test_folder_under_another_licence_is_read_in_no_way(tmp_path):
+    mooring = {"dock/LICENSE": TEXTS["GPL-3.0"], "dock/mooring_lines.go": GO, "dock/README.md": FILES["README.md"]}
+    folder = make(tmp_path / "r", {"LICENSE": MIT, "old/mooring_lines.go": GO}, "Tie every vessel to a berth")
+    (folder / "old" / "mooring_lines.go").unlink()
+    make(folder, mooring | {"kitchen/hot_kettle.py": PYTHON}, "Boil water beside the harbour")
+    changed = {"dock/mooring_lines.go": GO.replace("Tie", "Hitch"), "kitchen/hot_kettle.py": PYTHON + "\nx = 1\n"}
+    make(folder, changed, "Hitch vessels while water boils")
+    found = mined(folder)
+    every = [(query, code) for kind in KINDS for query, code, _ in pairs(found.shard, kind)]
+    assert not any("berth" in query or "berth" in code for query, code in every)
+    assert any("hitch" in query for query, _, _ in pairs(found.shard, "commit"))  # by what it did in the kitchen
+    assert not pairs(found.shard, "heading")
+    assert found.report.dropped[FOLDER_LICENCE] == 2
+    assert found.report.pairs["doc"] > 0
+
+
+def test_own_code_is_read_whatever_the_licence_of_its_folder(tmp_path):
+    folder = make(tmp_path / "r", {"LICENSE": MIT, "dock/LICENSE": TEXTS["GPL-3.0"], "dock/mooring_lines.go": GO})
+    found = mine_repository(open_repository(folder), MiningConfig(), OPEN, Scope(own=True))
+    assert pairs(found.shard, "doc")

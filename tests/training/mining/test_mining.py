@@ -16,7 +16,7 @@ from assay.training.mining import mining
 from assay.training.mining.config import Caps, MiningConfig
 from assay.training.mining.exclusion import Exclusions
 from assay.training.mining.forking import Done, Task, run_tasks
-from assay.training.mining.mining import mine
+from assay.training.mining.mining import prepare
 from assay.training.mining.reports import read_report
 from assay.training.shards import read_shard
 from tests.training.mining.samples import FILES, PYTHON, make
@@ -46,7 +46,7 @@ def contents(out):
 
 
 def run(repositories, out, workers=1, config=None):
-    return list(mine(repositories, config or MiningConfig(), out, NONE, workers))
+    return list(prepare(repositories, config or MiningConfig(), out, NONE, workers).mine())
 
 
 def test_every_repository_has_a_shard_and_a_report(repositories, tmp_path):
@@ -112,7 +112,7 @@ def test_what_decides_a_shard_makes_it_anew(tmp_path, monkeypatch, what):
         monkeypatch.setattr("assay.training.mining.identity._code_digest", lambda: "other")
     else:
         (out / "shards" / "toy+house.assay").unlink()
-    list(mine(tmp_path / "repos", config, out, exclusions, 1))
+    list(prepare(tmp_path / "repos", config, out, exclusions, 1).mine())
     assert mined == ["toy/house"]
 
 
@@ -121,8 +121,8 @@ import sys
 from pathlib import Path
 from assay.training.mining.config import MiningConfig
 from assay.training.mining.exclusion import Exclusions
-from assay.training.mining.mining import mine
-for event in mine(Path(sys.argv[1]), MiningConfig(), Path(sys.argv[2]), Exclusions(()), 2):
+from assay.training.mining.mining import prepare
+for event in prepare(Path(sys.argv[1]), MiningConfig(), Path(sys.argv[2]), Exclusions(()), 2).mine():
     print(event.done, flush=True)
 """
 

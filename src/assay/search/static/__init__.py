@@ -5,7 +5,7 @@ postings, and no text is read a second time.
 """
 
 from assay.search.static.embedder import StaticEmbedder
-from assay.search.static.model import StaticModel, open_static
+from assay.search.static.model import StaticModel, open_static, read_words
 from assay.search.static.paths import PathWords, path_words
 from assay.search.static.thesaurus import Thesaurus
 from assay.search.static.units import UnitVectors, unit_vectors
@@ -18,5 +18,6 @@ __all__ = [
     "UnitVectors",
     "open_static",
     "path_words",
+    "read_words",
     "unit_vectors",
 ]

@@ -13,12 +13,14 @@ from numpy.typing import NDArray
 
 from assay.errors import ConfigError
 from assay.search.store.format import Stored, StoreProblem, read_store
+from assay.search.words import term_hash
 
 Hashes = NDArray[np.uint64]
 Rows = NDArray[np.int64]
 Matrix = NDArray[np.float32]
 
 WEIGHTS: Final = "weights.assay"
+VOCABULARY: Final = "vocabulary.txt"
 #: Raised when the meaning of the arrays changes.
 FORMAT: Final = 1
 _ARRAYS: Final = ("term", "vector", "scale", "asked", "said", "source", "offset", "target", "strength")
@@ -54,6 +56,14 @@ class StaticModel:
         return np.asarray(self.vector[rows] * self.scale[rows][:, None], dtype=np.float32)
 
 
+def read_words(folder: str | Path | None = None) -> dict[int, str]:
+    """Give the words of a model by their hashes, for people to read; a model without the list has none."""
+    place = Path(folder).expanduser() if folder else resources.files("assay.data").joinpath("model")
+    listed = place.joinpath(VOCABULARY)
+    words = listed.read_text(encoding="utf-8").splitlines() if listed.is_file() else []
+    return {term_hash(word): word for word in words}
+
+
 def open_static(folder: str | Path | None = None) -> StaticModel:
     """Open a model's folder; without one, the model that ships with Assay."""
     return _opened(str(Path(folder).expanduser().resolve()) if folder else "")
@@ -70,11 +80,11 @@ def _opened(folder: str) -> StaticModel:
 
 def _read(path: Path) -> StaticModel:
     """Read a model's arrays; whatever is wrong with them is said now and not in the middle of an index."""
-    hint = "name the folder that `assay train` wrote"
+    hint = "name the folder that `assay train` wrote; if it is Assay's own, install Assay again"
     try:
         stored = read_store(path)
     except StoreProblem as problem:
-        sentence = "no model here" if problem.kind == "missing" else f"not a model: {problem.message}"
+        sentence = "no model here" if problem.kind == "missing" else f"not a model, or not whole ({problem.kind})"
         raise ConfigError(sentence, file=path, hint=hint) from problem
     if stored.meta.get("format") != FORMAT:
         raise ConfigError(f"a model of format {stored.meta.get('format')!r}", file=path, hint="train it again")

@@ -53,7 +53,10 @@ class Order:
 
 @dataclass(frozen=True, slots=True)
 class Adapted:
-    """How it went; `folder` is the new model, None when the old one is kept."""
+    """How it went; `folder` is the new model, None when the old one is kept.
+
+    `earlier` is then the model that an earlier run left in its place.
+    """
 
     repository: Repository
     parent: str
@@ -61,6 +64,7 @@ class Adapted:
     pairs: dict[str, int]  # that were learned from
     judgement: Judgement
     folder: Path | None
+    earlier: Path | None
 
     def about(self) -> dict[str, Any]:
         """Say how it was made, and how it does."""
@@ -94,9 +98,10 @@ def _adapted(order: Order, config: AdaptConfig, tell: Tell) -> Adapted:
         end = course.learn(parent, order.out / WORK, products, tell)
         table = mix(start.table, end, config.learning.blend)
         judgement = course.test(asked, table, products)
+    place, better = order.out / MODEL, judgement.verdict == BETTER
     adapted = Adapted(
         repository, parent.identity, len(start.vocabulary) - len(parent.terms), kinds_of(course.learned),
-        judgement, order.out / MODEL if judgement.verdict == BETTER else None,
+        judgement, place if better else None, place if place.exists() and not better else None,
     )  # fmt: skip
     if adapted.folder:
         _write(adapted, adapted.folder, table, start.vocabulary, parent, config)

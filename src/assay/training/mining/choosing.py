@@ -12,6 +12,7 @@ from assay.corpus.walking.languages import FileType, detect
 from assay.syntax.grammars import GRAMMARS
 from assay.training.mining.config import FileRules, MiningConfig
 from assay.training.mining.drawing import draw_rank
+from assay.training.mining.folders import FOLDER_LICENCE, Folders
 from assay.training.mining.licences import is_licence
 from assay.training.mining.repositories import Entry, Repository, read_files
 from assay.training.mining.scope import EVERYBODYS, Scope
@@ -20,8 +21,8 @@ from assay.training.mining.scope import EVERYBODYS, Scope
 CODE: Final = frozenset(GRAMMARS) - {"css", "html", "json", "toml", "yaml"}
 #: Folders with other people's code.
 _VENDORED: Final = re.compile(
-    r"(?:^|/)_*(?:vendor(?:ed|s)?|third[_-]?party|3rd[_-]?party|node_modules|bower_components|deps|externals?|extern|pods"
-    r"|carthage|submodules|site-packages)/",
+    r"(?:^|/)_*(?:vendor(?:ed|s)?|bundled|third[_-]?party|3rd[_-]?party|node_modules|bower_components|deps|externals?|extern|pods"
+    r"|carthage|submodules|site-packages|ext[_-]?libs?|godeps|jspm_packages)/",
     re.IGNORECASE,
 )
 _TEST: Final = re.compile(
@@ -70,7 +71,11 @@ def find_scripts(repository: Repository, entries: Sequence[Entry], config: Minin
 
 
 def choose(
-    entries: Sequence[Entry], scripts: Mapping[str, FileType], config: MiningConfig, scope: Scope = EVERYBODYS
+    entries: Sequence[Entry],
+    scripts: Mapping[str, FileType],
+    config: MiningConfig,
+    folders: Folders,
+    scope: Scope = EVERYBODYS,
 ) -> Choice:
     """Choose files by name and size; where there are too many, by the hash of their path."""
     dropped: Counter[str] = Counter()
@@ -81,6 +86,7 @@ def choose(
         if entry.path in scope.withheld or kind.language is None or not (kind.kind == "docs" or is_code(kind)):
             continue
         reason = _unfit(entry, config.files) or (_unfit_docs(entry.path) if kind.kind == "docs" else None)
+        reason = reason or (FOLDER_LICENCE if folders.bars(entry.path) else None)
         if reason is None:
             wanted = docs if kind.kind == "docs" else code
             wanted.append(Chosen(number, entry, kind.language, is_test(entry.path)))

@@ -149,6 +149,14 @@ class WindowRules:
         default=1_000_000,  # what the corpus reader takes: no larger file is searched
         metadata={"about": "largest file of an excluded repository that is looked at", **_COUNT},
     )
+    share: float = field(
+        default=0.1,  # who copied a tenth word for word has mostly copied, and changed a little, some of the rest
+        metadata={"about": "share of known windows from which on a whole file counts as copied", **_SHARE},
+    )
+    fewest: int = field(
+        default=3,  # six lines in a row; of a short file one or two are a tenth by chance
+        metadata={"about": "known windows that a file must have to count as copied", **_COUNT},
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -51,13 +51,13 @@ class Barrier:
 
     exclusions: Exclusions
     windows: Windows = field(repr=False)
-    checked: tuple[str, ...]  # whose windows are known
+    checked: Mapping[str, str]  # whose windows are known, with the commit
     unchecked: tuple[str, ...]  # whose code is not here, or cannot be read
     digest: str
 
 
 #: Where nothing is excluded.
-OPEN: Final = Barrier(Exclusions(()), merge_windows(()), (), (), "")
+OPEN: Final = Barrier(Exclusions(()), merge_windows(()), {}, (), "")
 
 
 def read_exclusions(path: Path) -> Exclusions:
@@ -83,7 +83,7 @@ def raise_barrier(
     unread = {done.name for done in run_tasks(tasks, workers) if done.error is not None}
     read = [one for one in here if one.name not in unread]
     windows = _merged(sorted({_kept(one, rules, cache) for one in read}), cache)
-    checked = tuple(sorted({one.name for one in read}))
+    checked = {one.name: one.commit for one in sorted(read, key=lambda one: one.name)}
     known = {name.casefold() for name in checked}
     unchecked = tuple(name for name in exclusions.names if name.casefold() not in known)
     digest = hashlib.sha256("\n".join(exclusions.names).encode() + windows.tobytes()).hexdigest()
@@ -92,7 +92,8 @@ def raise_barrier(
 
 def _kept(repository: Repository, rules: WindowRules, cache: Path) -> Path:
     """Say where the windows of a repository at its commit are kept."""
-    key = hashlib.sha256(f"{_FORMAT} {repository.commit} {rules}".encode()).hexdigest()[:12]
+    cut = (rules.lines, rules.characters, rules.bytes)
+    key = hashlib.sha256(f"{_FORMAT} {repository.commit} {cut}".encode()).hexdigest()[:12]
     return cache / f"{repository.file_name}-{key}.windows"
 
 

@@ -33,7 +33,7 @@ _NEAR: Final = 2  # how far from the root a licence may lie: in one folder
 _MIT: Final = "permission is hereby granted free of charge to any person obtaining a copy"
 _MIT_NOTICE: Final = "permission notice shall be included in all copies"
 _BSD: Final = "with or without modification are permitted provided that the following conditions are met"
-#: SPDX -> phrases that all stand in its text, as `_plain` writes it.
+#: SPDX -> phrases that all stand in its text, as `plain_text` writes it.
 _TEXTS: Final[Mapping[str, tuple[str, ...]]] = {
     "AGPL-3.0": ("gnu affero general public license version 3",),
     "LGPL-3.0": ("gnu lesser general public license version 3",),
@@ -110,9 +110,14 @@ def is_licence(path: str) -> bool:
     return _FILE.fullmatch(name) is not None
 
 
+def of_others(path: str) -> bool:
+    """Tell whether a licence is of what a project uses or shows, by the name."""
+    return _OF_OTHERS.search(path) is not None
+
+
 def licence_paths(paths: Iterable[str]) -> list[str]:
     """Choose the files that decide: those at the root, else those in `LICENSES`, else one a folder, as monorepos do."""
-    found = [path for path in paths if is_licence(path) and not _OF_OTHERS.search(path)]
+    found = [path for path in paths if is_licence(path) and not of_others(path)]
     near = min(map(_distance, found), default=0)
     return [path for path in found if _distance(path) == near <= _NEAR]
 
@@ -139,10 +144,10 @@ def decide(files: Mapping[str, str]) -> Licence:
 
 def classify(text: str) -> tuple[str, ...]:
     """Name the licences whose text or, at the top, whose names a file holds."""
-    plain = _plain(text)
+    plain = plain_text(text)
     known = [spdx.strip() for spdx, phrases in _TEXTS.items() if all(phrase in plain for phrase in phrases)]
     if not known:
-        top = _plain(text[:_TOP])
+        top = plain_text(text[:_TOP])
         known = [spdx for spdx, pattern in _NAMED.items() if re.search(pattern, top)]
     return tuple(sorted(set(_without_lesser(known))))
 
@@ -163,10 +168,10 @@ def _without_lesser(known: Sequence[str]) -> list[str]:
 
 def _offers_choice(text: str) -> bool:
     """Tell whether a file says at its top that one may choose between licences."""
-    return _CHOICE.search(_plain(text[:_TOP])) is not None
+    return _CHOICE.search(plain_text(text[:_TOP])) is not None
 
 
-def _plain(text: str) -> str:
+def plain_text(text: str) -> str:
     """Write a text as lower-case words with single blanks, comment signs and punctuation gone."""
     return " ".join(re.findall(r"[a-z0-9]+", text.lower().replace("licence", "license")))
 

@@ -30,6 +30,7 @@ from assay.training.mining.config import MiningConfig
 from assay.training.mining.definitions import DefinitionMiner
 from assay.training.mining.drawing import Collection
 from assay.training.mining.exclusion import Barrier, Exclusions, raise_barrier
+from assay.training.mining.folders import Folders, folder_licences, judge_folders
 from assay.training.mining.forking import Task, run_tasks
 from assay.training.mining.headings import mine_headings
 from assay.training.mining.identity import shard_identity
@@ -55,7 +56,26 @@ class Event:
     seconds: float
 
 
-def mine(
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """What is mined, how, and where to; the code that must not be learned from is known."""
+
+    found: tuple[Repository, ...]
+    config: MiningConfig
+    out: Path
+    barrier: Barrier
+    workers: int
+
+    def mine(self) -> Iterator[Event]:
+        """Mine every repository; each is told of when it is done, in no certain order."""
+        reports: list[Report] = []
+        for report, seconds in _reports(self.found, self.config, self.out / "shards", self.barrier, self.workers):
+            reports.append(report)
+            yield Event(len(reports), len(self.found), report, seconds)
+        _summarise(self.out, reports, self.barrier)
+
+
+def prepare(
     folder: Path,
     config: MiningConfig,
     out: Path,
@@ -63,8 +83,8 @@ def mine(
     workers: int | None = None,
     *,
     corpora: Path | None = None,
-) -> Iterator[Event]:
-    """Mine every repository under a folder; each is told of when it is done, in no certain order.
+) -> Ready:
+    """Find the repositories under a folder, and the windows of those that are excluded.
 
     What lies under `corpora` is excluded as if it were on the list, and lends its windows.
     """
@@ -75,12 +95,7 @@ def mine(
     others = find_repositories(corpora) if corpora is not None else ()
     listed = exclusions.joined(others)
     barrier = raise_barrier(listed, (*found, *others), config.windows, out / "exclusion", workers)
-    shards = out / "shards"
-    reports: list[Report] = []
-    for report, seconds in _reports(found, config, shards, barrier, workers):
-        reports.append(report)
-        yield Event(len(reports), len(found), report, seconds)
-    _summarise(out, reports, barrier)
+    return Ready(found, config, out, barrier, workers)
 
 
 def _reports(
@@ -142,16 +157,17 @@ class Mined:
 def mine_repository(repository: Repository, config: MiningConfig, barrier: Barrier, scope: Scope = EVERYBODYS) -> Mined:
     """Mine one repository, if its licence lets us."""
     entries = list_files(repository)
-    licence = _licence(repository, entries)
+    licence, folders = _licences(repository, entries)
     if licence.permissive is None and not scope.own:
         return Mined(None, Report(repository.name, repository.url, repository.commit, reason=licence.problem))
     scripts = find_scripts(repository, entries, config)
-    choice = choose(entries, scripts, config, scope)
+    folders = Folders() if scope.own else folders
+    choice = choose(entries, scripts, config, folders, scope)
     collection = Collection(config)
     collection.dropped.update(choice.dropped)
     read = _mine_files(repository, choice, barrier, config, collection, scope)
-    numbers = {entry.path: number for number, entry in enumerate(entries)}
-    CommitMiner(repository, numbers, scripts, barrier.windows, config, collection, scope).mine()
+    here = {entry.path: (number, entry) for number, entry in enumerate(entries)}
+    CommitMiner(repository, here, scripts, read, barrier.windows, folders, config, collection, scope).mine()
     pairs = collection.pairs()
     shard = pack(repository.name, pairs)
     report = Report(
@@ -162,7 +178,7 @@ def mine_repository(repository: Repository, config: MiningConfig, barrier: Barri
         {kind: sum(pair.kind == kind for pair in pairs) for kind in KINDS},
         dict(sorted(Counter(pair.language for pair in pairs).items())),
         {reason: count for reason, count in sorted(collection.dropped.items()) if count},
-        read,
+        sum(reason is None for reason in read.values()),
     )
     return Mined(shard, report)
 
@@ -174,17 +190,17 @@ def _mine_files(
     config: MiningConfig,
     collection: Collection,
     scope: Scope,
-) -> int:
-    """Offer what the files of a commit hold; each is read and parsed once. Gives how many there were."""
+) -> dict[str, str | None]:
+    """Offer what the files of a commit hold; each is read and parsed once. Gives why some were not learned from."""
     chosen = {file.entry.path: file for file in (*choice.code, *choice.docs)}
     code = {file.entry.path for file in choice.code}
-    read = 0
+    read: dict[str, str | None] = {}
     for entry, data in read_files(repository, [file.entry for file in chosen.values()]):
         source = open_source(chosen[entry.path], data, barrier.windows, config, scope)
+        read[entry.path] = source if isinstance(source, str) else None
         if isinstance(source, str):
             collection.dropped[source] += 1
             continue
-        read += 1
         if entry.path in code:
             DefinitionMiner(source, config, collection).mine()
             mine_path(source, config, collection)
@@ -193,11 +209,15 @@ def _mine_files(
     return read
 
 
-def _licence(repository: Repository, entries: Sequence[Entry]) -> Licence:
-    """Read the licence files that decide."""
-    wanted = set(licence_paths(entry.path for entry in entries))
+def _licences(repository: Repository, entries: Sequence[Entry]) -> tuple[Licence, Folders]:
+    """Read the licence files that decide for all, and those that decide for a folder; no others are read."""
+    paths = [entry.path for entry in entries]
+    deciding, lower = licence_paths(paths), folder_licences(paths)
+    wanted = {*deciding, *lower}
     files = [entry for entry in entries if entry.path in wanted and entry.size < _LICENCE_BYTES]
-    return decide({entry.path: decode_text(data) for entry, data in read_files(repository, files)})
+    texts = {entry.path: decode_text(data) for entry, data in read_files(repository, files)}
+    root = {path: texts[path] for path in deciding if path in texts}
+    return decide(root), judge_folders({path: texts.get(path, "") for path in lower}, root.values(), paths)
 
 
 def _kept(shards: Path, one: Repository, identity: str) -> Report | None:
@@ -218,7 +238,7 @@ def _summarise(out: Path, reports: Sequence[Report], barrier: Barrier) -> None:
     summary = {
         "repositories": [report.to_json() for report in sorted(reports, key=lambda report: report.repository)],
         "windows": len(barrier.windows),
-        "windows_of": list(barrier.checked),
+        "windows_of": dict(barrier.checked),
         "windows_not_checked": list(barrier.unchecked),
     }
     write_atomic(out / "mining.json", json.dumps(summary, indent=1, ensure_ascii=False) + "\n")

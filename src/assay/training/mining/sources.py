@@ -23,9 +23,11 @@ from assay.training.mining.licences import LICENCE_WORD, restricts
 from assay.training.mining.scope import EVERYBODYS, Scope
 from assay.training.mining.secrets import secret_lines
 from assay.training.mining.terms import path_terms
-from assay.training.mining.windows import Windows, copied_lines
+from assay.training.mining.windows import Windows, compare
 
 NONE: Final = range(0)  # no lines
+COPIED_FILE: Final = "copied file"
+OTHER_LICENCE: Final = "file under another licence"
 _GENERATED_HEAD: Final = re.compile(
     r"@generated|\b(?:auto(?:matically)?[- ]?generated|generated (?:by|from|with|code|file)|do not (?:edit|modify))\b",
     re.IGNORECASE,
@@ -111,11 +113,15 @@ def open_source(
         return "data file"
     text = decode_text(data)
     if not scope.own and restricts(text):
-        return "file under another licence"
+        return OTHER_LICENCE
     if _GENERATED_HEAD.search(text, 0, _HEAD):
         return "generated file"
-    shared = copied_lines(data, known, config.windows)
+    compared = compare(data, known, config.windows)
+    shared = compared.lines(data.count(b"\n") + 1)
     secret = np.zeros(len(shared), dtype=np.bool_)
     for lines in secret_lines(text):
         secret[lines.start : lines.stop] = True
-    return Source(file, text, shared, secret)
+    source = Source(file, text, shared, secret)
+    if compared.known.any() and compared.is_copy(config.windows, source.licensing):
+        return COPIED_FILE
+    return source

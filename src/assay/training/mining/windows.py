@@ -54,16 +54,40 @@ def hash_windows(data: bytes, rules: WindowRules) -> Windows:
     return np.unique(cut_windows(data, rules).hashes)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Compared:
+    """The first and last line of each window of a text, from 0, and whether the window is known."""
+
+    first: NDArray[np.int64]
+    last: NDArray[np.int64]
+    known: NDArray[np.bool_]
+
+    def lines(self, count: int) -> NDArray[np.bool_]:
+        """Mark the lines, of so many, that lie in a window which is known."""
+        marks = np.zeros(count + 1, dtype=np.int64)
+        np.add.at(marks, self.first[self.known], 1)
+        np.add.at(marks, self.last[self.known] + 1, -1)
+        return np.cumsum(marks)[:-1] > 0
+
+    def is_copy(self, rules: WindowRules, aside: range) -> bool:
+        """Tell whether a file is largely known; windows that begin in the lines `aside` do not count."""
+        counted = (self.first < aside.start) | (self.first >= aside.stop)
+        known = int((self.known & counted).sum())
+        return known >= rules.fewest and known >= rules.share * int(counted.sum())
+
+
+def compare(data: bytes, known: Windows, rules: WindowRules) -> Compared:
+    """Look for the windows of a text among those that are known, which rise."""
+    if not len(known):
+        return Compared(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.bool_))
+    cut = cut_windows(data, rules)
+    place = np.minimum(np.searchsorted(known, cut.hashes), len(known) - 1)
+    return Compared(cut.first, cut.last, known[place] == cut.hashes)
+
+
 def copied_lines(data: bytes, known: Windows, rules: WindowRules) -> NDArray[np.bool_]:
     """Mark the lines that lie in a window which is known; `known` rises."""
-    marks = np.zeros(data.count(b"\n") + 2, dtype=np.int64)
-    if len(known):
-        cut = cut_windows(data, rules)
-        place = np.minimum(np.searchsorted(known, cut.hashes), len(known) - 1)
-        hit = known[place] == cut.hashes
-        np.add.at(marks, cut.first[hit], 1)
-        np.add.at(marks, cut.last[hit] + 1, -1)
-    return np.cumsum(marks)[:-1] > 0
+    return compare(data, known, rules).lines(data.count(b"\n") + 1)
 
 
 def merge_windows(parts: Iterable[Windows]) -> Windows:
