@@ -170,6 +170,13 @@ def test_repository_that_fails_is_reported_and_tried_again(repositories, tmp_pat
     assert sum(again["toy/house2"].pairs.values()) > 0
 
 
+@pytest.fixture
+def forks(monkeypatch):
+    """Fork though other tests may have left idle threads here; else tasks run, and crash, in this very process."""
+    monkeypatch.setattr("assay.training.mining.forking.threading.active_count", lambda: 1)
+
+
+@pytest.mark.usefixtures("forks")
 def test_tasks_run_so_many_at_a_time_and_give_what_they_give():
     tasks = [Task(f"task{n}", partial(pow, n, 2)) for n in range(7)]
     for workers in (1, 3):
@@ -178,6 +185,7 @@ def test_tasks_run_so_many_at_a_time_and_give_what_they_give():
         ]
 
 
+@pytest.mark.usefixtures("forks")
 def test_task_that_crashes_or_fails_leaves_the_others_alone():
     def crash() -> int:
         os.kill(os.getpid(), signal.SIGKILL)
@@ -198,6 +206,7 @@ def test_task_that_crashes_or_fails_leaves_the_others_alone():
         done["fail"].result()
 
 
+@pytest.mark.usefixtures("forks")
 def test_tasks_that_nobody_waits_for_are_ended():
     def forever() -> None:
         time.sleep(600)
