@@ -207,13 +207,18 @@ def test_task_that_crashes_or_fails_leaves_the_others_alone():
 
 
 @pytest.mark.usefixtures("forks")
-def test_tasks_that_nobody_waits_for_are_ended():
-    def forever() -> None:
+def test_tasks_that_nobody_waits_for_are_ended(tmp_path):
+    def forever(name: str) -> None:
+        (tmp_path / name).write_text(str(os.getpid()))
         time.sleep(600)
 
-    tasks: list[Task[object]] = [Task("quick", lambda: os.getpid()), Task("slow", forever), Task("slow too", forever)]
+    def quick() -> None:
+        while not (tmp_path / "slow").exists() or not (tmp_path / "slow").read_text():
+            time.sleep(0.01)
+
+    tasks: list[Task[object]] = [Task("quick", quick), Task("slow", partial(forever, "slow"))]
     running = cast(Generator[Done[object]], run_tasks(tasks, 2))
     assert next(running).name == "quick"
     running.close()
-    with pytest.raises(ChildProcessError):
-        os.waitpid(-1, os.WNOHANG)
+    with pytest.raises(ProcessLookupError):
+        os.kill(int((tmp_path / "slow").read_text()), 0)
