@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,21 +44,28 @@ class Meaning:
 
     def ask_again(self, query: Vector, found: Values, feedback: Feedback) -> Vector:
         """Move a query towards what it found first (Rocchio, 1971), which says in the corpus' words what is meant."""
-        from assay.search.dense.matrices import best_rows, unit_rows
+        from assay.search.dense.matrices import best_rows
 
         first = best_rows(found, feedback.units)
         said = (self.vectors.rows.vectors(first) * found[first, None]).sum(axis=0, dtype=np.float64)
-        towards = unit_rows(np.stack([said]))[0]
-        return np.asarray(unit_rows(np.stack([query + np.float32(feedback.weight) * towards]))[0])
+        return _unit(query + feedback.weight * _unit(said))
 
     def near_again(self, query: Vector, near: Vector, most: int) -> Vector:
         """Compare a query that was moved a little with the units that were nearest before; a second scan costs more."""
         from assay.search.dense.matrices import best_rows
 
+        if most >= len(near):
+            return self.vectors.rows.scores(query, slice(None))
         rows = best_rows(near, most)
         found = np.full(len(near), -1, dtype=np.float32)
         found[rows] = self.vectors.rows.scores(query, rows)
         return found
+
+
+def _unit(vector: NDArray[Any]) -> Vector:
+    """Scale a vector to length one; nothing stays nothing."""
+    length = float(np.sqrt(np.vecdot(vector, vector)))
+    return np.asarray(vector / length if length else vector, dtype=np.float32)
 
 
 def _scaled(near: Vector, reach: int) -> Values:

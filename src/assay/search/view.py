@@ -22,11 +22,11 @@ from assay.syntax.outline import Lines
 Values = NDArray[np.float64]
 
 
-class Translated(NamedTuple):
-    """A term of the corpus, by its number, and how much one of it says of the term asked for."""
+class Lookup(NamedTuple):
+    """A term of a query as the corpus has it: itself and what it is called there, and how telling each is."""
 
-    number: int
-    strength: float
+    number: LongArray
+    worth: NDArray[np.float32]
 
 
 class View:
@@ -43,7 +43,7 @@ class View:
         self.units = len(table.units)
         self._graph = graph
         self._terms: dict[str, int] = {}
-        self._translated: dict[tuple[str, QueryKind], tuple[Translated, ...]] = {}
+        self._lookups: dict[tuple[str, QueryKind | None], Lookup] = {}
         self._norms: dict[tuple[float, float], NDArray[np.float32]] = {}
 
     def term(self, term: str) -> int:
@@ -59,16 +59,21 @@ class View:
         at = int(hashes.searchsorted(np.uint64(wanted)))
         return at if at < len(hashes) and hashes[at] == wanted else -1
 
-    def translations(self, term: str, kind: QueryKind) -> tuple[Translated, ...]:
-        """List what a term of a query may be called in this corpus."""
-        if self.translator is None:
-            return ()
-        found = self._translated.get((term, kind))
+    def lookup(self, term: str, kind: QueryKind | None) -> Lookup:
+        """Find what to look up for a term of a kind of query, kept; without a kind, the term alone."""
+        found = self._lookups.get((term, kind))
         if found is None:
-            named = ((self.number(one.term), one.strength) for one in self.translator(term, kind))
-            found = tuple(Translated(number, strength) for number, strength in named if number >= 0)
-            self._translated[term, kind] = found
+            found = self._lookups[term, kind] = self._looked_up(term, kind)
         return found
+
+    def _looked_up(self, term: str, kind: QueryKind | None) -> Lookup:
+        """List a term and its translations, none of them more telling than the term itself."""
+        others = self.translator(term, kind) if self.translator and kind else ()
+        number = np.array([self.term(term), *(self.number(one.term) for one in others)], dtype=np.int64)
+        rarity = np.array([self.idf(one) for one in number.tolist()])
+        share = np.array([1.0, *(one.strength for one in others)])
+        worth = (share * np.minimum(rarity, rarity[0])).astype(np.float32)
+        return Lookup(number[number >= 0], worth[number >= 0])
 
     def idf(self, number: int) -> float:
         """Weigh a term by how few units hold it: ln(1 + (N - n + 0.5) / (n + 0.5)), which is never negative."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,14 +16,10 @@ from numpy.typing import NDArray
 from assay.search.evidence import Values
 from assay.search.question import Question
 from assay.search.tables import ranges
-from assay.search.view import Translated, View
+from assay.search.view import Lookup, View
 
-
-class Impact(NamedTuple):
-    """What terms say, and of which units."""
-
-    unit: NDArray[np.intp]
-    impact: NDArray[np.float32]
+#: Numbers that terms and units may take up at a time: 16 MB. A question has a dozen terms, a pasted page hundreds.
+_ROOM: Final = 4_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,39 +42,26 @@ class Lexical:
 
     def __call__(self, question: Question, view: View) -> Values:
         """Score every unit."""
+        wanted = [view.lookup(term, question.kind) for term in question.terms]
+        if self.joined:
+            pairs = (view.lookup(term, None) for term in question.joined)
+            wanted += [pair._replace(worth=pair.worth * np.float32(self.joined)) for pair in pairs]
         scores = np.zeros(view.units, dtype=np.float32)
-        for term in question.terms:  # in the order of the query: float addition has one
-            translated = view.translations(term, question.kind)
-            if translated:
-                scores += self._best(view.term(term), translated, view)
-            else:
-                _add(scores, self._impact([Translated(view.term(term), 1.0)], view))
-        for term in question.joined if self.joined else ():
-            _add(scores, self._impact([Translated(view.term(term), self.joined)], view))
+        size = max(1, _ROOM // max(view.units, 1))
+        for start in range(0, len(wanted), size):  # in the order of the query: float addition has one
+            scores += self._summed(wanted[start : start + size], view)
         return scores.astype(np.float64)
 
-    def _best(self, own: int, translated: Sequence[Translated], view: View) -> NDArray[np.float32]:
-        """Score units by a term or by the best of its translations, no translation for more than the term itself."""
-        rarity = view.idf(own)
-        worth = [one._replace(strength=one.strength * min(1.0, rarity / view.idf(one.number))) for one in translated]
-        found = np.zeros(view.units, dtype=np.float32)
-        unit, impact = self._impact([Translated(own, 1.0), *worth], view)
-        np.maximum.at(found, unit, impact)
-        return found
-
-    def _impact(self, terms: Sequence[Translated], view: View) -> Impact:
-        """Tell what terms say of the units that hold them, one term after the other."""
-        held = [one for one in terms if one.number >= 0]
-        number = np.array([one.number for one in held], dtype=np.int64)
-        weight = [one.strength * view.idf(one.number) * (self.k1 + 1) for one in held]
+    def _summed(self, wanted: Sequence[Lookup], view: View) -> NDArray[np.float32]:
+        """Add up what terms say of each unit; of a term and its translations only the one that says most."""
         postings, norm = view.table.postings, view.norm(self.k1, self.b)
+        number = np.concatenate([one.number for one in wanted])
+        worth = np.concatenate([one.worth for one in wanted]) * np.float32(self.k1 + 1)
+        term = np.arange(len(wanted)).repeat([len(one.number) for one in wanted])
         begin, end = postings.offset[number], postings.offset[number + 1]
-        rows = slice(int(begin[0]), int(end[0])) if len(held) == 1 else ranges(begin, end)
+        rows = ranges(begin, end)
         unit, count = postings.unit[rows].astype(np.intp), postings.count[rows]
-        factor = np.array(weight, dtype=np.float32).repeat(end - begin)
-        return Impact(unit, factor * count / (count + norm[unit]))
-
-
-def _add(scores: NDArray[np.float32], said: Impact) -> None:
-    """Add what a term says to the units it says it of."""
-    scores[said.unit] += said.impact
+        impact = worth.repeat(end - begin) * count / (count + norm[unit])
+        most = np.zeros(len(wanted) * view.units, dtype=np.float32)
+        np.maximum.at(most, term.repeat(end - begin) * view.units + unit, impact)
+        return np.asarray(most.reshape(len(wanted), view.units).sum(axis=0))

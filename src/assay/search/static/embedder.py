@@ -41,7 +41,10 @@ class StaticEmbedder:
     def embed(self, texts: Sequence[str], role: Role) -> Matrix:
         """Add up the words of each text."""
         if role == "query":
-            return np.array([self._asked(ask(text).terms) for text in texts], np.float32).reshape(-1, self.dimension)
+            rows = np.empty((len(texts), self.dimension), dtype=np.float32)
+            for row, text in enumerate(texts):
+                rows[row] = self._asked(ask(text).terms)
+            return rows
         return unit_rows(self.sum_texts(texts))
 
     def _asked(self, words: Sequence[str]) -> Matrix:
