@@ -63,11 +63,14 @@ class Target:
     grade: int = PRIMARY
     symbol: str | None = None
     unit: Span | None = None  # the innermost definition the span lies in, once resolved
+    digest: str | None = None  # of the lines when they were chosen, so that they are known again after they moved
 
     @property
     def anchor(self) -> str:
         """The target as it is written in a gold file."""
-        return f"{self.span.path}::{self.symbol}" if self.symbol else str(self.span)
+        if self.symbol:
+            return f"{self.span.path}::{self.symbol}"
+        return f"{self.span}#{self.digest}" if self.digest else str(self.span)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +93,17 @@ class Rationale:
 
 
 @dataclass(frozen=True, slots=True)
+class Label:
+    """Where a label of a query comes from. One that an engine's result brought up favours that engine."""
+
+    target: str  # the anchor of a target or an adversary, as written
+    by: tuple[str, ...] = ()  # who gave it
+    on: str = ""  # the day, ISO 8601
+    commit: str = ""  # of the corpus they looked at
+    shown_by: tuple[str, ...] = ()  # engines whose results were the reason to look there
+
+
+@dataclass(frozen=True, slots=True)
 class Query:
     """One intent in several phrasings."""
 
@@ -101,6 +115,7 @@ class Query:
     measures: tuple[str, ...] = ()
     tags: Mapping[str, str] = field(default_factory=dict)
     line: int | None = None  # where it stands in its gold file; not part of its identity
+    labels: tuple[Label, ...] = ()  # where its targets and adversaries come from, as far as that was kept
 
     @property
     def ordered_forms(self) -> tuple[str, ...]:

@@ -101,6 +101,20 @@ BROKEN = {
     "two documents": ("queries:", "---\nqueries:", 4, "not YAML"),
     "merge key": ("    tags:", "    <<:", 16, "unknown key '<<'"),
     "unknown alias": ("keyword: no", "keyword: *no", 11, "*no has no anchor"),
+    "label of nothing": ("    tags:", "    labels: [{target: x.py}]\n    tags:", 5, "but has no such label"),
+    "label twice": (
+        "    tags:",
+        "    labels: [{target: json/decoder.py}, {target: json/decoder.py}]\n    tags:",
+        5,
+        "twice where the label",
+    ),
+    "label without a day": (
+        "    tags:",
+        "    labels: [{target: json/decoder.py, on: monday}]\n    tags:",
+        16,
+        "no day",
+    ),
+    "label by nobody": ("    tags:", "    labels: [{target: json/decoder.py, by: []}]\n    tags:", 16, "empty list"),
     "control character": ("keyword: no", "keyword: n\x07o", 11, "not YAML"),
 }
 

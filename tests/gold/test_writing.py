@@ -11,7 +11,7 @@ from assay.gold import load_gold, write_native
 from assay.gold.native import read_native
 from assay.gold.schema import RELATIONSHIPS, STRENGTHS
 from assay.gold.source import Source
-from assay.types import FORMS, Adversary, CorpusSpec, Gold, Query, Rationale, Span, Target
+from assay.types import FORMS, Adversary, CorpusSpec, Gold, Label, Query, Rationale, Span, Target
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=30).filter(str.strip)
 NAMES = st.text(st.characters(categories=["L", "N", "Pd", "Pc"]), min_size=1, max_size=10)
@@ -29,10 +29,12 @@ def spans(draw: st.DrawFn) -> Span:
 
 @st.composite
 def anchored(draw: st.DrawFn, grade: int = 2) -> Target:
-    """Draw a target in one of its three writings."""
+    """Draw a target in one of its four writings."""
     span = draw(spans())
     if span.start is None and draw(st.booleans()):
         return Target(span, grade, symbol=draw(st.lists(STEPS, min_size=1, max_size=3).map(".".join)))
+    if span.start is not None and draw(st.booleans()):
+        return Target(span, grade, digest=draw(st.text("0123456789abcdef", min_size=12, max_size=12)))
     return Target(span, grade)
 
 
@@ -54,7 +56,14 @@ def queries(draw: st.DrawFn, name: str) -> Query:
     text = TEXT | st.just("")
     rationale = draw(st.none() | st.builds(Rationale, text, text, text))
     measures = tuple(draw(st.lists(st.sampled_from(["RR@10", "nDCG(level=lines)@5"]), max_size=2)))
-    return Query(name, forms, kept, adversaries, rationale, measures, draw(TEXTS))
+    labelled = [target.anchor for target in (*kept, *(adversary.target for adversary in adversaries))]
+    people = st.lists(TEXT, max_size=2).map(tuple)
+    day = st.dates().map(str) | st.just("")
+    labels = [
+        Label(anchor, draw(people), draw(day), draw(TEXT), draw(people)) for anchor in draw(st.permutations(labelled))
+    ]
+    shown = tuple(labels[: draw(st.integers(0, len(labels)))])
+    return Query(name, forms, kept, adversaries, rationale, measures, draw(TEXTS), labels=shown)
 
 
 @st.composite

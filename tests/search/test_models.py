@@ -117,7 +117,7 @@ def test_search_imports_nothing_that_it_does_not_use(tmp_path: Path, model: str)
         "config = SearchConfig(dense=DenseSettings(sys.argv[2]), translation=TranslationSettings(sys.argv[2]))\n"
         "assert Index.build(sys.argv[1], config).search('cart')\n"
         "print([name for name in sys.modules if name.startswith(('assay.http', 'assay.search.rerank', 'scipy',"
-        " 'assay.search.chat', 'urllib.request', 'onnxruntime', 'tokenizers', 'assay.training', *sys.argv[3:]))])"
+        " 'assay.chat', 'urllib.request', 'onnxruntime', 'tokenizers', 'assay.training', *sys.argv[3:]))])"
     )
     unused = [] if model else ["assay.search.dense", "assay.search.static"]
     command = [sys.executable, "-c", code, str(root), model, *unused]

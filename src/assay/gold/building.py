@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from assay.gold.place import Place
-from assay.types import PRIMARY, Adversary, CorpusSpec, Gold, Query, Rationale, Target
+from assay.types import PRIMARY, Adversary, CorpusSpec, Gold, Label, Query, Rationale, Target
 
 
 def build_query(
@@ -18,13 +18,23 @@ def build_query(
     rationale: Rationale | None = None,
     measures: Sequence[str] = (),
     tags: Mapping[str, str] | None = None,
+    labels: Sequence[Label] = (),
 ) -> Query:
     """Make a query; primaries come first, otherwise targets keep the order they were written in."""
     ordered = tuple(sorted(targets, key=lambda target: -target.grade))
     _check_targets(query_id, ordered, place)
     _check_adversaries(query_id, ordered, adversaries, place)
+    _check_labels(query_id, [*ordered, *(adversary.target for adversary in adversaries)], labels, place)
     return Query(
-        query_id, dict(forms), ordered, tuple(adversaries), rationale, tuple(measures), dict(tags or {}), place.line
+        query_id,
+        dict(forms),
+        ordered,
+        tuple(adversaries),
+        rationale,
+        tuple(measures),
+        dict(tags or {}),
+        place.line,
+        tuple(labels),
     )
 
 
@@ -80,6 +90,21 @@ def _check_adversaries(
                     f"query '{query_id}' has {wrong.anchor} as an adversary and {target.anchor} as a target",
                     "a wrong answer cannot be right too: anchor both to symbols or line ranges, or drop one",
                 )
+
+
+def _check_labels(query_id: str, labelled: Sequence[Target], labels: Sequence[Label], place: Place) -> None:
+    """Refuse the origin of a label that the query does not have, and a second one of the same label."""
+    anchors = {target.anchor for target in labelled}
+    seen: set[str] = set()
+    for label in labels:
+        if label.target not in anchors:
+            raise place.error(
+                f"query '{query_id}' says where the label {label.target} comes from, but has no such label",
+                "write the target in 'labels' as it stands in 'retrieval' or 'interference', or remove the entry",
+            )
+        if label.target in seen:
+            raise place.error(f"query '{query_id}' says twice where the label {label.target} comes from", "keep one")
+        seen.add(label.target)
 
 
 def _one_holds_the_other(one: Target, other: Target) -> bool:

@@ -7,7 +7,7 @@ from assay.gold.building import build_gold, build_query
 from assay.gold.nodes import Field, compose
 from assay.gold.source import Source
 from assay.gold.targets import parse_target
-from assay.types import FORMS, PRIMARY, SECONDARY, Adversary, CorpusSpec, Gold, Query, Rationale, Target
+from assay.types import FORMS, PRIMARY, SECONDARY, Adversary, CorpusSpec, Gold, Label, Query, Rationale, Target
 
 
 def read_native(source: Source, corpus: CorpusSpec | None = None) -> Gold:
@@ -16,7 +16,7 @@ def read_native(source: Source, corpus: CorpusSpec | None = None) -> Gold:
     _check_version(document)
     fields = document.mapping(schema.DOCUMENT)
     written = _corpus(fields["corpus"])
-    queries = [_query(entry, n) for n, entry in enumerate(fields["queries"].sequence(), 1)]
+    queries = [read_query(entry, n) for n, entry in enumerate(fields["queries"].sequence(), 1)]
     name = fields["name"].place.name(fields["name"].text(), "the name of the gold set")
     provenance = _texts(fields.get("provenance"))
     return build_gold(name, corpus or written, queries, fields["queries"].place, provenance)
@@ -55,7 +55,7 @@ def _corpus(field: Field) -> CorpusSpec:
     )
 
 
-def _query(entry: Field, number: int) -> Query:
+def read_query(entry: Field, number: int) -> Query:
     """Read one intent."""
     fields = entry.mapping(schema.QUERY)
     name = fields["id"].place.name(fields["id"].text(), f"the id of query {number}")
@@ -68,6 +68,7 @@ def _query(entry: Field, number: int) -> Query:
         rationale=_rationale(fields.get("rationale")),
         measures=_measures(fields.get("evaluation")),
         tags=_texts(fields.get("tags")),
+        labels=_labels(fields.get("labels")),
     )
 
 
@@ -123,6 +124,35 @@ def _measures(field: Field | None) -> tuple[str, ...]:
                 f"'{entry.text()}' is not a measure", "write it like nDCG@10 or nDCG(level=lines)@10"
             )
     return entries.texts()
+
+
+def _labels(field: Field | None) -> list[Label]:
+    """Read where labels come from."""
+    return [_label(entry) for entry in field.sequence()] if field else []
+
+
+def _label(entry: Field) -> Label:
+    """Read where one label comes from; which label it is, the query knows."""
+    fields = entry.mapping(schema.LABEL)
+    return Label(
+        target=fields["target"].text(),
+        by=fields["by"].texts() if "by" in fields else (),
+        on=_day(fields["on"]) if "on" in fields else "",
+        commit=fields["commit"].text() if "commit" in fields else "",
+        shown_by=fields["shown_by"].texts() if "shown_by" in fields else (),
+    )
+
+
+def _day(field: Field) -> str:
+    """Read a day as ISO 8601 writes it."""
+    from datetime import date
+
+    try:
+        return date.fromisoformat(field.text()).isoformat()
+    except ValueError as error:
+        raise field.place.error(
+            f"{field.what} is '{field.text()}', which is no day", "write it like 2026-11-16"
+        ) from error
 
 
 def _texts(field: Field | None) -> dict[str, str]:

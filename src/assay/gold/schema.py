@@ -34,11 +34,12 @@ class Keys:
 
 
 DOCUMENT = Keys(("assay", "name", "corpus", "queries"), ("provenance",))
-QUERY = Keys(("id", "retrieval", "cognitive"), ("interference", "rationale", "evaluation", "tags"))
+QUERY = Keys(("id", "retrieval", "cognitive"), ("interference", "rationale", "evaluation", "tags", "labels"))
 RETRIEVAL = Keys(("primary",), ("secondary",))
 ADVERSARY = Keys(("target", "relationship", "strength", "confusion"))
 RATIONALE = Keys((), ("owner", "reason", "boundary"))
 EVALUATION = Keys(("measures",))
+LABEL = Keys(("target",), ("by", "on", "commit", "shown_by"))
 CORPUS: dict[CorpusKind, Keys] = {
     "stdlib": Keys(("stdlib",), ("root", "include", "exclude")),
     "path": Keys(("path",), ("root", "include", "exclude")),

@@ -1,14 +1,16 @@
-"""Targets as they are written: `path`, `path:10-42`, `path::Scope.symbol`, `path::Scope.symbol~2`."""
+"""Targets as they are written: `path`, `path:10-42`, `path:10-42#0123456789ab`, `path::Scope.symbol`, `...symbol~2`."""
 
 from __future__ import annotations
 
 import re
 
+from assay.gold.digests import DIGEST_LENGTH
 from assay.gold.place import Place
 from assay.types import PRIMARY, Span, Target
 
 _SYNTAX = "a target is written path, path:10-42 or path::Scope.symbol"
-_RANGE = re.compile(r"(?P<path>.*):(?P<start>[0-9]{1,9})-(?P<end>[0-9]{1,9})", re.DOTALL)
+_RANGE = re.compile(r"(?P<path>.*):(?P<start>[0-9]{1,9})-(?P<end>[0-9]{1,9})(?:#(?P<digest>.*))?", re.DOTALL)
+_DIGEST = re.compile(rf"[0-9a-f]{{{DIGEST_LENGTH}}}")
 _REPEAT = re.compile(r"~([0-9]+)$")
 
 
@@ -20,7 +22,8 @@ def parse_target(text: str, place: Place, *, grade: int = PRIMARY) -> Target:
     ranged = _RANGE.fullmatch(text)
     if ranged is None:
         return Target(Span(check_path(text, place)), grade)
-    return Target(ranged_span(ranged["path"], int(ranged["start"]), int(ranged["end"]), place), grade)
+    span = ranged_span(ranged["path"], int(ranged["start"]), int(ranged["end"]), place)
+    return Target(span, grade, digest=_check_digest(ranged["digest"], text, place))
 
 
 def ranged_span(path: str, start: int, end: int, place: Place) -> Span:
@@ -54,6 +57,14 @@ def path_problem(path: str) -> str | None:
         "has an empty or '.' step in its path": not {"", "."}.isdisjoint(path.split("/")),
     }
     return next((problem for problem, found in checks.items() if found), None)
+
+
+def _check_digest(digest: str | None, text: str, place: Place) -> str | None:
+    """Give back the hash of the content, if there is one and it is one."""
+    if digest is not None and not _DIGEST.fullmatch(digest):
+        message = f"'{text}' has no content hash of {DIGEST_LENGTH} hex digits behind its '#'"
+        raise place.error(message, "leave it out, and let `assay gold reanchor --digest` write it")
+    return digest
 
 
 def _check_symbol(symbol: str, text: str, place: Place) -> str:

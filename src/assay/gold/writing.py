@@ -5,23 +5,42 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from assay.types import PRIMARY, SECONDARY, Adversary, CorpusSpec, Gold, Query, Rationale
+from assay.types import PRIMARY, SECONDARY, Adversary, CorpusSpec, Gold, Label, Query, Rationale
 
 if TYPE_CHECKING:
     import yaml
 
 _WIDTH = 120  # of a line, as everywhere in this project
+_ONE_LINE = 1 << 30  # PyYAML folds at a width and cannot be told not to
 
 
 def write_native(gold: Gold) -> str:
     """Give the YAML of a gold set: anchors as written, not as resolved."""
+    queries = [query_mapping(query) for query in gold.queries]
+    return to_yaml({"assay": 1, **gold_mapping(gold), "queries": queries})
+
+
+def gold_mapping(gold: Gold) -> dict[str, object]:
+    """Give what stands above the queries."""
+    about: dict[str, object] = {"name": gold.name, "corpus": corpus_mapping(gold.corpus)}
+    return {**about, "provenance": dict(gold.provenance)} if gold.provenance else about
+
+
+def to_yaml(value: object) -> str:
+    """Give the YAML of plain values, keys in their order."""
     import yaml
 
-    document: dict[str, object] = {"assay": 1, "name": gold.name, "corpus": _corpus(gold.corpus)}
-    if gold.provenance:
-        document["provenance"] = dict(gold.provenance)
-    document["queries"] = [_query(query) for query in gold.queries]
-    return yaml.dump(document, Dumper=_dumper(), sort_keys=False, allow_unicode=True, width=_WIDTH)
+    return yaml.dump(value, Dumper=_dumper(), sort_keys=False, allow_unicode=True, width=_WIDTH)
+
+
+def to_flow(value: object) -> str:
+    """Give the YAML of plain values on one line, in the style of JSON."""
+    import yaml
+
+    text = yaml.dump(
+        [value], Dumper=_dumper(), sort_keys=False, allow_unicode=True, width=_ONE_LINE, default_flow_style=True
+    )
+    return text.strip()[1:-1]
 
 
 def _dumper() -> type[yaml.SafeDumper]:
@@ -38,7 +57,7 @@ def _dumper() -> type[yaml.SafeDumper]:
     return Dumper
 
 
-def _corpus(spec: CorpusSpec) -> dict[str, object]:
+def corpus_mapping(spec: CorpusSpec) -> dict[str, object]:
     """Give the corpus as its keys."""
     return _present(
         {
@@ -51,7 +70,7 @@ def _corpus(spec: CorpusSpec) -> dict[str, object]:
     )
 
 
-def _query(query: Query) -> dict[str, object]:
+def query_mapping(query: Query) -> dict[str, object]:
     """Give the five layers of a query."""
     layers: dict[str, object] = {
         "retrieval": _retrieval(query),
@@ -60,6 +79,7 @@ def _query(query: Query) -> dict[str, object]:
         "rationale": _rationale(query.rationale),
         "evaluation": {"measures": list(query.measures)} if query.measures else {},
         "tags": dict(query.tags),
+        "labels": [_label(label) for label in query.labels],
     }
     if query.rationale == Rationale():
         return {"id": query.id, **_present(layers), "rationale": {}}  # present and empty is not the same as absent
@@ -87,6 +107,12 @@ def _rationale(rationale: Rationale | None) -> dict[str, object]:
     if rationale is None:
         return {}
     return _present({"owner": rationale.owner, "reason": rationale.reason, "boundary": rationale.boundary})
+
+
+def _label(label: Label) -> dict[str, object]:
+    """Give the keys of a label's origin that say something."""
+    origin = {"by": list(label.by), "on": label.on, "commit": label.commit, "shown_by": list(label.shown_by)}
+    return {"target": label.target, **_present(origin)}
 
 
 def _present(values: Mapping[str, object]) -> dict[str, object]:

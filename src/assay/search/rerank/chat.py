@@ -14,7 +14,7 @@ from typing import Final
 
 from assay.errors import EngineError
 from assay.http import shown_url
-from assay.search.chat import Endpoint, Question, ask, fence, prompt_version
+from assay.chat import Endpoint, Question, ask, fence, prompt_version
 from assay.search.rerank.base import DEFAULT_RERANK, Passage, RerankConfig
 
 _TASK: Final = (

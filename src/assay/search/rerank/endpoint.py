@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from assay.errors import EngineError
 from assay.http import post_json, shown_url
-from assay.search.chat import Endpoint
+from assay.chat import Endpoint
 from assay.search.rerank.base import DEFAULT_RERANK, Passage, RerankConfig
 
 

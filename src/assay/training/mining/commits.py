@@ -16,7 +16,7 @@ from assay.training.mining.history import Change, changed_paths, list_subjects, 
 from assay.training.mining.prose import ask_subject
 from assay.training.mining.repositories import Entry, Repository, read_files
 from assay.training.mining.scope import EVERYBODYS, Scope
-from assay.training.mining.secrets import secret_lines
+from assay.syntax.secrets import secret_lines
 from assay.training.mining.sources import COPIED_FILE, OTHER_LICENCE, open_source
 from assay.training.mining.terms import path_terms
 from assay.training.mining.windows import Windows, copied_lines

@@ -21,7 +21,7 @@ from assay.training.mining.config import MiningConfig
 from assay.training.mining.drawing import Candidate
 from assay.training.mining.licences import LICENCE_WORD, restricts
 from assay.training.mining.scope import EVERYBODYS, Scope
-from assay.training.mining.secrets import secret_lines
+from assay.syntax.secrets import secret_lines
 from assay.training.mining.terms import path_terms
 from assay.training.mining.windows import Windows, compare
 

@@ -1,6 +1,6 @@
 import pytest
 
-from assay.training.mining.secrets import secret_lines
+from assay.syntax.secrets import SCRUBBED, scrub, secret_lines
 from tests.training.mining.samples import PYTHON, make, mined, pairs
 from tests.training.toy import MIT
 
@@ -60,3 +60,13 @@ def test_pairs_with_a_secret_are_dropped_and_counted(tmp_path):
     )
     assert any("guest" in code for _, code, _ in pairs(found.shard, "doc"))
     assert found.report.dropped["secret"] >= 4
+
+
+def test_scrub_replaces_secrets_and_keeps_the_rest():
+    key = "AKIA" + "ABCDEFGHIJKLMNOP"
+    text = f"grep {key} src\nplain words\nurl https://bob:hunter2secret@host/x"
+    scrubbed = scrub(text)
+    assert key not in scrubbed
+    assert "hunter2secret" not in scrubbed
+    assert scrubbed.startswith(f"grep {SCRUBBED} src\nplain words\n")
+    assert scrub("nothing to hide") == "nothing to hide"

@@ -1,8 +1,14 @@
-"""Make gold sets, and look after them.
+"""Make synthetic gold sets from a repository.
 
-assay gold synth .                            names, doc sentences, keywords and commits of this repository
-assay gold synth ../repo --kinds symbol,doc --count 80 --out gold-repo
-assay run --gold gold-synth                   then: measure engines on what was made
+The repository asks about itself: seconds, no labels, line spans.
+
+  symbol    a name that is defined once            -> its definition
+  doc       the first sentence of a doc comment    -> what it documents
+  keyword   the rarest three words of the sentence -> the same
+  commit    the subject of a commit                -> the definitions it changed
+
+doc and keyword are asked on a copy of the corpus in which those comments are blank, so any engine can be measured.
+Synthetic sets tell engines apart; they do not replace questions that people ask. They are marked in every report.
 """
 
 from __future__ import annotations
@@ -19,36 +25,15 @@ if TYPE_CHECKING:
     from assay.report.document import Document
     from assay.types import CorpusSpec
 
-_SYNTH = """\
-Make gold sets of a repository, from the repository: seconds, no labels, line spans.
-
-  symbol    a name that is defined once            -> its definition
-  doc       the first sentence of a doc comment    -> what it documents
-  keyword   the rarest three words of the sentence -> the same
-  commit    the subject of a commit                -> the definitions it changed
-
-doc and keyword are asked on a copy of the corpus in which those comments are blank, so any engine can be measured.
-Synthetic sets tell engines apart; they do not replace questions that people ask. They are marked in every report."""
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the commands about gold."""
-    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
-    synth = actions.add_parser(
-        "synth",
-        help="make synthetic gold sets from a repository",
-        description=_SYNTH,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    synth.add_argument("repo", metavar="REPO", help="folder, pypi:NAME==V, git:URL@REV, ... (a corpus)")
-    synth.add_argument("--out", default="gold-synth", metavar="DIR", help="where the sets go (gold-synth)")
-    synth.add_argument("--kinds", metavar="LIST", help="kinds to make, by commas (all)")
-    synth.add_argument("--count", type=int, default=40, metavar="N", help="most queries of a kind (40)")
-    synth.add_argument("--max-per-file", type=int, default=4, metavar="N", help="most queries about one file (4)")
-    synth.add_argument("--seed", type=int, default=0, metavar="S", help="seed of the draw (0)")
-    for flag, about in (("--json", "print the result as JSON on stdout"), ("--quiet", "no progress on stderr")):
-        # suppressed, or it would undo the same flag before the action
-        synth.add_argument(flag, action="store_true", default=argparse.SUPPRESS, help=about)
+    """Add the flags of this action."""
+    parser.add_argument("repo", metavar="REPO", help="folder, pypi:NAME==V, git:URL@REV, ... (a corpus)")
+    parser.add_argument("--out", default="gold-synth", metavar="DIR", help="where the sets go (gold-synth)")
+    parser.add_argument("--kinds", metavar="LIST", help="kinds to make, by commas (all)")
+    parser.add_argument("--count", type=int, default=40, metavar="N", help="most queries of a kind (40)")
+    parser.add_argument("--max-per-file", type=int, default=4, metavar="N", help="most queries about one file (4)")
+    parser.add_argument("--seed", type=int, default=0, metavar="S", help="seed of the draw (0)")
 
 
 def handle(args: argparse.Namespace) -> int:
