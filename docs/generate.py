@@ -12,6 +12,7 @@ from typing import Any
 
 from assay.cli.main import build_parser
 from assay.engines.pages import describe
+from assay.gold.lint import RULES
 from assay.scoring import MEASURES
 from assay.search.pages import config_schema
 from assay.training.adapting.config import AdaptConfig
@@ -83,6 +84,57 @@ def measures() -> str:
         rows.append(f"| `{cut}` | {measure.about} | {settings} |")
     table = ["| measure | what it says | settings |", "|---|---|---|", *rows]
     return "\n\n".join(["# Measures", _MADE, "\n".join(table)]) + "\n"
+
+
+def lint() -> str:
+    """Describe every rule of `assay gold lint`, by its family."""
+    parts = ["# Rules of `assay gold lint`", _MADE, _LINT]
+    for family, about in _FAMILIES.items():
+        rows = [
+            f"| {rule.code} | {rule.name} | {rule.severity}{', `--fix`' if rule.fixable else ''} | {rule.about} "
+            f"{rule.advice} |"
+            for rule in RULES
+            if rule.code.startswith(family)
+        ]
+        parts += [
+            f"## {family}: {about}",
+            "\n".join(["| code | name | severity | what and why |", "|---|---|---|---|", *rows]),
+        ]
+    return "\n\n".join(parts) + "\n"
+
+
+_FAMILIES = {
+    "G1": "anchors and the corpus",
+    "G2": "answers that lie elsewhere",
+    "G3": "labels that do not stand apart",
+    "G4": "words",
+    "G5": "what engines can return",
+    "G6": "the set as a whole",
+}
+
+_LINT = """\
+`assay gold lint SET...` looks at gold sets in any format, on the corpus they name. It ends with 2 when there are
+errors, under `--strict` when there are warnings too. `--select` and `--ignore` take codes, which may be cut short: `G2`
+is all that begin so. A code keeps its meaning for good.
+
+A rule tells only what can be decided: a finding is a fact about the set and the code that can be looked up. `--fix`
+repairs what is certain (the findings marked `[--fix]`), shows what it changed, and changes nothing when run again.
+
+As a hook of pre-commit, for every file whose name begins with `gold` or ends in `-gold.yaml`:
+
+```yaml
+- repo: …/assay      # the git repository that you have Assay from
+  rev: …
+  hooks:
+    - id: assay-gold-lint
+```
+
+`--reach FILE` names the chunks of an engine, one JSON object a line: `{"path": "src/a.py", "start": 1, "end": 20}`.
+Then G503 and G504 tell which labels that engine can never return, beside those that engines of definitions and the
+builtin engine cannot.
+
+A set whose corpus is a remote repository is linted on a local clone, without the network, by git's own means:
+`git config --global url.file:///clones/chi.insteadOf https://github.com/go-chi/chi.git`."""
 
 
 def training() -> str:
@@ -171,6 +223,7 @@ def search_schema() -> str:
 PAGES: dict[str, Callable[[], str]] = {
     "commands.md": commands,
     "engines.md": engines,
+    "lint.md": lint,
     "measures.md": measures,
     "training.md": training,
     "../src/assay/data/schemas/search.schema.json": search_schema,

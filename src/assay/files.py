@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -39,6 +40,26 @@ def atomic_stream(path: Path) -> Iterator[IO[bytes]]:
     except OSError as error:
         raise EnvironmentFailure(
             f"cannot write {path}: {error.strerror or error}", hint="check the folder's rights and the free disk space"
+        ) from error
+
+
+@contextmanager
+def atomic_folder(folder: Path) -> Iterator[Path]:
+    """Fill a folder beside the real one, and put it in its place at the end; an error on the way leaves the old one."""
+    work = folder.parent / f".{folder.name}.{os.getpid()}"
+    try:
+        work.mkdir(parents=True)
+        try:
+            yield work
+            if folder.exists():
+                shutil.rmtree(folder)
+            os.replace(work, folder)
+        finally:
+            shutil.rmtree(work, ignore_errors=True)
+    except OSError as error:
+        raise EnvironmentFailure(
+            f"cannot write {folder}: {error.strerror or error}",
+            hint="check the folder's rights and the free disk space",
         ) from error
 
 

@@ -325,7 +325,7 @@ def test_progress_goes_to_stderr_and_the_result_to_stdout(shop, capsys):
 
 
 def test_unexpected_exception_ends_in_four_never_in_one(shop, capsys, monkeypatch):
-    monkeypatch.setattr("assay.gold.loading.read_source", lambda path: 1 / 0)
+    monkeypatch.setattr("assay.gold.loading.open_source", lambda path: 1 / 0)
     code, _, err = call(capsys, *RUN)
     assert code == 4
     assert "ZeroDivisionError" in err

@@ -27,6 +27,7 @@ from assay.types import (
     Gold,
     Header,
     Hit,
+    Label,
     Query,
     Ranking,
     Rationale,
@@ -88,6 +89,17 @@ def example() -> Run:
 def test_run_reads_back_as_it_was_written(tmp_path):
     write_run(example(), tmp_path)
     assert read_run(tmp_path) == example()
+
+
+def test_labels_and_content_hashes_read_back(tmp_path):
+    made = example()
+    gold = made.suite.golds[0]
+    labels = (Label("c.py", ("ada", "bob"), "2026-01-02", "abc", ("mine",)), Label("d.py"))
+    targets = (replace(gold.queries[0].targets[0], symbol=None, digest="0123456789ab"), *gold.queries[0].targets[1:])
+    query = replace(gold.queries[0], targets=targets, labels=labels)
+    made = replace(made, suite=Suite((replace(gold, queries=(query,)),)))
+    write_run(made, tmp_path)
+    assert read_run(tmp_path) == made
 
 
 def test_real_run_reads_back_as_it_was_written(shop, tmp_path):

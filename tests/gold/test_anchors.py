@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from assay.errors import GoldError
 from assay.gold import Problem, load_gold, resolve
+from assay.gold.digests import content_digest
 from assay.types import Adversary, Corpus, CorpusSpec, Gold, Query, Skipped, Span, Target
 
 
@@ -133,6 +134,72 @@ def test_resolve_tells_folders_and_files_that_were_left_out(make_corpus):
     assert "left out of the corpus (excluded)" in messages[1]
     assert "json is a folder" in messages[2]
     assert "on disk but not part of the corpus" in messages[3]
+
+
+def in_language(corpus: Corpus, language: str) -> Corpus:
+    """Say what language the files of a corpus are in."""
+    return replace(corpus, files=tuple(replace(file, language=language) for file in corpus.files))
+
+
+def test_resolve_finds_symbols_of_other_languages_with_their_comments(make_corpus):
+    text = "/// Counts.\nfn count() {}\n\nimpl Basket {\n    fn new() {}\n}\n"
+    corpus = in_language(make_corpus({"a.rs": text}), "rust")
+    found = resolve(gold_of(*(Target(Span("a.rs"), symbol=name) for name in ("count", "Basket.new"))), corpus).gold
+    assert [query.targets[0].span for query in found.queries] == [Span("a.rs", 1, 2), Span("a.rs", 5, 5)]
+    inner = resolve(gold_of(Target(Span("a.rs", 5, 5))), corpus).gold.queries[0].targets[0]
+    assert inner.unit == Span("a.rs", 5, 5)
+    missing = problem(gold_of(Target(Span("a.rs"), symbol="Basket.nev")), corpus)
+    assert (missing.code, missing.hint) == ("symbol", "did you mean 'Basket.new'?")
+
+
+def test_resolve_does_not_take_a_field_for_a_unit(make_corpus):
+    corpus = in_language(make_corpus({"a.java": "class A {\n    int size =\n        1;\n}\n"}), "java")
+    inner = resolve(gold_of(Target(Span("a.java", 2, 3))), corpus).gold.queries[0].targets[0]
+    assert inner.unit == Span("a.java", 1, 4)
+
+
+TEXT = "one\ntwo\nthree\nfour\n"
+
+
+def hashed(start: int, end: int, said: str) -> Target:
+    """Make a line anchor that carries the hash of some text."""
+    return Target(Span("a.txt", start, end), digest=content_digest(said.split("\n")))
+
+
+def test_resolve_accepts_a_range_whose_content_holds(make_corpus):
+    resolution = resolve(gold_of(hashed(2, 3, "two\nthree")), make_corpus({"a.txt": TEXT.replace("two", "two  ")}))
+    assert (resolution.problems, resolution.notes) == ((), ())
+    assert resolution.gold.queries[0].targets[0].span == Span("a.txt", 2, 3)
+
+
+@pytest.mark.parametrize("above", ["new\n", "new\n" * 50])
+def test_resolve_finds_moved_content_and_says_so(make_corpus, above):
+    target = hashed(2, 3, "two\nthree")
+    resolution = resolve(gold_of(target), make_corpus({"a.txt": above + TEXT}))
+    start = above.count("\n") + 2
+    found = resolution.gold.queries[0].targets[0]
+    assert (found.span, found.digest) == (Span("a.txt", start, start + 1), target.digest)
+    assert resolution.notes[0].startswith(f"{target.anchor} was found at a.txt:{start}-{start + 1}")
+
+
+def test_resolve_finds_content_in_a_file_that_got_shorter(make_corpus):
+    resolution = resolve(gold_of(hashed(9, 10, "two\nthree")), make_corpus({"a.txt": TEXT}))
+    assert resolution.gold.queries[0].targets[0].span == Span("a.txt", 2, 3)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"), [("one\n2\n3\nfour\n", "the lines changed"), ("0\n" + TEXT + TEXT, "2 places")]
+)
+def test_resolve_reports_content_that_is_gone_or_ambiguous(make_corpus, text, message):
+    found = problem(gold_of(hashed(2, 3, "two\nthree")), make_corpus({"a.txt": text}))
+    assert (found.code, message in found.message) == ("content", True)
+    assert "reanchor" in (found.hint or "")
+
+
+def test_resolve_prefers_the_written_place_when_several_say_the_same(make_corpus):
+    resolution = resolve(gold_of(hashed(6, 7, "two\nthree")), make_corpus({"a.txt": TEXT + TEXT}))
+    assert resolution.gold.queries[0].targets[0].span == Span("a.txt", 6, 7)
+    assert not resolution.notes
 
 
 def test_resolve_says_when_symbols_cannot_be_read(make_corpus):

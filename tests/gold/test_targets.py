@@ -18,6 +18,9 @@ GOOD = {
     "a..b/c.py": Target(Span("a..b/c.py")),
     "a.py:10-42": Target(Span("a.py", 10, 42)),
     "a.py:7-7": Target(Span("a.py", 7, 7)),
+    "a.py:10-42#0123456789ab": Target(Span("a.py", 10, 42), digest="0123456789ab"),
+    "a#b.py": Target(Span("a#b.py")),
+    "a.js::A.#owner": Target(Span("a.js"), symbol="A.#owner"),
     "a.py::f": Target(Span("a.py"), symbol="f"),
     "a.py::A.b~2": Target(Span("a.py"), symbol="A.b~2"),
     "a.cpp::A.~A": Target(Span("a.cpp"), symbol="A.~A"),
@@ -37,7 +40,8 @@ def test_parse_target_reads_what_is_written(text, target):
         "", " ", "/a.py", "../a.py", "a/../b.py", "a/..", "./a.py", "a//b.py", "a/", "a\\b.py", "C:\\x.py", "c:/x.py",
         " a.py", "a.py ", "a\n.py", "a\0.py", "a.py:10", "a.py:1-", "a.py:0-3", "a.py:5-4", "a.py:1-9999999999",
         "a.py:x-y", "a.py::", "a.py::.f", "a.py::f.", "a.py::a..b", "a.py::f g", "a.py::A::b", "a.py::f~1", "a.py::f~0",
-        "a.py::f~02", "::f", "a.py:1-2::f", "a.py:::f", "\ud800.py",
+        "a.py::f~02", "::f", "a.py:1-2#", "a.py:1-2#0123456789a", "a.py:1-2#0123456789AB", "a.py:1-2#0123456789abc",
+        "a.py:1-2::f", "a.py:::f", "\ud800.py",
     ],
 )  # fmt: skip
 def test_parse_target_refuses_with_file_line_and_hint(text):
@@ -47,7 +51,7 @@ def test_parse_target_refuses_with_file_line_and_hint(text):
     assert caught.value.hint
 
 
-@given(st.text(alphabet=st.sampled_from("ab./:~-123 \\é_"), max_size=20))
+@given(st.text(alphabet=st.sampled_from("ab./:~-123 \\é_#"), max_size=20))
 def test_parse_target_round_trips_or_refuses(text):
     try:
         target = parse_target(text, HERE)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.syntax.lines import count_lines, line_at
+from assay.syntax.lines import count_lines, line_at, split_lines
 from assay.syntax.tokens import line_bytes
 
 
@@ -27,3 +27,10 @@ def test_count_lines_has_a_length_for_each(text):
 def test_line_at_numbers_the_line_a_character_stands_in(text, data):
     position = data.draw(st.integers(0, len(text) - 1))
     assert line_at(text, position) == count_lines(text[: position + 1])
+
+
+@given(st.text(alphabet="a\r\n\x0c"))
+def test_split_lines_gives_as_many_as_are_counted(text):
+    lines = split_lines(text)
+    assert len(lines) == count_lines(text)
+    assert "\n".join(lines) == (text[:-1] if text.endswith("\n") else text)

@@ -13,7 +13,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from assay.cli.options import add_claim, claim_for, read_results, refuse
+from assay.cli.options import add_claim, claim_for, log_look, read_results, refuse
 from assay.cli.output import emit
 from assay.errors import ConfigError
 
@@ -63,11 +63,13 @@ def _found(args: argparse.Namespace) -> Comparison | AllPairs:
             refuse(args, "--all-pairs", "engine", "baseline")
         run = read_results(args.first)
         claim = claim_for(run, args)
+        log_look(args, run, "compare")
         return compare_all_pairs(run, claim) if args.all_pairs else compare_engines(run, claim, args.engine)
     if args.all_pairs:
         raise ConfigError("--all-pairs is for one run", hint="name a single folder")
     refuse(args, "two runs", "baseline")
     old, new = read_results(args.first), read_results(args.second)
+    log_look(args, new, "compare")
     return compare_runs(
         old, new, claim_for(new, args), (args.first, args.second), args.engine, moved=args.allow_changed_corpus
     )

@@ -175,6 +175,7 @@ def _handle_run(args: argparse.Namespace) -> int:
     """Explain a whole run."""
     from assay.cli.missed import diagnose, document
     from assay.cli.options import read_results
+    from assay.gold.split import refuse_sealed
 
     for flag, given in (("a query", args.query), ("--expect", args.expect), ("--config", args.config)):
         if given is not None:
@@ -183,7 +184,9 @@ def _handle_run(args: argparse.Namespace) -> int:
         raise ConfigError("--jsonl and --set mean nothing for a run", hint="leave them out: a run has its own settings")
     if args.k is not None or args.path != ".":
         raise ConfigError("-k and PATH mean nothing for a run", hint="leave them out: a run has its own")
-    found = diagnose(read_results(args.run), args.engine, lambda text: say(args, text))
+    run = read_results(args.run)
+    refuse_sealed(run.suite, "explaining what was missed")
+    found = diagnose(run, args.engine, lambda text: say(args, text))
     emit(
         args,
         document(found, str(Path(args.run)), listed=args.missed),

@@ -14,7 +14,7 @@ import argparse
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from assay.cli.options import add_claim, claim_for, read_results, refuse
+from assay.cli.options import add_claim, claim_for, log_look, read_results, refuse
 from assay.cli.output import emit
 
 if TYPE_CHECKING:
@@ -53,6 +53,7 @@ def _gate(args: argparse.Namespace) -> Gate:
     floors = [parse_floor(text) for text in args.require]
     run = read_results(args.results)
     claim = claim_for(run, args)
+    log_look(args, run, "gate")
     comparison, known = None, None
     if args.against:
         refuse(args, "two runs", "baseline")

@@ -31,6 +31,11 @@ def say(args: argparse.Namespace, text: str) -> None:
         print(text, file=sys.stderr, flush=True)  # noqa: T201  # stderr is for people who wait
 
 
+def warn(text: str) -> None:
+    """Tell on stderr what must not be missed, quiet or not."""
+    print(text, file=sys.stderr, flush=True)  # noqa: T201  # stderr is for what is not the result
+
+
 def teller(args: argparse.Namespace) -> Callable[[Progress], None] | None:
     """Make the function that shows a run's progress: a moving line on a terminal, a line a step elsewhere."""
     if args.quiet:

@@ -11,18 +11,17 @@ without one, flags alone are enough:
 from __future__ import annotations
 
 import argparse
-import os
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from assay.cli.options import add_claim, add_full, claim_flags
+from assay.cli.options import add_claim, add_full, claim_flags, load_on
 from assay.cli.output import emit, say, teller
 from assay.errors import ConfigError
 
 if TYPE_CHECKING:
     from assay.experiment.spec import Spec
-    from assay.types import CorpusSpec, Run, Suite
+    from assay.types import Run, Suite
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -34,6 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--engine", action="append", metavar="[NAME=]SPEC", help="builtin, command:…, python:…, …")
     parser.add_argument("-k", type=int, metavar="N", help="results asked for and scored (10)")
     parser.add_argument("--forms", metavar="LIST", help="phrasings to ask, by commas (all)")
+    parser.add_argument("--split", metavar="LIST", help="parts of a divided set, by commas (all but sealed)")
     parser.add_argument("--timeout", type=float, metavar="S", help="seconds for one query (60)")
     parser.add_argument("--out", metavar="FOLDER", help="where the run goes (results)")
     parser.add_argument("--no-references", action="store_true", help="leave out random, keywords and oracle")
@@ -56,12 +56,14 @@ def execute(args: argparse.Namespace, spec: Spec, suite: Suite, *, allow_missing
     from assay.report import analyse, document, results_json, write_reports
 
     folder = check_folder(Path(spec.out))
+    _tell_sealed(args, spec, suite)
     engines = make_engines(spec, suite)
     made = run(
         engines,
         suite,
         k=spec.k,
         forms=spec.forms or None,
+        split=spec.split,
         timeout=spec.timeout,
         index_timeout=spec.index_timeout,
         missing="report" if allow_missing else None,
@@ -76,6 +78,17 @@ def execute(args: argparse.Namespace, spec: Spec, suite: Suite, *, allow_missing
     emit(args, document(results, full=args.full), results_json(results))
     say(args, f"\nwritten to {folder}/: report.html, RESULTS.md, results.json, per-query.csv and the records")
     return 4 if _unopened(made) else 0
+
+
+def _tell_sealed(args: argparse.Namespace, spec: Spec, suite: Suite) -> None:
+    """Say that sealed queries are left out, or that they are looked at."""
+    from assay.gold.split import SEALED, select
+
+    chosen = select(suite, spec.split)
+    if chosen.sealed:
+        say(args, f"{chosen.sealed} sealed queries left out; --split {SEALED} asks them and logs the look")
+    elif SEALED in spec.split:
+        say(args, "sealed queries are asked: the look is written down beside the set")
 
 
 def _unopened(made: Run) -> bool:
@@ -98,6 +111,7 @@ def _spec(args: argparse.Namespace) -> Spec:
         engines=engine_table(args.engine) if args.engine else None,
         k=args.k,
         forms=tuple(f.strip() for f in args.forms.split(",")) if args.forms else None,
+        split=tuple(part.strip() for part in args.split.split(",")) if args.split else None,
         timeout=args.timeout,
         out=args.out,
         references=False if args.no_references else None,
@@ -107,18 +121,10 @@ def _spec(args: argparse.Namespace) -> Spec:
 def _suite(spec: Spec) -> Suite:
     """Load the gold sets of a specification."""
     from assay.corpus import parse_spec
-    from assay.gold import TagRule, join, load_gold
+    from assay.gold import TagRule, join
 
     if not spec.gold:
         raise ConfigError("no gold set is named", hint="use --gold PATH or --gold stdlib, or begin with `assay init`")
     rules = [TagRule.parse(text) for text in spec.tags]
     corpus = parse_spec(spec.corpus) if spec.corpus else None
-    return join([load_gold(source, corpus=_beside(corpus, source), tags=rules) for source in spec.gold])
-
-
-def _beside(corpus: CorpusSpec | None, source: str) -> CorpusSpec | None:
-    """Write a folder named on the command line as the gold file would: relative to itself, the same on any machine."""
-    if corpus is None or corpus.kind not in ("path", "git") or "://" in corpus.value or not Path(corpus.value).exists():
-        return corpus
-    folder = Path(source) if Path(source).is_dir() else Path(source).parent
-    return replace(corpus, value=os.path.relpath(corpus.value, folder))
+    return join([load_on(source, corpus, tags=rules) for source in spec.gold])

@@ -12,6 +12,7 @@ from assay.corpus import open_corpus, read_text
 from assay.errors import ConfigError, CorpusError, GoldError, nearest
 from assay.experiment.records import MANIFEST
 from assay.gold import resolve
+from assay.gold.looks import looks_file
 from assay.scoring import evaluation_measures
 from assay.syntax.tokens import approx4, line_bytes
 from assay.types import Corpus, CorpusSpec, Gold, Hit, Query, Suite
@@ -145,7 +146,7 @@ def _own_files(spec: CorpusSpec, base: Path | None, source: str | None) -> list[
     root = (base or Path()) / spec.value / (spec.root or "")
     if spec.kind not in ("path", "git") or not root.is_dir():
         return []
-    mine = [Path(source), Path(source).parent / "assay.toml"] if source else []
+    mine = [Path(source), looks_file(Path(source)), Path(source).parent / "assay.toml"] if source else []
     inside = [path.resolve() for path in mine if path.resolve().is_relative_to(root.resolve())]
     return [path.relative_to(root.resolve()).as_posix() for path in inside]
 

@@ -251,7 +251,13 @@ def _query(row: Mapping[str, Any]) -> types.Query:
     parts["adversaries"] = tuple(types.Adversary(**{**a, "target": _target(a["target"])}) for a in parts["adversaries"])
     parts["rationale"] = None if rationale is None else types.Rationale(**rationale)
     parts["measures"] = tuple(parts["measures"])
+    parts["labels"] = tuple(map(_label, parts.get("labels", ())))  # older runs have none
     return types.Query(**parts)
+
+
+def _label(row: Mapping[str, Any]) -> types.Label:
+    """Read where one label comes from."""
+    return types.Label(**{**row, "by": tuple(row["by"]), "shown_by": tuple(row["shown_by"])})
 
 
 def _target(row: Mapping[str, Any]) -> types.Target:
@@ -262,6 +268,7 @@ def _target(row: Mapping[str, Any]) -> types.Target:
         grade=row["grade"],
         symbol=row["symbol"],
         unit=None if unit is None else types.Span(**unit),
+        digest=row.get("digest"),
     )
 
 

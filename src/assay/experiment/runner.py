@@ -20,6 +20,8 @@ from assay.errors import EngineError, EnvironmentFailure, InputError
 from assay.experiment.environment import environment
 from assay.experiment.places import Missing, Place, Question, prepare
 from assay.gold import gold_hash, query_hash
+from assay.gold.looks import log_looks
+from assay.gold.split import select
 from assay.types import Corpus, CorpusFacts, EngineRun, Gold, Header, Hit, Query, Ranking, Run, Span, Status, Suite
 
 Searcher = Engine | Callable[[str, int], Sequence[Hit | str]]
@@ -56,6 +58,7 @@ def run(
     *,
     k: int = 10,
     forms: Sequence[str] | None = None,
+    split: Sequence[str] = (),
     timeout: float = 60.0,
     index_timeout: float = 3600.0,
     cache: Path | None = None,
@@ -66,9 +69,10 @@ def run(
 
     Gold is checked against its corpus before any engine starts. `missing` says what a target that is
     not there does: "error", or "report" and go on without it; by default only the standard library,
-    which is whatever interpreter runs, is reported.
+    which is whatever interpreter runs, is reported. `split` names parts of a divided set; sealed queries
+    are asked only by name, and the look is written down beside the set before any engine starts.
     """
-    suite = Suite((gold,)) if isinstance(gold, Gold) else gold
+    suite = select(Suite((gold,)) if isinstance(gold, Gold) else gold, split).suite
     if k < 1:
         raise InputError(f"k is {k}", hint="ask for at least one result")
     tell = progress or (lambda _: None)
@@ -77,6 +81,7 @@ def run(
         tell(Progress("", part.name, 0, 1, "corpus"))
         places.append(prepare(part, forms, cache, missing))
     limits = Limits(timeout, index_timeout)
+    log_looks(suite, "run", list(engines))
     answered = tuple(_run_engine(name, as_engine(e), places, k, limits, tell) for name, e in engines.items())
     resolved = Suite(tuple(p.gold for p in places))
     return Run(

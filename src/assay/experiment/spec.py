@@ -34,6 +34,7 @@ class Spec:
     tags: tuple[str, ...] = ()  # such as difficulty=hard:101-127
     k: int = 10  # results asked for; no measure may look further
     forms: tuple[str, ...] = ()  # none: all that the gold set has
+    split: tuple[str, ...] = ()  # parts of a divided set: dev, test, sealed; none: all but the sealed one
     measures: tuple[str, ...] = ()  # none: the usual ones at k
     primary: str = ""  # none: nDCG at k
     baseline: str = ""  # none: keywords, or the first engine where there is no keywords
@@ -97,7 +98,7 @@ def read_spec(path: Path) -> Spec:
 
 def _placed(spec: Spec, folder: Path) -> Spec:
     """Make the paths of a file relative to where the command runs."""
-    gold = tuple(source if source == SHIPPED else str(folder / source) for source in spec.gold)
+    gold = tuple(source if source in SHIPPED else str(folder / source) for source in spec.gold)
     corpus = str(folder / spec.corpus) if spec.corpus and (folder / spec.corpus).is_dir() else spec.corpus
     return replace(spec, gold=gold, corpus=corpus, out=str(folder / spec.out))
 
@@ -139,7 +140,7 @@ def _check_keys(table: Mapping[str, Any], known: Sequence[str], path: Path, text
 def _typed(key: str, value: object, path: Path, text: str) -> object:
     """Check a value against its default's type; a single string stands for a list of one."""
     texts = {"corpus", "primary", "baseline", "out"}
-    lists = {"gold", "tags", "forms", "measures"}
+    lists = {"gold", "tags", "forms", "split", "measures"}
     if key in lists:
         items = [value] if isinstance(value, str) else value
         if isinstance(items, list) and all(isinstance(item, str) for item in items):

@@ -20,6 +20,7 @@ gold = ["gold.yaml"]        # gold files or folders, relative to this file
 # corpus = "."              # only for gold formats that name no corpus (CSV)
 k = 10                      # results asked for and scored
 # forms = ["human"]         # phrasings to ask; all by default
+# split = ["dev"]           # parts of a divided set; by default all but the sealed one
 # measures = ["nDCG@10", "RR@10", "Hit@5", "R@10", "nDCG(level=lines)@10",
 #             "SpanR(iou=0.3)@10", "RecallAtTokens(2000)"]
 # primary = "nDCG@10"       # the measure that verdicts are about

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from assay.errors import GoldError
+from assay.gold.anchor_lines import AnchorLines
 from assay.gold.lookup import Library, Missing
 from assay.types import PRIMARY, Adversary, Corpus, Gold, Query, Target
 
@@ -38,6 +39,7 @@ class Resolution:
 
     gold: Gold
     problems: tuple[Problem, ...] = ()
+    notes: tuple[str, ...] = ()  # sentences about what holds, but not where it was written
 
 
 def resolve(gold: Gold, corpus: Corpus, *, missing: Literal["error", "report"] = "error") -> Resolution:
@@ -47,7 +49,7 @@ def resolve(gold: Gold, corpus: Corpus, *, missing: Literal["error", "report"] =
     if problems and missing == "error":
         raise _error(problems)
     queries = [kept for query in gold.queries if (kept := _kept(query, checks)) is not None]
-    return Resolution(replace(gold, queries=tuple(queries)), problems)
+    return Resolution(replace(gold, queries=tuple(queries)), problems, tuple(_notes(checks)))
 
 
 _Checks = Mapping[Target, Target | Missing]
@@ -79,10 +81,17 @@ def _kept_adversary(adversary: Adversary, checks: _Checks) -> Adversary | None:
     return replace(adversary, target=found) if isinstance(found, Target) else None
 
 
+def _notes(checks: _Checks) -> Iterator[str]:
+    """Tell which line anchors were found elsewhere in their file by what they say."""
+    for target, found in checks.items():
+        if isinstance(found, Target) and target.digest is not None and found.span != target.span:
+            yield f"{target.anchor} was found at {found.span} by its content; `assay gold reanchor` writes that down"
+
+
 def _problems(gold: Gold, checks: _Checks) -> Iterator[Problem]:
     """Yield what is wrong, in gold order, a wrong corpus before everything else."""
     yield from _other_corpus(gold, checks)
-    lines = _AnchorLines(gold)
+    lines = AnchorLines(gold)
     for query in gold.queries:
         for target in _anchored(query):
             missing = checks[target]
@@ -126,39 +135,3 @@ def _error(problems: tuple[Problem, ...]) -> GoldError:
     return GoldError(
         "\n".join([f"{first.message} {count}", *listed]), file=first.file, line=first.line, hint=first.hint
     )
-
-
-class _AnchorLines:
-    """Find the line an anchor is written in; a query's record only knows where the query begins."""
-
-    def __init__(self, gold: Gold) -> None:
-        self._source = gold.source
-        self._starts = sorted(query.line for query in gold.queries if query.line is not None)
-        self._lines: list[str] | None = None
-
-    def find(self, query: Query, anchor: str) -> int | None:
-        """Give the first line of the query that holds the anchor's text, or the line it begins in."""
-        if query.line is None:
-            return None
-        lines = self._read()
-        end = next((start - 1 for start in self._starts if start > query.line), len(lines))
-        for number in range(query.line, min(end, len(lines)) + 1):
-            if anchor in lines[number - 1]:
-                return number
-        return query.line
-
-    def _read(self) -> list[str]:
-        """Read the gold file once; one that is gone by now has no lines."""
-        if self._lines is None:
-            self._lines = _source_lines(self._source)
-        return self._lines
-
-
-def _source_lines(source: str | None) -> list[str]:
-    """Give the lines of a gold file that can still be read."""
-    from pathlib import Path
-
-    try:
-        return Path(source).read_text("utf-8").split("\n") if source else []
-    except (OSError, UnicodeDecodeError):
-        return []

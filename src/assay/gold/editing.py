@@ -37,8 +37,8 @@ class Saved:
     lost: tuple[str, ...] = ()  # what the format could not hold
 
 
-def save(old: Gold, new: Gold) -> Saved:
-    """Write a changed gold set over the file it was read from; old content or new, whatever happens in between."""
+def save(old: Gold, new: Gold, to: Path | None = None) -> Saved:
+    """Write a changed gold set over the file it was read from, or elsewhere; whole or not at all."""
     from assay.gold.formats.detect import detect
 
     if old.source is None:
@@ -48,8 +48,8 @@ def save(old: Gold, new: Gold) -> Saved:
     if known.name == "native":
         text = rewritten(source.text, old, new)
         whole = text is None
-        write_atomic(source.path, write_native(new) if text is None else text)
-        return Saved(source.path, whole)
+        write_atomic(to or source.path, write_native(new) if text is None else text)
+        return Saved(to or source.path, whole)
     if known.write is None:
         raise source.at().error(
             f"a set in the format {known.name} is read, never written",
@@ -58,8 +58,8 @@ def save(old: Gold, new: Gold) -> Saved:
     written = known.write(Suite((new,)))
     if len(written.files) != 1:
         raise source.at().error(f"a set in the format {known.name} is several files", "convert it to native first")
-    write_atomic(source.path, next(iter(written.files.values())))
-    return Saved(source.path, whole=True, lost=written.lost)
+    write_atomic(to or source.path, next(iter(written.files.values())))
+    return Saved(to or source.path, whole=True, lost=written.lost)
 
 
 def rewritten(text: str, old: Gold, new: Gold) -> str | None:

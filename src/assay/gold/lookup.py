@@ -8,8 +8,9 @@ from functools import cached_property
 from pathlib import PurePosixPath
 
 from assay.errors import nearest
-from assay.syntax.lines import count_lines
-from assay.syntax.symbols import SUPPORTED, enclosing, parse_problem, symbols
+from assay.gold.digests import content_digest, places
+from assay.syntax.lines import split_lines
+from assay.syntax.symbols import enclosing, is_supported, parse_problem, symbols
 from assay.types import Corpus, Skipped, Span, Symbol, Target
 
 #: Names a hint offers: it is one line.
@@ -18,7 +19,7 @@ MOST_CANDIDATES = 3
 
 @dataclass(frozen=True, slots=True)
 class Missing:
-    """Why a target could not be found; `code` is path, range, symbol, language or syntax."""
+    """Why a target could not be found; `code` is path, range, content, symbol, language or syntax."""
 
     code: str
     message: str
@@ -27,9 +28,9 @@ class Missing:
 
 @dataclass(frozen=True, slots=True)
 class _Parsed:
-    """What is known of a file: how many lines, which definitions, or why none."""
+    """What is known of a file: its lines, which definitions, or why none."""
 
-    lines: int
+    lines: tuple[str, ...]
     symbols: tuple[Symbol, ...]
     problem: str | None
 
@@ -39,7 +40,7 @@ class Library:
 
     def __init__(self, corpus: Corpus) -> None:
         self._corpus = corpus
-        self._paths = frozenset(file.path for file in corpus.files)
+        self._paths = {file.path: file.language for file in corpus.files}
         self._skipped = {skipped.path.rstrip("/"): skipped for skipped in corpus.skipped}
         self._parsed: dict[str, _Parsed] = {}
 
@@ -70,24 +71,33 @@ class Library:
             from assay.corpus import read_text
 
             text = read_text(self._corpus, path)
-            found = symbols(path, text)
-            self._parsed[path] = _Parsed(count_lines(text), found, None if found else parse_problem(path, text))
+            language = self._paths[path]
+            found = symbols(path, text, language)
+            problem = None if found else parse_problem(path, text, language)
+            self._parsed[path] = _Parsed(split_lines(text), found, problem)
         return self._parsed[path]
 
     def _range(self, target: Target, start: int, end: int) -> Target | Missing:
-        """Check a line range and find the definition it lies in."""
+        """Check a line range and find the definition it lies in; one with a content hash is looked for in its file."""
         parsed, path = self._parse(target.span.path), target.span.path
-        if end > parsed.lines:
-            message = f"{target.anchor} is past the end: {path} has {parsed.lines} lines"
+        if target.digest is not None and content_digest(parsed.lines[start - 1 : end]) != target.digest:
+            found = _only_place(parsed.lines, target.digest, end - start + 1)
+            if isinstance(found, str):
+                message = f"{target.anchor} does not hold what it held: {found}"
+                return Missing("content", message, "move it with `assay gold reanchor`, or anchor it anew")
+            start, end = found, found + end - start
+        if end > len(parsed.lines):
+            message = f"{target.anchor} is past the end: {path} has {len(parsed.lines)} lines"
             return Missing("range", message, "was it anchored at another revision? correct the range")
         unit = enclosing(parsed.symbols, start, end)
-        return replace(target, unit=Span(path, unit.start, unit.end) if unit else None)
+        return replace(target, span=Span(path, start, end), unit=Span(path, unit.start, unit.end) if unit else None)
 
     def _symbol(self, target: Target, symbol: str) -> Target | Missing:
         """Find the lines of a symbol; it is its own unit."""
         path = target.span.path
-        if PurePosixPath(path).suffix not in SUPPORTED:
-            message = f"the symbols of {path} cannot be read: only {', '.join(sorted(SUPPORTED))} files are parsed"
+        if not is_supported(path, self._paths[path]):
+            kind = self._paths[path] or "files of its kind"
+            message = f"the symbols of {path} cannot be read: there is no grammar for {kind}"
             return Missing("language", message, "anchor it to lines: path:10-42")
         parsed = self._parse(path)
         found = next((s for s in parsed.symbols if s.name == symbol), None)
@@ -100,7 +110,7 @@ class Library:
         """Say which symbol was probably meant, or that the file does not parse."""
         if parsed.problem:
             message = f"symbol '{symbol}' cannot be found: {path} does not parse, {parsed.problem}"
-            return Missing("syntax", message, "anchor it to lines, or use a Python that reads this syntax")
+            return Missing("syntax", message, "anchor it to lines, or use a version that reads this syntax")
         return Missing("symbol", f"symbol '{symbol}' is not in {path}", _symbol_hint(symbol, parsed.symbols))
 
     def _no_path(self, path: str) -> Missing:
@@ -137,6 +147,14 @@ class Library:
         """Give the files of the same folder whose names look like the wanted one, closest first."""
         stems = _grouped(self._by_folder.get(str(wanted.parent), ()), lambda path: path.stem)
         return [path for stem in nearest(wanted.stem, stems, MOST_CANDIDATES) for path in stems[stem]]
+
+
+def _only_place(lines: tuple[str, ...], digest: str, length: int) -> int | str:
+    """Find the one place in a file that says what was hashed, or say why there is none."""
+    found = list(places(lines, digest, length))
+    if len(found) == 1:
+        return found[0]
+    return "the lines changed" if not found else f"{len(found)} places of the file say the same now"
 
 
 def _grouped(paths: Iterable[str], key: Callable[[PurePosixPath], str]) -> dict[str, list[str]]:

@@ -11,3 +11,9 @@ def count_lines(text: str) -> int:
 def line_at(text: str, position: int) -> int:
     """Number the line a position stands in, from 1."""
     return text.count("\n", 0, position) + 1
+
+
+def split_lines(text: str) -> tuple[str, ...]:
+    r"""Give the lines of a text without their `\n`; as many as `count_lines` counts."""
+    lines = text.split("\n")
+    return tuple(lines if lines[-1] else lines[:-1])

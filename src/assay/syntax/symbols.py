@@ -1,4 +1,8 @@
-"""What does a file define, and on which lines? Python through `ast`; other languages define nothing here yet."""
+"""What does a file define, and on which lines? Python through `ast`, other languages with a grammar by their outline.
+
+The lines are those of the parser: decorators belong to a definition, and in all languages but Python the comments
+directly above it do too.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
+from assay.syntax.grammars import grammar_name
 from assay.types import Symbol
 
 SUPPORTED: frozenset[str] = frozenset({".py", ".pyi", ".pyw"})
@@ -17,33 +22,62 @@ SUPPORTED: frozenset[str] = frozenset({".py", ".pyi", ".pyw"})
 _LONE_RETURN = re.compile(r"\r(?!\n)")
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _BLOCKS = (ast.stmt, ast.excepthandler, ast.match_case)  # what can hold a definition; expressions cannot
+_PARTS = frozenset({"constant", "property"})  # what is no unit of its own
 _TYPE_ALIAS: type[ast.AST] | None = getattr(ast, "TypeAlias", None)  # from Python 3.12
 
 
-def symbols(path: str, text: str) -> tuple[Symbol, ...]:
+def symbols(path: str, text: str, language: str | None = None) -> tuple[Symbol, ...]:
     """List the definitions of a file in order of their first line; none when it does not parse."""
-    parsed = _parse(path, text)
+    if not _is_python(path, language):
+        return _outlined(path, text, language)
+    parsed = _parse(text)
     if not isinstance(parsed, ast.Module):
         return ()
     return tuple(sorted(_numbered(_Definitions(parsed))))
 
 
-def parse_problem(path: str, text: str) -> str | None:
+def parse_problem(path: str, text: str, language: str | None = None) -> str | None:
     """Say why a file of a supported language has no symbols: `line 3: invalid syntax`."""
-    parsed = _parse(path, text)
-    return parsed if isinstance(parsed, str) else None
+    if _is_python(path, language):
+        parsed = _parse(text)
+        return parsed if isinstance(parsed, str) else None
+    from assay.syntax.outline import outline
+
+    grammar = grammar_name(path, language, text)
+    return outline(text, grammar).problem if grammar else None
+
+
+def is_supported(path: str, language: str | None) -> bool:
+    """Tell whether the symbols of a file can be read at all."""
+    return _is_python(path, language) or grammar_name(path, language, "") is not None
 
 
 def enclosing(symbols: Sequence[Symbol], start: int, end: int) -> Symbol | None:
-    """Find the innermost class, function or method that holds lines `start` to `end`."""
-    holders = [s for s in symbols if s.kind != "constant" and s.start <= start and end <= s.end]
+    """Find the innermost definition that holds lines `start` to `end`; a constant or a field is part of one."""
+    holders = [s for s in symbols if s.kind not in _PARTS and s.start <= start and end <= s.end]
     return min(holders, key=lambda s: (s.end - s.start, -s.start, s.name), default=None)
 
 
-def _parse(path: str, text: str) -> ast.Module | str | None:
-    """Give the tree, the problem, or None when the language is not supported."""
-    if PurePosixPath(path).suffix not in SUPPORTED:
-        return None
+def _is_python(path: str, language: str | None) -> bool:
+    """Tell Python by its language, or by its suffix when nobody looked into the file."""
+    return language == "python" or (language is None and PurePosixPath(path).suffix in SUPPORTED)
+
+
+def _outlined(path: str, text: str, language: str | None) -> tuple[Symbol, ...]:
+    """List what the parser finds, each with a name that an anchor can hold."""
+    grammar = grammar_name(path, language, text)
+    if grammar is None:
+        return ()
+    from assay.syntax.outline import outline
+    from assay.syntax.qualified import qualified_names
+
+    found = outline(text, grammar).definitions
+    named = zip(found, qualified_names(found, grammar), strict=True)
+    return tuple(sorted(_numbered(Symbol(one.start, one.end, name, one.kind) for one, name in named)))
+
+
+def _parse(text: str) -> ast.Module | str:
+    """Give the tree of a Python file, or the problem."""
     # ast ends a line at a lone \r too; everything else in Assay, and most editors, only at \n.
     source = _LONE_RETURN.sub(" ", text.removeprefix("\ufeff"))
     try:

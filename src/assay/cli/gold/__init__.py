@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import argparse
 
-from assay.cli.gold import synth
+from assay.cli.gold import agreement, convert, lint, looks, mine, pool, reanchor, review, split, synth
 
-_ACTIONS = (synth,)
+_ACTIONS = (synth, convert, pool, review, agreement, split, looks, lint, mine, reanchor)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

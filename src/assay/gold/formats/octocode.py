@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from pathlib import Path
 
 from assay.gold.building import build_gold, build_query, row_id
-from assay.gold.formats.table import Row, read_table, require_corpus
+from assay.gold.formats.losses import corpus_losses, verified
+from assay.gold.formats.table import Row, header, read_table, render_table, require_corpus
+from assay.gold.formats.written import Written, file_name
 from assay.gold.place import Place
-from assay.gold.source import Source
+from assay.gold.source import Source, read_source
 from assay.gold.targets import ranged_span
-from assay.types import PRIMARY, SECONDARY, CorpusSpec, Gold, Query, Target
+from assay.types import PRIMARY, SECONDARY, CorpusSpec, Gold, Query, Suite, Target
 
 _RESULT = re.compile(r"(?P<path>.+):(?P<start>[0-9]{1,9})-(?P<end>[0-9]{1,9}):(?P<grade>[0-9]+)", re.DOTALL)
 _GRADES = {"2": PRIMARY, "1": SECONDARY}
+_RESULTS = 3  # columns that octocode's own files have; more are written where a query has more targets
 
 
-def matches(columns: Sequence[str]) -> bool:
-    """Tell whether a header is octocode's."""
+def matches(source: Source) -> bool:
+    """Tell octocode's header."""
+    columns = header(source.text)
     return "query" in columns and "result1" in columns
 
 
@@ -52,3 +56,35 @@ def _target(result: str, place: Place) -> Target:
         raise place.error(f"'{result}' has the grade {match['grade']}", "grades are 2 (primary) and 1 (secondary)")
     span = ranged_span(match["path"], int(match["start"]), int(match["end"]), place)
     return Target(span, _GRADES[match["grade"]])
+
+
+def write_octocode(suite: Suite) -> Written:
+    """Write one CSV a set: the headline of each query and its targets, which must have lines."""
+    files = {file_name(gold, ".csv"): _render(gold) for gold in suite.golds}
+
+    def read(folder: Path) -> list[Gold]:
+        sources = [(read_source(folder / file_name(gold, ".csv")), gold) for gold in suite.golds]
+        return [read_octocode(source, gold.name, gold.corpus) for source, gold in sources]
+
+    return verified(suite, files, read, lost=corpus_losses(suite))
+
+
+def _render(gold: Gold) -> str:
+    """Write the CSV of one set."""
+    most = max(_RESULTS, *(len(query.targets) for query in gold.queries))
+    rows = [
+        [query.forms[query.ordered_forms[0]], *(_result(target, query, gold) for target in query.targets)]
+        for query in gold.queries
+    ]
+    columns = ["query", *(f"result{number}" for number in range(1, most + 1))]
+    return render_table(columns, [row + [""] * (len(columns) - len(row)) for row in rows])
+
+
+def _result(target: Target, query: Query, gold: Gold) -> str:
+    """Write `path:start-end:grade`."""
+    if target.span.start is None:
+        raise Place(gold.source or gold.name, query.line).error(
+            f"octocode's format holds line ranges only, and query '{query.id}' has the target {target.anchor}",
+            "have the lines looked up in the corpus first: `assay gold convert --corpus PATH`",
+        )
+    return f"{target.span}:{target.grade}"

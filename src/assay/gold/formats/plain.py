@@ -1,35 +1,78 @@
 """Plain CSV: `query,path` and, where there is more to say, `id`, `form`, `grade` and `cluster`.
 
-Rows with the same id are one intent; without an id column, rows with the same query are.
+Rows with the same id are one intent; without an id column, rows with the same query are. JSON lines with the same keys
+are the same; there `targets`, a list, may stand for several rows that differ in `path` only.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 
 from assay.gold.building import build_gold, build_query, row_id
-from assay.gold.formats.table import Row, Table, read_table, require_corpus
+from assay.gold.formats.ids import renamed, sound_ids
+from assay.gold.formats.jsonlines import read_entries
+from assay.gold.formats.looks import json_has, opening
+from assay.gold.formats.losses import corpus_losses, verified
+from assay.gold.formats.records import Record
+from assay.gold.formats.table import Row, Table, header, read_table, render_table, require_corpus
+from assay.gold.formats.written import Written, file_name
 from assay.gold.schema import suggest
-from assay.gold.source import Source
+from assay.gold.source import Source, read_source
 from assay.gold.targets import parse_target
-from assay.types import FORMS, PRIMARY, SECONDARY, CorpusSpec, Gold, Query, Target
+from assay.types import FORMS, PRIMARY, SECONDARY, CorpusSpec, Gold, Query, Suite, Target
 
 COLUMNS = ("query", "path", "id", "form", "grade", "cluster")
+_WRITTEN = ("id", "query", "path", "form", "grade", "cluster")
 _GRADES = {"2": PRIMARY, "primary": PRIMARY, "1": SECONDARY, "secondary": SECONDARY}
 
 
-def matches(columns: Sequence[str]) -> bool:
-    """Tell whether a header is that of a plain CSV."""
-    return "query" in columns and "path" in columns
+def matches(source: Source) -> bool:
+    """Tell a plain file by its header, or by the keys of its first line."""
+    if _is_json(source):
+        return any(json_has(source, "{[", "query", key) for key in ("path", "targets"))
+    return {"query", "path"} <= set(header(source.text))
 
 
 def read_plain(source: Source, name: str, corpus: CorpusSpec | None) -> Gold:
     """Read the rows and put those of one intent together."""
     spec = require_corpus(source, corpus)
-    table = read_table(source)
+    table = _json_table(source) if _is_json(source) else read_table(source)
     _check_header(source, table)
-    queries = [_query(intent, rows) for intent, rows in _intents(table).items()]
-    return build_gold(name, spec, queries, source.at(1))
+    ids = sound_ids(row.get("id") for row in table.rows)
+    queries = [_query(intent, rows) for intent, rows in _intents(table, ids).items()]
+    return build_gold(name, spec, queries, source.at(1), renamed(ids))
+
+
+def _is_json(source: Source) -> bool:
+    """Tell JSON from CSV, whose first column may have any name but no such bracket."""
+    return opening(source) in ("{", "[")
+
+
+def _json_table(source: Source) -> Table:
+    """Read JSON lines as the rows of a table."""
+    rows = tuple(row for record in read_entries(source) for row in _json_rows(record))
+    return Table(tuple(dict.fromkeys(column for row in rows for column in row.cells)), rows)
+
+
+def _json_rows(record: Record) -> Iterator[Row]:
+    """Make a row of an object, or one for each of its targets."""
+    record.check_keys((*COLUMNS, "targets"), required=("query",))
+    cells = {key: _cell(record, key) for key in record.values if key != "targets"}
+    if ("path" in cells) == ("targets" in record.values):
+        raise record.place.error(f"{record.what} needs one of 'path' and 'targets'", 'write "path": "..."')
+    if "path" in cells:
+        yield Row(cells, record.place)
+        return
+    targets = record.texts("targets")
+    if not targets:
+        raise record.place.error(f"'targets' of {record.what} is empty", "name the code that answers the query")
+    yield from (Row({**cells, "path": target}, record.place) for target in targets)
+
+
+def _cell(record: Record, key: str) -> str:
+    """Give a value as the text of a cell; ids and grades may be numbers."""
+    return record.word(key) if key in ("id", "grade") else record.text(key)
 
 
 def _check_header(source: Source, table: Table) -> None:
@@ -42,13 +85,13 @@ def _check_header(source: Source, table: Table) -> None:
             raise source.at(1).error(f"the header lacks the column '{column}'", "a plain CSV begins with query,path")
 
 
-def _intents(table: Table) -> dict[str, list[Row]]:
+def _intents(table: Table, ids: Mapping[str, str]) -> dict[str, list[Row]]:
     """Group the rows by intent, in the order the intents begin."""
     groups: dict[str, list[Row]] = {}
     names: dict[str, str] = {}
     for number, row in enumerate(table.rows, 1):
         if "id" in table.columns:
-            intent = row.place.name(row.text("id"), "the id")
+            intent = row.place.name(ids[row.text("id")], "the id")
         else:
             intent = names.setdefault(row.text("query"), row_id(number))
         groups.setdefault(intent, []).append(row)
@@ -94,3 +137,28 @@ def _agree(row: Row, what: str, first: object, now: object) -> None:
     """Refuse a row that says something else than an earlier one of the same intent."""
     if first != now:
         raise row.place.error(f"{what} was '{first}' in an earlier row and is '{now}' here", "make the rows agree")
+
+
+def write_plain(suite: Suite) -> Written:
+    """Write one CSV a set."""
+    files = {file_name(gold, ".csv"): _render(gold) for gold in suite.golds}
+
+    def read(folder: Path) -> list[Gold]:
+        sources = [(read_source(folder / file_name(gold, ".csv")), gold) for gold in suite.golds]
+        return [read_plain(source, gold.name, gold.corpus) for source, gold in sources]
+
+    return verified(suite, files, read, lost=corpus_losses(suite))
+
+
+def _render(gold: Gold) -> str:
+    """Write the CSV of one set."""
+    return render_table(_WRITTEN, [row for query in gold.queries for row in _rows(query)])
+
+
+def _rows(query: Query) -> Iterator[list[str]]:
+    """Give the rows of a query: every target under its headline, and each other phrasing with the first of them."""
+    headline, *others = query.ordered_forms
+    cluster = query.tags.get("cluster", "")
+    pairs = [(headline, target) for target in query.targets] + [(form, query.targets[0]) for form in others]
+    for form, target in pairs:
+        yield [query.id, query.forms[form], target.anchor, form, str(target.grade), cluster]

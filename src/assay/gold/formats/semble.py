@@ -5,17 +5,24 @@ Their own score gives `relevant` and `secondary` the same gain; here they are gr
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from assay.corpus.spec import is_url, spec_text
 from assay.gold.building import build_gold, build_query, row_id
+from assay.gold.formats.looks import json_has
+from assay.gold.formats.losses import Loss, verified
 from assay.gold.formats.records import Record, read_records
+from assay.gold.formats.written import Written, file_name
+from assay.gold.place import Place
 from assay.gold.source import Source, read_source
 from assay.gold.targets import check_path, ranged_span
-from assay.types import PRIMARY, SECONDARY, CorpusSpec, Gold, Query, Span, Target
+from assay.types import PRIMARY, SECONDARY, CorpusSpec, Gold, Query, Span, Suite, Target
 
 REPOS = "repos.json"
+ANNOTATIONS = "annotations"
 _ANNOTATION = ("query", "relevant", "secondary", "category", "seed", "related")
 _UNREAD = ("seed", "related")  # hints for a find-related task, no part of what counts as right
 _REPO = ("name", "language", "url", "revision", "benchmark_root")
@@ -30,11 +37,21 @@ class Repo:
     language: str
 
 
+def matches(source: Source) -> bool:
+    """Tell a file of annotations by its keys."""
+    return json_has(source, "[", "query", "relevant")
+
+
+def is_semble_folder(folder: Path) -> bool:
+    """Tell a benchmark by the list of its repositories."""
+    return (folder / REPOS).is_file()
+
+
 def read_semble_folder(folder: Path, corpus: CorpusSpec | None) -> list[Gold]:
     """Read every annotation file below a folder that has a `repos.json`."""
     source = read_source(folder / REPOS)
     repos = _repos(source)
-    below = folder / "annotations" if (folder / "annotations").is_dir() else folder
+    below = folder / ANNOTATIONS if (folder / ANNOTATIONS).is_dir() else folder
     files = sorted(path for path in below.glob("*.json") if path.name != REPOS)
     if not files:
         raise source.at().error("there is no annotation file beside it", "put them in annotations/<repo>.json")
@@ -106,3 +123,71 @@ def _span(entry: object, record: Record, key: str) -> Span:
     ranged = Record(entry, record.place, f"an entry of '{key}'")
     ranged.check_keys(_RANGE, required=_RANGE)
     return ranged_span(ranged.text("path"), ranged.number("start_line"), ranged.number("end_line"), record.place)
+
+
+def write_semble(suite: Suite) -> Written:
+    """Write `repos.json` and a file of annotations a set; a set without a pinned url is left out of `repos.json`."""
+    files = {
+        f"{ANNOTATIONS}/{file_name(gold, '.json')}": _lines([_annotation(q, gold) for q in gold.queries])
+        for gold in suite.golds
+    }
+    repos = [_repository(gold) for gold in suite.golds if _is_pinned(gold.corpus)]
+    if repos:
+        files[REPOS] = _lines(repos)
+
+    def read(folder: Path) -> list[Gold]:
+        known = _repos(read_source(folder / REPOS)) if repos else {}
+        return [_read_back(folder / ANNOTATIONS / file_name(gold, ".json"), known, gold) for gold in suite.golds]
+
+    left_out = [Loss("corpus", spec_text(gold.corpus)) for gold in suite.golds if not _is_pinned(gold.corpus)]
+    return verified(suite, files, read, lost=left_out)
+
+
+def _read_back(path: Path, repos: Mapping[str, Repo], gold: Gold) -> Gold:
+    """Read what was written of a set; only one that `repos.json` does not name needs its corpus told."""
+    return _read(read_source(path), repos, None if gold.name in repos else gold.corpus)
+
+
+def _is_pinned(spec: CorpusSpec) -> bool:
+    """Tell a corpus that `repos.json` can name: the url of a repository and a revision."""
+    return spec.kind == "git" and is_url(spec.value) and bool(spec.rev)
+
+
+def _repository(gold: Gold) -> dict[str, object]:
+    """Give the entry of a repository; one folder that is included whole is its root."""
+    spec = gold.corpus
+    entry: dict[str, object] = {"name": gold.name}
+    languages = {query.tags.get("language", "") for query in gold.queries}
+    if len(languages) == 1 and "" not in languages:
+        entry["language"] = languages.pop()
+    entry |= {"url": spec.value, "revision": spec.rev}
+    if len(spec.include) == 1 and spec.include[0].endswith("/**"):
+        entry["benchmark_root"] = spec.include[0].removesuffix("/**")
+    return entry
+
+
+def _annotation(query: Query, gold: Gold) -> dict[str, object]:
+    """Give the entry of a query: its headline, its targets by grade."""
+    grades = {"relevant": PRIMARY, "secondary": SECONDARY}
+    entry: dict[str, object] = {"query": query.forms[query.ordered_forms[0]]}
+    for key, grade in grades.items():
+        entry[key] = [_place(target, query, gold) for target in query.targets if target.grade == grade]
+    return entry | ({"category": query.tags["category"]} if "category" in query.tags else {})
+
+
+def _place(target: Target, query: Query, gold: Gold) -> object:
+    """Give `path` or `{path, start_line, end_line}`."""
+    span = target.span
+    if span.start is not None:
+        return {"path": span.path, "start_line": span.start, "end_line": span.end}
+    if target.symbol is not None:
+        raise Place(gold.source or gold.name, query.line).error(
+            f"semble's format holds files and line ranges, and query '{query.id}' has the target {target.anchor}",
+            "have the lines looked up in the corpus first: `assay gold convert --corpus PATH`",
+        )
+    return span.path
+
+
+def _lines(entries: Sequence[object]) -> str:
+    """Write a JSON list for people and for diffs."""
+    return json.dumps(entries, ensure_ascii=False, indent=2) + "\n"

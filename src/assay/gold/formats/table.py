@@ -1,16 +1,18 @@
-"""CSV with line numbers: a header, then rows that fit under it."""
+"""CSV with line numbers: a header, then rows that fit under it; read, and written so that it reads back."""
 
 from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from assay.errors import GoldError
 from assay.gold.place import Place
 from assay.gold.source import Source
 from assay.types import CorpusSpec
+
+_HEAD = 65_536  # characters a header is looked for in: a data set of another format may have a line of megabytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +28,7 @@ class Row:
 
     def text(self, column: str) -> str:
         """Give a cell that says something."""
-        return self.place.text(self.cells.get(column, ""), f"the column '{column}'")
+        return self.place.text(self.cells.get(column, ""), f"'{column}' of the row")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +42,7 @@ class Table:
 def header(text: str) -> tuple[str, ...]:
     """Give the column names of a CSV text, or none when it does not begin as one."""
     try:
-        line = next(csv.reader(io.StringIO(text, newline=""), strict=True), [])
+        line = next(csv.reader(io.StringIO(text[:_HEAD], newline=""), strict=True), [])
     except csv.Error:
         return ()
     return tuple(cell.strip() for cell in line)
@@ -59,11 +61,22 @@ def read_table(source: Source) -> Table:
     return Table(columns, rows)
 
 
+def render_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Write a CSV text with one line a row, whatever the cells hold."""
+    stream = io.StringIO(newline="")
+    plain = csv.writer(stream, lineterminator="\n")
+    quoted = csv.writer(stream, lineterminator="\n", quoting=csv.QUOTE_ALL)
+    for cells in (columns, *rows):
+        # left to itself csv writes a bare carriage return unquoted, and reads a new row behind it
+        (quoted if any("\r" in cell for cell in cells) else plain).writerow(cells)
+    return stream.getvalue()
+
+
 def require_corpus(source: Source, corpus: CorpusSpec | None) -> CorpusSpec:
-    """Give the corpus, which no CSV names itself."""
+    """Give the corpus, for formats that have no place for it."""
     if corpus is None:
         raise source.at(1).error(
-            "a CSV gold set names no corpus", "say where the code is: --corpus PATH, or corpus=... in Python"
+            "a gold set in this format names no corpus", "say where the code is: --corpus PATH, or corpus=... in Python"
         )
     return corpus
 
@@ -79,7 +92,8 @@ def _row(source: Source, columns: tuple[str, ...], line: int, cells: list[str]) 
 
 def _lines(source: Source) -> Iterator[tuple[int, list[str]]]:
     """Yield each row that is not blank with the line it begins in."""
-    reader = csv.reader(io.StringIO(source.text, newline=""), strict=True)
+    passed = [0]  # lines that are read; csv counts carriage returns inside a cell as well, an editor does not
+    reader = csv.reader(_counted(io.StringIO(source.text, newline=""), passed), strict=True)
     begin = 1
     while True:
         try:
@@ -90,7 +104,14 @@ def _lines(source: Source) -> Iterator[tuple[int, list[str]]]:
             return
         if cells:
             yield begin, cells
-        begin = reader.line_num + 1
+        begin = passed[0] + 1
+
+
+def _counted(stream: Iterable[str], passed: list[int]) -> Iterator[str]:
+    """Yield the pieces of a text and count its lines."""
+    for piece in stream:
+        passed[0] += piece.endswith("\n")
+        yield piece
 
 
 def _broken(source: Source, line: int, error: csv.Error) -> GoldError:

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from assay.corpus.git.worktree import find_top
 from assay.errors import EnvironmentFailure
+from assay.gold.history import Commit, list_commits
+from assay.gold.synth.changed import Touched, touched
 from assay.gold.synth.config import COMMITS, SENTENCES, TARGETS, Draw
 from assay.gold.synth.drawing import Answer, Asked, draw
-from assay.gold.synth.history import Change, Commit, changes, list_commits, old_texts
-from assay.gold.synth.survey import ASKED, Parsed, Survey, is_aside
-from assay.syntax.outline import Definition, outline
+from assay.gold.synth.survey import Parsed, Survey, is_aside
 from assay.syntax.prose import content, is_prose, is_trivial, plain_subject
 
 if TYPE_CHECKING:
@@ -79,38 +79,17 @@ def _fitting(found: Sequence[Commit], now: Mapping[str, Parsed]) -> list[Commit]
 
 def _answers(root: Path, ids: Sequence[str], now: Mapping[str, Parsed]) -> dict[str, list[Answer]]:
     """Find, commit by commit, where the definitions are that it changed; one that cannot be an answer spoils it."""
-    written = [change for change in changes(root, ids) if change.path in now]
-    then = old_texts(root, written)
     answers: dict[str, list[Answer]] = {}
-    spoilt: set[str] = set()
-    for change in written:
-        places = list(_places(change, then[change], now[change.path])) if change in then else [None]
-        answers.setdefault(change.commit, []).extend(place for place in places if place is not None)
-        spoilt |= {change.commit} if None in places else set()
-    return {commit: places for commit, places in answers.items() if commit not in spoilt}
+    for commit, found in touched(root, ids, now).items():
+        places = [_place(one, now) for one in found]
+        if None not in places:
+            answers[commit] = [place for place in places if place is not None]
+    return answers
 
 
-def _places(change: Change, text: str, file: Parsed) -> Iterator[Answer | None]:
-    """Yield where each definition that a change touched is now; None for one that is gone or too long."""
-    before = outline(text, file.language).definitions
-    touched = {_innermost(before, line) for line in change.lines} - {-1}
-    names = [_qualified(file.definitions, i) for i in range(len(file.definitions))]
-    for name in sorted({_qualified(before, position) for position in touched}):
-        here = [file.definitions[i] for i, known in enumerate(names) if known == name]
-        fits = len(here) == 1 and here[0].end - here[0].start < TARGETS.longest
-        yield Answer(file.path, here[0].start, here[0].end) if fits else None
-
-
-def _innermost(definitions: Sequence[Definition], line: int) -> int:
-    """Find the definition that a line belongs to."""
-    around = [i for i, d in enumerate(definitions) if d.kind in ASKED and d.start <= line <= d.end]
-    return around[-1] if around else -1
-
-
-def _qualified(definitions: Sequence[Definition], position: int) -> tuple[str, ...]:
-    """Name a definition with those around it."""
-    names: list[str] = []
-    while position >= 0:
-        names.append(definitions[position].name)
-        position = definitions[position].parent
-    return tuple(reversed(names))
+def _place(one: Touched, now: Mapping[str, Parsed]) -> Answer | None:
+    """Give where a definition is now; None for one that is gone or too long."""
+    if one.position is None:
+        return None
+    here = now[one.path].definitions[one.position]
+    return Answer(one.path, here.start, here.end) if here.end - here.start < TARGETS.longest else None

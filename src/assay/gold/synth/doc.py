@@ -46,13 +46,13 @@ def _sentences(file: Parsed) -> Iterator[tuple[Asked, tuple[Stretch, ...]]]:
     for definition, comments in zip(file.definitions, found, strict=True):
         if definition.kind not in ASKED or not comments:
             continue
-        sentence = _question(comments, definition, file.language)
+        sentence = doc_question(comments, definition, file.language)
         start = _first_line(definition, comments)
         if sentence and TARGETS.shortest_documented <= definition.end - start + 1 <= TARGETS.longest:
             yield Asked(file.path, start, definition.end, sentence), comments
 
 
-def _question(comments: Sequence[Stretch], definition: Definition, language: str) -> str | None:
+def doc_question(comments: Sequence[Stretch], definition: Definition, language: str) -> str | None:
     """Make a question of a comment, if it has words enough and does not give the name away."""
     sentence = first_sentence("\n".join(comment.text for comment in comments))
     if sentence and language == "go":

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import os
-import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from assay.errors import EnvironmentFailure, InputError
+from assay.errors import InputError
+from assay.files import atomic_folder
 from assay.gold.loading import SYNTHETIC_MARK
 from assay.gold.synth.sets import COPY, Sets
 from assay.gold.writing import write_native
@@ -38,7 +36,7 @@ def check_folder(folder: Path) -> Path:
 def write_sets(sets: Sets, folder: Path) -> tuple[Path, ...]:
     """Write gold sets and their corpus; an earlier folder of ours is replaced whole. Gives the gold files."""
     check_folder(folder)
-    with _replacing(folder) as work:
+    with atomic_folder(folder) as work:
         (work / SYNTHETIC_MARK).write_text(_MARK_TEXT, "utf-8")
         (work / _IGNORE_FILE).write_text(_IGNORE, "utf-8")
         for gold in sets.golds:
@@ -63,23 +61,3 @@ def _placed(gold: Gold, folder: Path) -> Gold:
         return gold
     there = Path(gold.corpus.value).expanduser().resolve()
     return replace(gold, corpus=replace(gold.corpus, value=os.path.relpath(there, folder.resolve())))
-
-
-@contextmanager
-def _replacing(folder: Path) -> Iterator[Path]:
-    """Fill a folder beside the real one, and put it in its place at the end."""
-    work = folder.parent / f".{folder.name}.{os.getpid()}"
-    try:
-        work.mkdir(parents=True)
-        try:
-            yield work
-            if folder.exists():
-                shutil.rmtree(folder)
-            os.replace(work, folder)
-        finally:
-            shutil.rmtree(work, ignore_errors=True)
-    except OSError as error:
-        raise EnvironmentFailure(
-            f"cannot write {folder}: {error.strerror or error}",
-            hint="check the folder's rights and the free disk space",
-        ) from error

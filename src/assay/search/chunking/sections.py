@@ -2,26 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from assay.search.chunking.config import ChunkConfig
 from assay.search.chunking.unit import Unit
-
-_ATX = re.compile(r"^ {0,3}(#{1,6})[ \t]+(.+?)(?:[ \t]+#+)?[ \t]*$")
-_ASCIIDOC = re.compile(r"^(={1,6})[ \t]+(\S.*)$")
-_FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})")
-_UNDERLINE = re.compile(r"^([=\-~^\"'`#*+.:_])\1{2,}[ \t]*$")
-
-
-@dataclass(frozen=True, slots=True)
-class _Heading:
-    """A line that begins a section."""
-
-    line: int
-    level: int
-    title: str
+from assay.syntax.headings import Heading, headings
 
 
 def cut_sections(lines: Sequence[str], config: ChunkConfig) -> tuple[Unit, ...]:
@@ -33,44 +19,17 @@ def cut_sections(lines: Sequence[str], config: ChunkConfig) -> tuple[Unit, ...]:
 
 def _sections(lines: Sequence[str]) -> Iterator[Unit]:
     """Begin a section at each heading; what stands before the first is one too."""
-    headings = list(_headings(lines))
-    if not headings or headings[0].line > 1:
-        yield Unit(1, headings[0].line - 1 if headings else len(lines), "section")
-    around: list[_Heading] = []
-    for nth, heading in enumerate(headings):
+    found = list(headings(lines))
+    if not found or found[0].line > 1:
+        yield Unit(1, found[0].line - 1 if found else len(lines), "section")
+    around: list[Heading] = []
+    for nth, heading in enumerate(found):
         while around and around[-1].level >= heading.level:
             around.pop()
-        end = headings[nth + 1].line - 1 if nth + 1 < len(headings) else len(lines)
+        end = found[nth + 1].line - 1 if nth + 1 < len(found) else len(lines)
         scopes = tuple(outer.title for outer in around)
         yield Unit(heading.line, end, "section", (heading.title,), scopes, heading.title)
         around.append(heading)
-
-
-def _headings(lines: Sequence[str]) -> Iterator[_Heading]:
-    """Find headings outside of fenced code; the level of an underlined one is the order its sign came up in."""
-    fence: str | None = None
-    signs: dict[str, int] = {}
-    for number, line in enumerate(lines, 1):
-        if found := _FENCE.match(line):
-            mark = found.group(1)
-            if fence is None:
-                fence = mark
-            elif mark[0] == fence[0] and len(mark) >= len(fence):
-                fence = None
-            continue
-        if fence is not None:
-            continue
-        if found := _ATX.match(line) or _ASCIIDOC.match(line):
-            yield _Heading(number, len(found.group(1)), found.group(2).strip())
-        elif number < len(lines) and (under := _UNDERLINE.match(lines[number])) and _is_title(line, lines[number]):
-            level = signs.setdefault(under.group(1), len(signs) + 1)
-            yield _Heading(number, level, line.strip())
-
-
-def _is_title(line: str, under: str) -> bool:
-    """Tell a title from a table row or a rule: it begins with a word, and its underline is as long."""
-    title = line.strip()
-    return bool(title) and title[0].isalnum() and "|" not in title and len(under.strip()) >= min(len(title), 4)
 
 
 def _split(unit: Unit, lines: Sequence[str], config: ChunkConfig) -> Iterator[Unit]:

@@ -19,6 +19,8 @@ _HUNK: Final = re.compile(r"@@ -\d+(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 #: Paths as they are, whatever the user's configuration says; a renamed file is one that went and one that came.
 _PLAIN: Final = ("-c", "core.quotePath=false")
 _DIFF: Final = ("--relative", "--no-renames", "--no-color", "--no-ext-diff", "--no-textconv", "--submodule=short")
+#: Of a merge, what it brought to its first parent.
+_BROUGHT: Final = ("-m", "--first-parent")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +30,14 @@ class Commit:
     id: str
     subject: str
     paths: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """Who wrote a commit, and what they said below the subject."""
+
+    author: str
+    body: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,19 +51,31 @@ class Change:
 
 def list_commits(folder: Path, most: int) -> tuple[Commit, ...]:
     """List the newest commits that changed something below a folder, without merges."""
-    printed = _run(
-        folder, "log", "--no-merges", f"-n{most}", f"--format={_BEGIN}%H %s", "--name-only", *_DIFF, "--", "."
-    )
-    return tuple(_commit(part) for part in _parts(printed))
+    return _listed(folder, most, "--no-merges")
+
+
+def list_merges(folder: Path, most: int) -> tuple[Commit, ...]:
+    """List the newest merges into the branch that is checked out, each with all that it brought."""
+    return _listed(folder, most, "--merges", *_BROUGHT)
 
 
 def changes(folder: Path, ids: Sequence[str]) -> tuple[Change, ...]:
-    """List which lines commits wrote, file by file."""
+    """List which lines commits wrote, file by file; a merge wrote what it brought."""
     if not ids:
         return ()
     prefixes = ("--src-prefix=a/", "--dst-prefix=b/")
-    printed = _run(folder, "show", "-U0", f"--format={_BEGIN}%H", *_DIFF, *prefixes, *ids, "--", ".")
+    printed = _run(folder, "show", "-U0", f"--format={_BEGIN}%H", *_BROUGHT, *_DIFF, *prefixes, *ids, "--", ".")
     return tuple(change for part in _parts(printed) for change in _changes(part))
+
+
+def messages(folder: Path, ids: Sequence[str]) -> Mapping[str, Message]:
+    """Read who wrote commits and what they said below the subject; a message cannot hold a NUL."""
+    if not ids:
+        return {}
+    printed = _run(folder, "log", "--no-walk", "-z", "--format=%H%x00%an%x00%b", *ids)
+    fields = printed.split("\0")
+    rows = zip(fields[::3], fields[1::3], fields[2::3], strict=False)
+    return {commit.strip(): Message(author, body.strip()) for commit, author, body in rows}
 
 
 def old_texts(folder: Path, wanted: Sequence[Change]) -> Mapping[Change, str]:
@@ -69,6 +91,12 @@ def old_texts(folder: Path, wanted: Sequence[Change]) -> Mapping[Change, str]:
                     found[one] = stream.read(int(header[2])).decode("utf-8", "replace").removeprefix("\ufeff")
                     stream.read(1)
     return found
+
+
+def _listed(folder: Path, most: int, *which: str) -> tuple[Commit, ...]:
+    """List some of the newest commits."""
+    printed = _run(folder, "log", *which, f"-n{most}", f"--format={_BEGIN}%H %s", "--name-only", *_DIFF, "--", ".")
+    return tuple(_commit(part) for part in _parts(printed))
 
 
 def _run(folder: Path, *arguments: str) -> str:

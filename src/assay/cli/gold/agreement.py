@@ -1,0 +1,83 @@
+"""Say how far the reviewers of a set agree, beyond chance.
+
+Cohen's κ for two reviewers, Krippendorff's α for any number; votes that say unsure count as missing.
+Only votes that were cast before an item was decided are taken: after that nobody is blind.
+"""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from assay.cli.gold.desk import open_desk
+from assay.cli.output import emit
+from assay.errors import GoldError
+
+if TYPE_CHECKING:
+    from assay.gold.agreement import Coefficient
+    from assay.gold.review.agreeing import KindAgreement, PairAgreement
+    from assay.report.document import Block, Table
+
+_NOTE = "Intervals: 95 %, bootstrap over items. A dash: everybody said the same, which chance would have done as well."
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the flags of this action."""
+    parser.add_argument("set", metavar="SET", help="the gold file that was reviewed")
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="seed of the intervals (0)")
+
+
+def handle(args: argparse.Namespace) -> int:
+    """Compute the agreement and show it."""
+    from assay.gold.agreement import Resampling
+    from assay.gold.review.agreeing import agreement
+    from assay.gold.review.decisions import read_decisions
+    from assay.gold.review.votes import all_votes
+    from assay.report.document import Document
+
+    desk = open_desk(Path(args.set), None)
+    votes = all_votes(desk.queue)
+    if not votes:
+        raise GoldError("nobody voted yet", file=desk.queue.folder, hint="vote: assay gold review SET --as NAME")
+    found = agreement(desk.items(), votes, read_decisions(desk.queue), Resampling(seed=args.seed))
+    blocks = tuple(block for kind in found for block in _blocks(kind))
+    data = {"schema": "assay/gold-agreement/1", "kinds": [asdict(kind) for kind in found]}
+    emit(args, Document(f"Agreement on {desk.path.name}", blocks), data)
+    return 0
+
+
+def _blocks(kind: KindAgreement) -> list[Block]:
+    """Show the agreement on one kind of item."""
+    from assay.report.document import Heading, Paragraph, table
+
+    many = f"{kind.items} items with two votes or more, {kind.votes} votes, {kind.unsure} unsure"
+    share = "" if kind.percent is None else f"; {kind.percent:.0%} of the pairs of votes agree"
+    rows = [[f"Krippendorff's α ({metric})", *_cells(value)] for metric, value in kind.alpha.items()]
+    for pair in kind.pairs:
+        rows.append([f"Cohen's κ: {pair.first}, {pair.second}", *_cells(pair.kappa)])
+        rows += (
+            [[f"κ with squared weights: {pair.first}, {pair.second}", *_cells(pair.weighted)]] if pair.weighted else []
+        )
+    blocks: list[Block] = [Heading(kind.kind), Paragraph(f"{many}{share}."), table(_COLUMNS, rows, _NOTE)]
+    return [*blocks, *(_confusion(kind, pair) for pair in kind.pairs)]
+
+
+_COLUMNS = ["", ">value", ">interval", ">items"]
+
+
+def _cells(value: Coefficient) -> list[str]:
+    """Write a coefficient."""
+    if value.value is None:
+        return ["–", "", str(value.items)]
+    return [f"{value.value:.3f}", f"[{value.low:.3f}, {value.high:.3f}]", str(value.items)]
+
+
+def _confusion(kind: KindAgreement, pair: PairAgreement) -> Table:
+    """Show what two reviewers said of the same items."""
+    from assay.report.document import table
+
+    columns = [f"{pair.first} ↓  {pair.second} →", *(f">{value}" for value in kind.values)]
+    rows = [[value, *map(str, row)] for value, row in zip(kind.values, pair.table, strict=True)]
+    return table(columns, rows)

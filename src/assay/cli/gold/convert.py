@@ -1,0 +1,183 @@
+"""Write a gold set in another format, and say what that format cannot hold.
+
+assay gold convert octocode/code.csv code.yaml --to native --corpus git:../octocode@b1771ba
+assay gold convert gold.yaml beir/ --to beir
+assay gold convert scifact/ scifact.yaml --to native    a BEIR set without a corpus: its documents are written as files
+assay gold convert gold.yaml code.csv --to octocode     symbol anchors are looked up in the corpus: it wants lines
+
+SRC is read in whatever format it looks like. OUT is a file, or a folder where the format or several sets need one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from assay.cli.options import load_on
+from assay.cli.output import emit, say, warn
+from assay.errors import ConfigError
+
+if TYPE_CHECKING:
+    from assay.gold.formats.detect import Format
+    from assay.gold.formats.lining import Lined
+    from assay.report.document import Document
+    from assay.types import CorpusSpec, Gold, Suite
+
+
+_SHOWN = 20  # written files that are listed on a screen; --json lists them all
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the flags of this action."""
+    parser.add_argument("source", metavar="SRC", help="gold file or folder, or 'stdlib'")
+    parser.add_argument("out", metavar="OUT", help="file or folder to write")
+    parser.add_argument("--to", required=True, metavar="FORMAT", help="format to write: native, octocode, plain, …")
+    parser.add_argument("--format", metavar="FORMAT", help="format of SRC (told from its content)")
+    parser.add_argument("--corpus", metavar="SPEC", help="where the code is: folder, git:URL@REV, pypi:NAME==V, …")
+    parser.add_argument("--force", action="store_true", help="overwrite what is there")
+
+
+def handle(args: argparse.Namespace) -> int:
+    """Read, write, and tell what was lost on the way."""
+    from assay.corpus import parse_spec
+
+    known = _writable(args.to)
+    corpus = parse_spec(args.corpus) if args.corpus else None
+    suite = load_on(args.source, corpus, format=args.format)
+    converted = _convert(args, suite, known)
+    _check_out(Path(args.out), known, force=args.force)
+    _write(converted, force=args.force)
+    data = {
+        "schema": "assay/gold-convert/1",
+        "to": known.name,
+        "files": converted.places,
+        "sets": [{"name": gold.name, "queries": len(gold.queries)} for gold in suite.golds],
+        "lost": list(converted.lost),
+    }
+    emit(args, _document(suite, known, converted), data)
+    for sentence in converted.lost:
+        warn(f"{known.name} does not hold: {sentence}")
+    return 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Converted:
+    """What is going to be written where, and what is not in it."""
+
+    files: Mapping[Path, str | bytes]
+    lost: tuple[str, ...]
+    documents: Mapping[Path, Mapping[str, str]]  # folders of texts that are the corpus of a set
+
+    @property
+    def places(self) -> list[str]:
+        """All that is written, folders of documents as one."""
+        return [str(path) for path in (*self.documents, *self.files)]
+
+
+def _writable(name: str) -> Format:
+    """Find a format that can be written."""
+    from assay.gold.formats.detect import FORMATS, named
+
+    known = named(name)
+    if known.write is None:
+        names = ", ".join(other.name for other in FORMATS if other.write is not None)
+        raise ConfigError(f"gold sets are read from the format {name}, not written", hint=f"written are: {names}")
+    return known
+
+
+def _convert(args: argparse.Namespace, suite: Suite, known: Format) -> _Converted:
+    """Make the files of another format."""
+    from assay.gold.formats.documents import unpack
+    from assay.gold.formats.losses import Loss, told
+
+    out = Path(args.out)
+    ready = [_with_lines(args, gold, known) for gold in suite.golds]
+    several = known.folder is not None or len(suite.golds) > 1
+    inside = several or out.is_dir() or args.out.endswith("/")
+    folder = out if inside else out.parent
+    unpacked = unpack(suite.golds)
+    own = {folder / name: texts for name, texts in unpacked.folders.items()}
+    corpora = [unpacked.corpora.get(done.gold.name) or _moved(done.gold, folder) for done in ready]
+    moved = [replace(done.gold, corpus=corpus) for done, corpus in zip(ready, corpora, strict=True)]
+    assert known.write is not None
+    written = known.write(replace(suite, golds=tuple(moved)))
+    lost = [sentence for done in ready for sentence in done.lost] + list(written.lost)
+    if inside or len(written.files) > 1:
+        return _Converted({out / name: data for name, data in written.files.items()}, tuple(lost), own)
+    renamed = not known.says_name and "-".join(out.stem.split()) != suite.name
+    before = told([Loss("name", suite.name)]) if renamed else ()
+    (data,) = written.files.values()
+    return _Converted({out: data}, (*before, *lost), own)
+
+
+def _with_lines(args: argparse.Namespace, gold: Gold, known: Format) -> Lined:
+    """Look up the lines of targets in the corpus, for a format that holds nothing else."""
+    from assay.corpus import open_corpus
+    from assay.gold.formats.lining import Lined, lacks_lines, lined
+
+    if not lacks_lines(gold, symbols=known.symbols, whole_files=known.whole_files):
+        return Lined(gold)
+    say(args, f"{gold.name}: looking its anchors up in the corpus")
+    return lined(gold, open_corpus(gold.corpus, base=_folder(gold)), whole_files=known.whole_files)
+
+
+def _folder(gold: Gold) -> Path:
+    """Give the folder that a set names its corpus from."""
+    return Path(gold.source).parent if gold.source else Path()
+
+
+def _moved(gold: Gold, folder: Path) -> CorpusSpec:
+    """Write a local corpus as the new file will have to: relative to itself."""
+    from assay.corpus.spec import is_url
+
+    spec = gold.corpus
+    local = spec.kind == "path" or (spec.kind == "git" and not is_url(spec.value))
+    if not local or os.path.isabs(spec.value):
+        return spec
+    return replace(spec, value=os.path.relpath(_folder(gold) / spec.value, folder))
+
+
+def _check_out(out: Path, known: Format, *, force: bool) -> None:
+    """Refuse a folder with something in it, which would be read as part of the set."""
+    if known.folder is not None and not force and out.is_dir() and any(out.iterdir()):
+        raise ConfigError(
+            f"the folder is not empty, and {known.name} is read as a whole folder",
+            file=out,
+            hint="name a new folder, or give --force to write into this one",
+        )
+
+
+def _write(converted: _Converted, *, force: bool) -> None:
+    """Write the files, none of them when one is in the way."""
+    from assay.files import write_atomic
+    from assay.gold.formats.documents import is_ours, write_documents
+
+    for folder in converted.documents:
+        if folder.exists() and not is_ours(folder):
+            raise ConfigError("holds something else than documents", file=folder, hint="name another OUT")
+    for path in converted.files:
+        if path.is_dir():
+            raise ConfigError("is a folder", file=path, hint="name a file, or move the folder out of the way")
+    for path in (*converted.documents, *converted.files):
+        if path.exists() and not force:
+            raise ConfigError("is already there", file=path, hint="give --force to overwrite it, or another OUT")
+    for folder, texts in converted.documents.items():
+        write_documents(folder, texts)
+    for path, data in converted.files.items():
+        write_atomic(path, data)
+
+
+def _document(suite: Suite, known: Format, converted: _Converted) -> Document:
+    """Show what was written."""
+    from assay.report.document import Document, Paragraph, table
+
+    rows = [[gold.name, str(len(gold.queries))] for gold in suite.golds]
+    shown = converted.places[:_SHOWN]
+    more = len(converted.places) - len(shown)
+    files = Paragraph("Written: " + ", ".join(shown) + (f" and {more} more" if more else ""))
+    nothing = [] if converted.lost else [Paragraph("Nothing was lost.")]
+    return Document(f"Converted to {known.name}", (table(["set", ">queries"], rows), files, *nothing))

@@ -1,0 +1,207 @@
+"""Find what is wrong with gold sets: labels that do not hold, answers elsewhere, queries nobody can tell apart.
+
+assay gold lint gold.yaml                                    every rule, on the corpus that the set names
+assay gold lint annotations/ --corpus git:../repo@3f2a91c    on another corpus
+assay gold lint gold.yaml --select G1,G2 --ignore G204       some rules; codes may be cut short
+assay gold lint gold.yaml --fix                              repair what is certain, show what was changed
+assay gold lint gold.yaml --reach chunks.jsonl               what that engine's chunks can never return
+
+Ends with 2 when there are errors, under --strict when there are warnings too. docs/lint.md lists the codes.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from assay.cli.output import emit, say, warn
+
+if TYPE_CHECKING:
+    from assay.gold.lint import Finding, Power, Reach, Report, Selection, Tools
+    from assay.types import Corpus, CorpusSpec, Gold, Suite
+
+#: What paired differences are like before anything was measured, as in the example of `assay plan`, which takes the
+#: real spread from a pilot run.
+_SD, _ICC = 0.3, 0.1
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the flags of this action."""
+    parser.add_argument("sets", nargs="+", metavar="SET", help="gold file or folder in any format, or 'stdlib'")
+    parser.add_argument("--corpus", metavar="SPEC", help="where the code is: folder, git:URL@REV, pypi:NAME==V, …")
+    parser.add_argument("--format", metavar="FORMAT", help="format of the sets (told from their content)")
+    parser.add_argument("--fix", action="store_true", help="repair what is certain, in place")
+    parser.add_argument("--select", metavar="CODES", help="rules to apply, by commas; G2 is all that begin so (all)")
+    parser.add_argument("--ignore", metavar="CODES", help="rules to leave out, by commas")
+    parser.add_argument("--reach", action="append", metavar="FILE", help="chunks of an engine, JSON lines (repeatable)")
+    parser.add_argument("--strict", action="store_true", help="end with 2 for warnings too")
+
+
+@dataclass(frozen=True, slots=True)
+class _Linted:
+    """What was found, and what was repaired before that."""
+
+    report: Report
+    repaired: tuple[Finding, ...]
+
+
+def handle(args: argparse.Namespace) -> int:
+    """Lint every set, repair if asked to, and say what is left."""
+    from assay.gold.lint import join, read_chunks
+
+    selection = _selection(args)
+    reaches = tuple(read_chunks(Path(name)) for name in args.reach or ())
+    suite = _load(args)
+    parts = [_lint(args, gold, selection, reaches) for gold in suite.golds]
+    report = join(suite, [part.report for part in parts], _power(), selection)
+    repaired = [finding for part in parts for finding in part.repaired]
+    _emit(args, suite, report, repaired)
+    return 2 if report.count("error") or (args.strict and report.count("warning")) else 0
+
+
+def _selection(args: argparse.Namespace) -> Selection:
+    """Read which rules count."""
+    from assay.gold.lint import Selection
+
+    given = {key: _codes(getattr(args, key)) for key in ("select", "ignore") if getattr(args, key) is not None}
+    return Selection(**given)
+
+
+def _codes(text: str) -> tuple[str, ...]:
+    """Read codes that are joined by commas."""
+    return tuple(code.strip() for code in text.split(",") if code.strip())
+
+
+def _load(args: argparse.Namespace) -> Suite:
+    """Read all sets; a corpus given here is found from where the command runs."""
+    from assay.corpus import parse_spec
+    from assay.gold import load_gold
+    from assay.gold.loading import join
+
+    corpus = _here(parse_spec(args.corpus)) if args.corpus else None
+    return join([load_gold(source, format=args.format, corpus=corpus) for source in args.sets])
+
+
+def _here(spec: CorpusSpec) -> CorpusSpec:
+    """Make a folder's path absolute: a gold file would have it relative to itself."""
+    local = spec.kind in ("path", "git") and Path(spec.value).exists()
+    return replace(spec, value=str(Path(spec.value).absolute())) if local else spec
+
+
+def _lint(args: argparse.Namespace, gold: Gold, selection: Selection, reaches: Sequence[Reach]) -> _Linted:
+    """Lint one set, and repair it if asked to."""
+    from assay.gold.lint import lint, mend
+
+    say(args, f"{gold.name}: reading the corpus")
+    corpus = _open(gold, gold.corpus)
+    tools = _tools(gold, corpus, reaches)
+    if not args.fix:
+        return _Linted(lint(gold, corpus, tools=tools, selection=selection), ())
+    mended = mend(gold, corpus, tools=tools, selection=selection)
+    if mended.repaired:
+        _save(gold, mended.gold)
+    return _Linted(mended.report, mended.repaired)
+
+
+def _open(gold: Gold, spec: CorpusSpec) -> Corpus:
+    """Open a corpus; a folder is meant from where the gold file lies."""
+    from assay.corpus import open_corpus
+
+    return open_corpus(spec, base=Path(gold.source).parent if gold.source else None)
+
+
+def _save(old: Gold, new: Gold) -> None:
+    """Write a set over its file, with the corpus that stands there."""
+    from assay.gold.editing import save
+
+    written = _written_corpus(old)
+    saved = save(replace(old, corpus=written), replace(new, corpus=written))
+    for sentence in saved.lost:
+        warn(f"{saved.path} does not hold: {sentence}")
+
+
+def _written_corpus(gold: Gold) -> CorpusSpec:
+    """Give the corpus that a native file names, whatever was given on the command line."""
+    from assay.gold.formats.detect import detect
+    from assay.gold.native import read_native
+    from assay.gold.source import read_source
+
+    source = read_source(Path(gold.source or ""))
+    return read_native(source).corpus if detect(source).name == "native" else gold.corpus
+
+
+def _tools(gold: Gold, corpus: Corpus, reaches: Sequence[Reach]) -> Tools:
+    """Lend the rules what other rooms know: the whole checkout, what is beside the code, how the engine cuts."""
+    from assay.errors import AssayError
+    from assay.gold.lint import Tools
+    from assay.search.noise import NOISE, file_noise
+
+    def whole() -> Corpus | None:
+        try:
+            return _open(gold, replace(gold.corpus, include=(), exclude=()))
+        except AssayError as error:
+            warn(f"{gold.name}: what the globs leave out cannot be read: {error.message}")
+            return None
+
+    def aside(path: str) -> bool:
+        return NOISE[file_noise(path, "", "code", None)] != "none"
+
+    return Tools(whole, aside, (_builtin(corpus), *reaches))
+
+
+def _builtin(corpus: Corpus) -> Reach:
+    """Give what our own engine can return."""
+    from assay.corpus import read_text
+    from assay.gold.lint import Reach
+    from assay.search.chunking import Source, cut
+    from assay.search.chunking.config import ChunkConfig
+    from assay.types import Span
+
+    files = {file.path: file for file in corpus.files}
+
+    @cache
+    def chunks(path: str) -> list[Span]:
+        file = files[path]
+        units = cut(Source(path, read_text(corpus, path), file.kind, file.language), ChunkConfig()).units
+        return [Span(path, unit.start, unit.end) for unit in units]
+
+    return Reach("the builtin engine", chunks)
+
+
+def _power() -> Power:
+    """Say what a number of queries can show, by the plan that `assay plan` makes."""
+    from assay.gold.lint import LintConfig, Power
+    from assay.stats import components_of, plan
+
+    def smallest(queries: int, repositories: int) -> float:
+        components = components_of(_SD, _ICC, repositories, queries / repositories)
+        return plan(components, LintConfig().margin).mde_now
+
+    return Power(smallest, f"80 % power, assuming a standard deviation of {_SD} and a correlation of {_ICC}")
+
+
+def _emit(args: argparse.Namespace, suite: Suite, report: Report, repaired: Sequence[Finding]) -> None:
+    """Print the findings, or all of them with every field as JSON."""
+    from assay.cli.gold.linted import document
+    from assay.gold.lint import SEVERITIES
+
+    data = {
+        "schema": "assay/gold-lint/1",
+        "sets": [{"name": gold.name, "file": gold.source, "queries": len(gold.queries)} for gold in suite.golds],
+        "counts": {severity: report.count(severity) for severity in SEVERITIES},
+        "findings": [_plain(finding) for finding in report.findings],
+        "repaired": [_plain(finding) for finding in repaired],
+        "leaks": [asdict(leak) for leak in report.leaks],
+    }
+    emit(args, document(report, repaired), data)
+
+
+def _plain(finding: Finding) -> dict[str, object]:
+    """Give the fields of a finding."""
+    repair = None if finding.repair is None else asdict(finding.repair)
+    fields = ("code", "severity", "gold", "query", "file", "line", "anchor", "message", "hint", "fixable")
+    return {name: getattr(finding, name) for name in fields} | {"repair": repair}

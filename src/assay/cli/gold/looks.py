@@ -1,0 +1,32 @@
+"""List the looks that were taken at the sealed queries of a set."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import asdict
+from pathlib import Path
+
+from assay.cli.output import emit
+from assay.errors import GoldError
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the flags of this action."""
+    parser.add_argument("set", metavar="SET", help="the gold file")
+
+
+def handle(args: argparse.Namespace) -> int:
+    """Show who looked, when, with what."""
+    from assay.gold.looks import looks_file, read_looks
+    from assay.report.document import Document, Paragraph, table
+
+    path = Path(args.set)
+    if not path.is_file() and not looks_file(path).is_file():
+        raise GoldError("there is no such file", file=path, hint="name the gold file")
+    looks = read_looks(path)
+    rows = [[look.when, look.who, look.command, ", ".join(look.engines), str(look.sealed)] for look in looks]
+    many = f"{len(looks)} {'look' if len(looks) == 1 else 'looks'} at the sealed queries of {path.name}."
+    listed = (table(["when", "who", "command", "engines", ">sealed"], rows),) if rows else ()
+    data = {"schema": "assay/gold-looks/1", "file": str(path), "looks": [asdict(look) for look in looks]}
+    emit(args, Document("Looks", (Paragraph(many), *listed)), data)
+    return 0

@@ -1,0 +1,338 @@
+"""Propose queries, wrong answers and phrasings for a gold set; people decide on every one.
+
+assay gold mine . --set gold.yaml                              from commits, documents and comments
+assay gold mine . --set gold.yaml --from history --count 60    from one of: history, docs, comments, names
+assay gold mine . --set gold.yaml --shell ~/.zsh_history --transcript session.jsonl    what was asked, and opened next
+assay gold mine . --set gold.yaml --adversaries --run results  wrong answers: near by name, and what engines confuse
+assay gold mine . --set gold.yaml --phrasings                  the forms that queries lack, by rules
+assay gold mine . --set gold.yaml --phrasings --endpoint http://localhost:8080/v1/chat/completions --model qwen3
+assay gold mine . --set gold.yaml --propose --endpoint ... --model ...    queries by a model, every location looked up
+
+Proposals wait in gold.review/ beside the set until they are voted on: assay gold review gold.yaml --as NAME
+Of histories and transcripts nothing but the words of a query is kept, and no query that looks private.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from assay.cli.output import emit, say
+from assay.errors import AssayError, ConfigError, GoldError
+
+if TYPE_CHECKING:
+    from assay.chat import Endpoint
+    from assay.gold.mining import Found, Ground, Intake, Passed, Refused, Unplaced
+    from assay.gold.review import Item, Queue
+    from assay.gold.synth.config import Draw
+    from assay.report.document import Document
+    from assay.types import CorpusSpec, Gold
+
+#: Entries of a list on the terminal; --json has all.
+_LISTED = 20
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the flags of this action."""
+    parser.add_argument("repo", metavar="REPO", help="the code: folder, pypi:NAME==V, git:URL@REV, ... (a corpus)")
+    parser.add_argument("--set", required=True, metavar="FILE", help="the gold file, which need not be there yet")
+    parser.add_argument("--count", type=int, default=40, metavar="N", help="most queries of a source (40)")
+    parser.add_argument("--seed", type=int, default=0, metavar="S", help="seed of the draw (0)")
+    parser.add_argument("--dry-run", action="store_true", help="show the proposals, queue nothing")
+    queries = parser.add_argument_group("queries")
+    queries.add_argument("--from", dest="sources", metavar="LIST", help="sources, by commas (history,docs,comments)")
+    queries.add_argument("--shell", action="append", default=[], metavar="FILE", help="a shell history (repeatable)")
+    queries.add_argument("--transcript", action="append", default=[], metavar="FILE", help="of an agent (repeatable)")
+    queries.add_argument("--propose", action="store_true", help="ask the endpoint, module by module")
+    more = parser.add_argument_group("for the queries that the set has")
+    more.add_argument("--adversaries", action="store_true", help="plausible wrong answers")
+    more.add_argument("--run", metavar="RESULTS", help="with --adversaries: a run, for what engines confuse")
+    more.add_argument("--phrasings", action="store_true", help="the forms they lack")
+    endpoint = parser.add_argument_group("the endpoint (any OpenAI-compatible one)")
+    endpoint.add_argument("--endpoint", metavar="URL", help="address of its chat completions")
+    endpoint.add_argument("--model", metavar="NAME", help="the model")
+    endpoint.add_argument("--token-env", metavar="VAR", help="environment variable that holds its token")
+
+
+@dataclass(slots=True)
+class _Tally:
+    """What one source brought."""
+
+    source: str
+    items: list[Item] = field(default_factory=list)
+    known: int = 0
+    refused: list[Refused] = field(default_factory=list)
+    unplaced: list[Unplaced] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class _Work:
+    """What the sources work with."""
+
+    args: argparse.Namespace
+    ground: Ground
+    gold: Gold | None
+    intake: Intake
+    queue: Queue
+    wanted: Draw
+
+
+def handle(args: argparse.Namespace) -> int:
+    """Mine what was asked for, queue it source by source, say what there is."""
+    from assay.gold.synth.config import Draw
+
+    _check(args)
+    gold = _load(Path(args.set), needed=args.adversaries or args.phrasings)
+    spec = _spec(args.repo, gold)
+    work = _work(args, spec, gold, Draw(count=args.count, seed=args.seed))
+    tallies: list[_Tally] = []
+    for source, batches in _sources(work):
+        tallies.append(_Tally(source))
+        say(args, f"mining {source}")
+        _collect(work, tallies, batches)
+    _emit(work, tallies)
+    return 0
+
+
+def _check(args: argparse.Namespace) -> None:
+    """Refuse flags that mean nothing together, before any work."""
+    asks = args.propose or args.phrasings
+    problems = {
+        "--count is less than 1": args.count < 1,
+        "--run means nothing without --adversaries": args.run and not args.adversaries,
+        "--propose needs an endpoint": args.propose and not args.endpoint,
+        "--endpoint means nothing without --propose or --phrasings": args.endpoint and not asks,
+        "--endpoint and --model go together": bool(args.endpoint) != bool(args.model),
+        "--token-env means nothing without --endpoint": args.token_env and not args.endpoint,
+    }
+    for problem, found in problems.items():
+        if found:
+            raise ConfigError(problem, hint="assay gold mine --help shows what goes with what")
+    if args.endpoint:
+        _endpoint(args)
+    _source_names(args)
+
+
+def _source_names(args: argparse.Namespace) -> tuple[str, ...]:
+    """Give the sources of the repository that were named; the usual ones when nothing at all was asked for."""
+    from assay.gold.mining import DEFAULT_SOURCES, SOURCES
+    from assay.gold.schema import suggest
+
+    if args.sources is None:
+        other = args.shell or args.transcript or args.propose or args.adversaries or args.phrasings
+        return () if other else DEFAULT_SOURCES
+    names = tuple(name.strip() for name in args.sources.split(",") if name.strip())
+    for name in names:
+        if name not in SOURCES:
+            raise ConfigError(f"there is no source {name!r}", hint=suggest(name, SOURCES))
+    return names
+
+
+def _endpoint(args: argparse.Namespace) -> Endpoint:
+    """Name the model that is asked."""
+    from assay.chat import Endpoint
+
+    return Endpoint(args.endpoint, args.model or "", args.token_env)
+
+
+def _load(path: Path, *, needed: bool) -> Gold | None:
+    """Read the set, if it is there."""
+    from assay.gold import load_gold
+
+    if path.is_dir():
+        raise GoldError("is a folder", file=path, hint="name one gold file, such as gold.yaml")
+    if not path.exists():
+        if needed:
+            hint = "make one first: mine queries, review them, then `assay gold review --accept`"
+            raise GoldError("there is no such set, so no query to work on", file=path, hint=hint)
+        return None
+    golds = load_gold(path).golds
+    if len(golds) != 1:
+        raise GoldError(f"holds {len(golds)} sets", file=path, hint="mine for one file at a time")
+    return golds[0]
+
+
+def _spec(repo: str, gold: Gold | None) -> CorpusSpec:
+    """Say which code is meant: the named one, cut as the set cuts its own, or its paths would be others."""
+    from assay.corpus import parse_spec
+
+    spec = parse_spec(repo)
+    if gold is None:
+        return spec
+    own = gold.corpus
+    return replace(
+        spec, root=spec.root or own.root, include=spec.include or own.include, exclude=spec.exclude or own.exclude
+    )
+
+
+def _work(args: argparse.Namespace, spec: CorpusSpec, gold: Gold | None, wanted: Draw) -> _Work:
+    """Read the code and the queue."""
+    from assay.corpus import open_corpus
+    from assay.gold.circumstances import commit_of, today
+    from assay.gold.mining import Ground, Intake, Stamp, lint_check
+    from assay.gold.review import Queue
+    from assay.gold.synth.survey import survey
+
+    say(args, f"reading {args.repo}")
+    corpus = open_corpus(spec)
+    ground = Ground(survey(corpus))
+    queue = Queue(Path(args.set))
+    stamp = Stamp(today(), commit_of(corpus))
+    intake = Intake(ground, gold, queue.items(), stamp=stamp, check=lint_check(gold, corpus))
+    return _Work(args, ground, gold, intake, queue, wanted)
+
+
+def _sources(work: _Work) -> Iterator[tuple[str, Iterable[Passed | Found]]]:
+    """Yield each thing to do with what it gives, batch by batch; nothing is done before its turn."""
+    from assay.gold import mining
+
+    args, ground, wanted = work.args, work.ground, work.wanted
+    for name in _source_names(args):
+        yield name, _once(mining.MINERS[name], ground, wanted)
+    for file in args.shell:
+        yield "shell", _once(mining.mine_shell, ground, Path(file))
+    for file in args.transcript:
+        yield "transcript", _once(mining.mine_transcript, ground, Path(file))
+    if args.propose:
+        yield "endpoint", mining.propose(work.intake, _endpoint(args), wanted)
+    if args.adversaries and work.gold:
+        yield "adversaries", _adversaries(work, work.gold)
+    if args.phrasings and work.gold:
+        yield "phrasings", _phrasings(work, work.gold)
+
+
+def _once(miner: Callable[..., Found], *arguments: object) -> Iterator[Found]:
+    """Mine when it is asked for, so that what comes before is queued whatever happens here."""
+    yield miner(*arguments)
+
+
+def _adversaries(work: _Work, gold: Gold) -> Iterator[Passed]:
+    """Propose wrong answers, with a run's results where one is named."""
+    from assay.cli.options import read_results
+    from assay.gold.mining import mine_adversaries
+
+    run = read_results(work.args.run) if work.args.run else None
+    yield mine_adversaries(work.intake, gold, run)
+
+
+def _phrasings(work: _Work, gold: Gold) -> Iterator[Passed]:
+    """Propose phrasings, by the endpoint where one is named, else by rules."""
+    from assay.gold.mining import ask_phrasings, mine_phrasings
+
+    if work.args.endpoint:
+        yield from ask_phrasings(work.intake, gold, _endpoint(work.args))
+    else:
+        yield mine_phrasings(work.intake, gold)
+
+
+def _collect(work: _Work, tallies: list[_Tally], batches: Iterable[Passed | Found]) -> None:
+    """Queue batch by batch; when one fails, what was queued before stays and is told."""
+    try:
+        for batch in batches:
+            _take(work, tallies[-1], batch)
+    except AssayError as error:
+        kept = sum(len(tally.items) for tally in tallies)
+        if not kept:
+            raise
+        stays = "would have been queued" if work.args.dry_run else "queued before are kept"
+        message = f"{error.message}; {_count(kept, 'proposal')} {stays}"
+        raise type(error)(message, file=error.file, line=error.line, hint=error.hint) from error
+
+
+def _take(work: _Work, tally: _Tally, batch: Passed | Found) -> None:
+    """Let a batch through, and queue it."""
+    from assay.gold.mining import Found
+
+    if isinstance(batch, Found):
+        tally.unplaced += batch.unplaced
+        tally.refused += batch.refused
+        tally.notes += batch.notes
+        batch = work.intake.queries(batch.intents)
+    known = {item.id for item in work.queue.items()}
+    new = [item for item in batch.items if item.id not in known]
+    if new and not work.args.dry_run:
+        work.queue.add(new)
+    tally.items += new
+    tally.refused += batch.refused
+    tally.known += batch.known + len(batch.items) - len(new)
+    if batch.items:
+        say(work.args, f"{tally.source}: {_count(len(tally.items), 'new proposal')}, {tally.known} known")
+
+
+def _emit(work: _Work, tallies: list[_Tally]) -> None:
+    """Show what there is."""
+    from assay.gold.review.items import item_mapping
+
+    data = {
+        "schema": "assay/gold-mine/1",
+        "set": work.args.set,
+        "dry_run": work.args.dry_run,
+        "sources": [
+            {
+                "source": tally.source,
+                "new": len(tally.items),
+                "known": tally.known,
+                "refused": [{"source": r.source, "reason": r.reason, "text": r.text} for r in tally.refused],
+                "asked_without_location": [{"text": u.text, "source": u.source} for u in tally.unplaced],
+                "notes": tally.notes,
+            }
+            for tally in tallies
+        ],
+        "items": [item_mapping(item) for tally in tallies for item in tally.items],
+    }
+    emit(work.args, _document(work, tallies), data)
+
+
+def _document(work: _Work, tallies: list[_Tally]) -> Document:
+    """Show how many there are of each source, what was refused, and what to do next."""
+    from assay.report.document import Block, Document, Heading, Paragraph, table
+
+    rows = [[t.source, str(len(t.items)), str(t.known), str(len(t.refused)), str(len(t.unplaced))] for t in tallies]
+    blocks: list[Block] = [table(["source", ">new", ">known", ">refused", ">asked, no location"], rows)]
+    blocks += [Paragraph(note, "warning") for tally in tallies for note in tally.notes]
+    items = [item for tally in tallies for item in tally.items]
+    if work.args.dry_run:
+        blocks += [Heading("Proposals"), table(["kind", "text", "where"], [_shown(item) for item in items])]
+    refused = [[r.source, r.reason, r.text] for tally in tallies for r in tally.refused]
+    unplaced = [[u.source, u.text] for tally in tallies for u in tally.unplaced]
+    for title, columns, entries in (
+        ("Refused", ["source", "reason", "text"], refused),
+        ("Asked, no location", ["source", "text"], unplaced),
+    ):
+        if entries:
+            left = len(entries) - _LISTED
+            blocks += [
+                Heading(title),
+                table(columns, entries[:_LISTED], f"{left} more: --json has all" if left > 0 else ""),
+            ]
+    blocks.append(Paragraph(_next(work, len(items))))
+    return Document("Proposals for " + Path(work.args.set).name, tuple(blocks))
+
+
+def _shown(item: Item) -> list[str]:
+    """Show a proposal in one row."""
+    text = item.query.forms[item.query.ordered_forms[0]]
+    if item.kind == "adversary":
+        wrong = item.adversary
+        return [f"{item.kind}: {wrong.relationship}", f"{text} ({wrong.confusion})", wrong.target.anchor]
+    kind = f"{item.kind}: {item.form}" if item.kind == "phrasing" else item.kind
+    return [kind, text, ", ".join(target.anchor for target in item.query.targets)]
+
+
+def _next(work: _Work, count: int) -> str:
+    """Say what to do next."""
+    if work.args.dry_run:
+        return "Nothing was queued. Run it without --dry-run to queue them."
+    if not count:
+        return "Nothing new. Another --seed draws others; --count draws more."
+    corpus = "" if work.gold else f" --corpus {work.args.repo}"
+    return f"Then: assay gold review {work.args.set} --as NAME{corpus}"
+
+
+def _count(number: int, what: str) -> str:
+    """Write a number of things."""
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"

@@ -1,0 +1,233 @@
+"""List the results of engines that nobody judged, most worth judging first, and what each label could change.
+
+assay gold pool gold.yaml results                       from the engines of one run
+assay gold pool gold.yaml results other-results --measure 'nDCG(level=lines)@10'
+assay gold pool gold.yaml results --queue               and put them into the review queue of the set
+
+A label that is added because an engine returned the place is marked: `assay score --without-pooled` leaves it out.
+"""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from assay.cli.output import emit, say
+from assay.errors import ConfigError, GoldError
+
+if TYPE_CHECKING:
+    from assay.gold.review import Added, Item, Queue
+    from assay.report.document import Block, Document
+    from assay.scoring.pooling import Candidate, Contest, Judged, Pool
+    from assay.types import Gold, Query, Run, Span, Suite
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the flags of this action."""
+    parser.add_argument("set", metavar="SET", help="the gold file")
+    parser.add_argument("results", nargs="+", metavar="RESULTS", help="folders that `assay run` wrote")
+    parser.add_argument("--depth", type=int, default=10, metavar="N", help="ranks to look at (10)")
+    parser.add_argument("--most", type=int, default=50, metavar="N", help="results to list or queue (50)")
+    parser.add_argument("--measure", metavar="M", help="what a label could change (nDCG at 10, or at the runs' k)")
+    parser.add_argument("--queue", action="store_true", help="put them into the review queue")
+
+
+def handle(args: argparse.Namespace) -> int:
+    """Pool, show, and queue where asked."""
+    from assay.gold.review import Queue
+    from assay.gold.split import refuse_sealed
+    from assay.scoring import parse_measure
+    from assay.scoring.pooling import PoolConfig, pool
+
+    if args.most < 1:
+        raise ConfigError(f"--most {args.most}", hint="at least 1")
+    gold = _gold(Path(args.set))
+    run = _run(args, gold)
+    refuse_sealed(run.suite, "pooling")
+    queue = Queue(Path(args.set))
+    measure = parse_measure(args.measure or f"nDCG@{min(10, run.k)}")
+    found = pool(run, measure, _judged(queue), PoolConfig(args.depth))
+    listed = found.candidates[: args.most]
+    added = queue.add(_items(listed, run)) if args.queue else None
+    emit(args, _document(found, listed, run, added), _data(found, listed, run, added))
+    return 0
+
+
+def _gold(path: Path) -> Gold:
+    """Read the set."""
+    from assay.gold import load_gold
+
+    golds = load_gold(path).golds if path.is_file() else ()
+    if len(golds) != 1:
+        raise GoldError("is no gold file" if not golds else f"holds {len(golds)} sets", file=path, hint="name one set")
+    return golds[0]
+
+
+def _run(args: argparse.Namespace, gold: Gold) -> Run:
+    """Put the runs together, with the labels that the set has today."""
+    from assay.cli.options import read_results
+    from assay.scoring.joining import join_runs, restrict_run
+
+    joined = join_runs({folder: read_results(folder) for folder in args.results})
+    if joined.left_out:
+        say(args, f"{joined.left_out} queries are not the same in all runs and are left out")
+    suite, dropped = _todays(gold, joined.run)
+    if dropped:
+        say(args, f"{dropped} queries of the runs are not in {args.set}, or ask something else there; left out")
+    return restrict_run(joined.run, suite)
+
+
+def _todays(gold: Gold, run: Run) -> tuple[Suite, int]:
+    """Give the queries of a run as the set has them now: labels may have come since, questions must be the same."""
+    from assay.gold import query_hash
+    from assay.types import Suite
+
+    ran = {query.id: query for one in run.suite.golds if one.name == gold.name for query in one.queries}
+    asked = [query for query in gold.queries if query.id in ran and _same_forms(query, ran[query.id])]
+    if not asked:
+        raise GoldError("the runs are of another set", file=gold.source, hint=f"they are of {run.suite.name}")
+    changed = [q for q in asked if query_hash(q, gold.corpus) != run.hashes.get(f"{gold.name}/{q.id}")]
+    now = _resolved(gold, changed)
+    queries = [now.get(query.id, replace(ran[query.id], tags=query.tags)) for query in asked]
+    total = sum(len(one.queries) for one in run.suite.golds)
+    return Suite((replace(gold, queries=tuple(queries)),)), total - len(queries)
+
+
+def _same_forms(one: Query, other: Query) -> bool:
+    """Tell whether two records of a query ask the same; a phrasing that came later was not asked."""
+    return all(one.forms.get(form) == text for form, text in other.forms.items())
+
+
+def _resolved(gold: Gold, changed: list[Query]) -> dict[str, Query]:
+    """Find the lines of labels that came since the run."""
+    from assay.corpus import open_corpus
+    from assay.gold import resolve
+
+    if not changed:
+        return {}
+    base = Path(gold.source).parent if gold.source else None
+    found = resolve(replace(gold, queries=tuple(changed)), open_corpus(gold.corpus, base=base), missing="report")
+    return {query.id: query for query in found.gold.queries}
+
+
+def _judged(queue: Queue) -> Judged:
+    """Make the function that knows which places reviewers turned down; the name of the set is the queue's."""
+    from assay.gold.review.accepting import read_standings
+    from assay.gold.review.standing import AGAINST
+
+    wrong: dict[str, list[Span]] = {}
+    for standing in read_standings(queue) if queue.path.is_file() else ():
+        if standing.item.kind == "target" and standing.value in AGAINST:
+            wrong.setdefault(standing.item.query.id, []).append(standing.item.target.span)
+    return lambda _, query, span: any(span.common_lines(other) > 0 for other in wrong.get(query, ()))
+
+
+def _items(listed: tuple[Candidate, ...], run: Run) -> list[Item]:
+    """Make a proposal of each candidate; who returned it is kept, and shown to no reviewer who does not ask."""
+    from assay.gold.circumstances import today
+    from assay.gold.review import Origin, make_item
+    from assay.types import Target
+
+    queries = {query.id: query for gold in run.suite.golds for query in gold.queries}
+    revisions = {name: facts.revision or "" for name, facts in run.header.corpora.items()}
+    return [
+        make_item(
+            "target",
+            replace(queries[one.query], targets=(Target(one.span),), adversaries=(), rationale=None),
+            Origin("pool", "unjudged results", tuple(sorted({returned.engine for returned in one.returned}))),
+            on=today(),
+            commit=revisions.get(one.gold, ""),
+        )
+        for one in listed
+    ]
+
+
+def _data(found: Pool, listed: tuple[Candidate, ...], run: Run, added: Added | None) -> dict[str, object]:
+    """Give the pool as data."""
+    contest = found.contest
+    return {
+        "schema": "assay/gold-pool/1",
+        "measure": found.measure,
+        "level": found.level,
+        "depth": found.depth,
+        "queries": found.queries,
+        "unjudged": len(found.candidates),
+        "bounds": [asdict(bounds) for bounds in found.bounds],
+        "contest": None if contest is None else _contest_data(contest, run),
+        "candidates": [{**asdict(one), "span": str(one.span)} for one in listed],
+        "queued": None if added is None else {"new": added.new, "known": added.known},
+    }
+
+
+def _contest_data(contest: Contest, run: Run) -> dict[str, object]:
+    """Give the contest of the two best engines as data, with the verdict in each case."""
+    names = ("first", "second", "gap", "least", "most", "labels")
+    return {name: getattr(contest, name) for name in names} | {"verdicts": _verdicts(contest, run)}
+
+
+def _verdicts(contest: Contest, run: Run) -> dict[str, str]:
+    """Say what would be claimed of the two engines as it is, and at either end."""
+    from assay.experiment.claim import claim_of
+    from assay.stats import compare
+
+    claim = claim_of(run)
+    found = {}
+    for name, scores in contest.scenes.items():
+        made = compare(
+            scores,
+            baseline=contest.second,
+            primary=scores.measures[0],
+            margin=claim.margin,
+            alpha=claim.alpha,
+            seed=claim.seed,
+        )
+        found[name] = made.rows[0].claim
+    return found
+
+
+def _document(found: Pool, listed: tuple[Candidate, ...], run: Run, added: Added | None) -> Document:
+    """Show the pool."""
+    from assay.report.document import Document, Heading, Paragraph, table
+
+    many = f"{len(found.candidates)} results of {found.queries} queries, at {found.level} level, were judged by nobody"
+    blocks: list[Block] = [Paragraph(f"{many} (first {found.depth} ranks, headline phrasings).")]
+    rows = [[b.engine, f"{b.now:.3f}", f"{b.all_right:.3f}", str(b.unjudged)] for b in found.bounds]
+    note = "now: every unjudged result is wrong; all right: every one of the pool is a primary answer."
+    blocks.append(table(["engine", f">{found.measure} now", ">all right", ">unjudged"], rows, note))
+    blocks += _contest_blocks(found.contest, run) if found.contest else []
+    names = [bounds.engine for bounds in found.bounds]
+    if listed:
+        columns = ["query", "place", "returned by", ">changes the gap", *(f">{name}" for name in names)]
+        note = "What grade 2 would change, and in brackets grade 1. Largest change of the gap first."
+        blocks += [Heading("Worth judging first"), table(columns, [_row(one, names) for one in listed], note)]
+    if added:
+        blocks.append(Paragraph(f"{added.new} queued for review, {added.known} were in the queue already."))
+    return Document("Unjudged results", tuple(blocks))
+
+
+def _contest_blocks(contest: Contest, run: Run) -> list[Block]:
+    """Say whether labels could turn the order or the verdict of the two best."""
+    from assay.report.document import Heading, Paragraph, table
+
+    said = _verdicts(contest, run)
+    gaps = {"now": contest.gap, "least": contest.least, "most": contest.most}
+    rows = [[name, f"{gap:+.3f}", said[name]] for name, gap in gaps.items()]
+    turn = f"{contest.labels} labels are enough to turn the order." if contest.can_turn else _SAFE
+    title = f"{contest.first} against {contest.second}"
+    return [Heading(title), table(["labels", ">gap", "verdict"], rows), Paragraph(turn)]
+
+
+_SAFE = "No way to label these results was found that turns the order."
+
+
+def _row(one: Candidate, names: list[str]) -> list[str]:
+    """Write a candidate as a row."""
+    by = ", ".join(f"{returned.engine} #{returned.rank}" for returned in one.returned)
+    first, *others = one.effects
+    gap = f"{first.gap:+.4f}" + "".join(f" ({other.gap:+.4f})" for other in others)
+    changes = [
+        f"{first.changes[name]:+.4f}" + "".join(f" ({other.changes[name]:+.4f})" for other in others) for name in names
+    ]
+    return [one.query, str(one.span), by, gap, *changes]

@@ -1,0 +1,173 @@
+"""Move the anchors of a gold set from one commit to another.
+
+assay gold reanchor gold.yaml --to HEAD                     what would move, what could not, and where it may be
+assay gold reanchor gold.yaml --to HEAD --in-place          write it, and the new commit as the set's revision
+assay gold reanchor code.csv --repo ../octocode --from b1771ba --to master --out moved.csv
+assay gold reanchor gold.yaml --digest --in-place           add content hashes to the line anchors
+
+Line ranges follow the lines that git says stayed and the definition or section they belong to, through edits, renames
+and moves to other files; symbols and whole files are checked and followed too. What cannot be moved is listed with
+the places it may have gone to, and the set is not written unless you say what to do with it.
+
+  unchanged  the anchor holds the same text         exact  the same text, elsewhere
+  sure       found by name, most of it survives     low    some evidence: look at it        lost  nothing like it
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from assay.cli.output import emit, say
+from assay.errors import ConfigError, GoldError
+
+if TYPE_CHECKING:
+    from assay.gold.anchoring import Applied, Lines, Lost, Move, Moves
+    from assay.report.document import Block, Document
+    from assay.types import Gold
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the flags of this action."""
+    parser.add_argument("gold", metavar="SET", help="the gold set, a file in any format")
+    parser.add_argument("--from", dest="old", metavar="REV", help="commit it was made at (the revision of its corpus)")
+    parser.add_argument("--to", dest="new", metavar="REV", help="commit to move it to")
+    parser.add_argument("--repo", metavar="PATH", help="git repository with both, bare or not (that of its corpus)")
+    where = parser.add_mutually_exclusive_group()
+    where.add_argument("--out", metavar="FILE", help="write the moved set there, in the format of SET")
+    where.add_argument("--in-place", action="store_true", help="write the moved set over SET")
+    lost = parser.add_mutually_exclusive_group()
+    lost.add_argument("--drop-lost", action="store_true", help="leave out what was lost, and queries without a primary")
+    lost.add_argument("--keep-lost", action="store_true", help="keep the old anchors of what was lost")
+    parser.add_argument("--digest", action="store_true", help="add content hashes to line anchors")
+
+
+def handle(args: argparse.Namespace) -> int:
+    """Move the set, write it if asked to, and say what became of it."""
+    gold = _one(args)
+    if args.new is None:
+        if not args.digest:
+            raise ConfigError("there is nothing to do", hint="name the commit to move to with --to, or use --digest")
+        return _hash(args, gold)
+    from assay.gold.anchoring import apply, locate, reanchor
+
+    say(args, f"comparing {args.old or gold.corpus.rev} with {args.new}")
+    moves = reanchor(gold, locate(gold, args.repo, args.old, args.new))
+    applied = None
+    if args.out or args.in_place:
+        lost: Lost = "drop" if args.drop_lost else "keep" if args.keep_lost else "refuse"
+        applied = apply(moves, lost=lost, digest=args.digest)
+    notes = (applied.notes if applied else ()) + _written(args, gold, applied)
+    emit(args, _document(moves, notes), _data(moves, notes))
+    return 0
+
+
+def _one(args: argparse.Namespace) -> Gold:
+    """Read the one set of a file; one that names no corpus is about the repository that was given."""
+    from assay.gold import load_gold
+    from assay.types import CorpusSpec
+
+    try:
+        golds = load_gold(args.gold).golds
+    except GoldError:
+        if args.repo is None:
+            raise
+        golds = load_gold(args.gold, corpus=CorpusSpec("git", args.repo, args.old)).golds
+    if len(golds) != 1:
+        names = ", ".join(gold.name for gold in golds[:3])
+        raise GoldError(f"it holds {len(golds)} sets: {names}", file=args.gold, hint="move them one by one")
+    return golds[0]
+
+
+def _written(args: argparse.Namespace, gold: Gold, applied: Applied | None) -> tuple[str, ...]:
+    """Write the set where it was asked for, and say what its format could not hold."""
+    from assay.gold.editing import save
+
+    if applied is None:
+        return ()
+    saved = save(gold, applied.gold, Path(args.out) if args.out else None)
+    say(args, f"written to {saved.path}")
+    return saved.lost
+
+
+def _hash(args: argparse.Namespace, gold: Gold) -> int:
+    """Add content hashes to the set as it stands."""
+    from assay.gold.anchoring import with_digests
+    from assay.report.document import Document, Paragraph
+
+    applied = with_digests(gold, _reader(args, gold))
+    notes = applied.notes + (_written(args, gold, applied) if args.out or args.in_place else ())
+    count = sum(target.digest is not None for query in applied.gold.queries for target in query.targets)
+    said = f"{count} line anchors of {gold.name} carry a content hash"
+    data = {"schema": "assay/gold-reanchor/1", "name": gold.name, "hashed": count, "notes": list(notes)}
+    emit(args, Document("Content hashes", (Paragraph(said), *(Paragraph(note, "warning") for note in notes))), data)
+    return 0
+
+
+def _reader(args: argparse.Namespace, gold: Gold) -> Lines:
+    """Make the function that reads a file of the corpus: of a commit where one is named, else as it is opened."""
+    from assay.corpus import open_corpus, read_text
+    from assay.gold.anchoring import DEFAULT, locate, read_tree
+    from assay.syntax.lines import split_lines
+
+    if args.old or args.repo:
+        located = locate(gold, args.repo, args.old, args.old or gold.corpus.rev or "HEAD")
+        tree = read_tree(located.repository, located.old, DEFAULT.file_bytes)
+        return lambda path: tree.lines(path) if path in tree else None
+    corpus = open_corpus(gold.corpus, base=Path(gold.source).parent if gold.source else None)
+    known = frozenset(file.path for file in corpus.files)
+    return lambda path: split_lines(read_text(corpus, path)) if path in known else None
+
+
+def _document(moves: Moves, notes: Sequence[str]) -> Document:
+    """Show how many went how, and what a person should look at."""
+    from assay.report.document import Document, Heading, Paragraph, table
+
+    counts = [[confidence, str(count)] for confidence, count in moves.counts.items()]
+    rows = [row for row in moves.rows if row.move.confidence in ("low", "lost")]
+    blocks: list[Block] = [table(["anchors", ">count"], counts)]
+    if rows:
+        cells = [[row.query, row.role, row.move.old.anchor, row.move.confidence, _where(row.move)] for row in rows]
+        blocks += [Heading("To look at"), table(["query", "as", "anchor", "moved", "to, or candidates"], cells)]
+    blocks += [Paragraph(note, "warning") for note in notes]
+    return Document(f"{moves.gold.name}: {moves.old[:12]} → {moves.new[:12]}", tuple(blocks))
+
+
+def _where(done: Move) -> str:
+    """Say where a target went, or may have gone, and why."""
+    if done.new is not None:
+        return f"{done.new.anchor} ({done.likeness:.2f}, {done.reason})"
+    found = [f"{one.span}? ({one.likeness:.2f}, {one.reason})" for one in done.candidates]
+    return "; ".join(found) if found else done.reason
+
+
+def _data(moves: Moves, notes: Sequence[str]) -> dict[str, object]:
+    """Give all of it for programs."""
+    rows = [
+        {
+            "query": row.query,
+            "role": row.role,
+            "grade": row.move.old.grade if row.role == "target" else None,
+            "old": row.move.old.anchor,
+            "new": row.move.new.anchor if row.move.new else None,
+            "confidence": row.move.confidence,
+            "likeness": round(row.move.likeness, 4),
+            "reason": row.move.reason,
+            "candidates": [
+                {"anchor": str(one.span), "likeness": round(one.likeness, 4), "reason": one.reason}
+                for one in row.move.candidates
+            ],
+        }
+        for row in moves.rows
+    ]
+    return {
+        "schema": "assay/gold-reanchor/1",
+        "name": moves.gold.name,
+        "from": moves.old,
+        "to": moves.new,
+        "counts": dict(moves.counts),
+        "moves": rows,
+        "notes": list(notes),
+    }

@@ -1,0 +1,34 @@
+"""CrossCodeEval: complete a line that needs code of another file. Line numbers count from 0.
+
+The set does not say where that other code is. What stands in `crossfile_context` was brought up by a search engine
+(BM25, UniXcoder, Ada). A label that an engine gave would only measure who agrees with it, so it is told and not read.
+"""
+
+from __future__ import annotations
+
+from assay.gold.formats.completion import Completion, completed, read_completions
+from assay.gold.formats.looks import json_has
+from assay.gold.formats.records import Record
+from assay.gold.source import Source
+from assay.gold.targets import check_path
+from assay.types import CorpusSpec, Gold
+
+_ENTRY = ("prompt", "groundtruth", "metadata")
+_METADATA = ("task_id", "repository", "file", "groundtruth_start_lineno")
+
+
+def matches(source: Source) -> bool:
+    """Tell a file by the keys of its entries."""
+    return json_has(source, "[{", *_ENTRY, "repository", "groundtruth_start_lineno")
+
+
+def read_crosscodeeval(source: Source, name: str, corpus: CorpusSpec | None) -> list[Gold]:
+    """Read one completion an entry; each repository is a set of its own, and a folder of the corpus given."""
+    return read_completions(source, name, corpus, (*_ENTRY, *_METADATA), _completion)
+
+
+def _completion(record: Record, task: Record) -> Completion:
+    """Read one completion."""
+    before = task.number("groundtruth_start_lineno")
+    target = completed(task.text("file"), before, record.verbatim("groundtruth"), task.place)
+    return Completion(check_path(task.text("repository"), task.place), record.verbatim("prompt"), target)

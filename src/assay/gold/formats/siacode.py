@@ -1,0 +1,72 @@
+"""sia-code's dataset: `{"name", "queries": [{"id", "query_text", "relevant_docs"}]}`.
+
+A document is written `path` or `path:symbol`; all of a query's count the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from assay.gold.building import build_gold, build_query
+from assay.gold.formats.ids import renamed, sound_ids
+from assay.gold.formats.looks import json_has
+from assay.gold.formats.records import Listing, Record, read_listing
+from assay.gold.formats.table import require_corpus
+from assay.gold.source import Source
+from assay.gold.targets import parse_target
+from assay.types import CorpusSpec, Gold, Query, Target
+
+_DATASET = ("name", "corpus", "metadata")
+_UNREAD = ("corpus", "metadata")  # their copy of the documents, and notes; the code itself is read from the corpus
+_QUERY = ("id", "query_text", "relevant_docs", "metadata")
+_TAGS = ("category", "difficulty")
+
+
+def matches(source: Source) -> bool:
+    """Tell a dataset by its keys."""
+    return json_has(source, "{", "queries", "query_text", "relevant_docs")
+
+
+def read_siacode(source: Source, name: str, corpus: CorpusSpec | None) -> Gold:
+    """Read a dataset; its name is its own, or that of the file."""
+    spec = require_corpus(source, corpus)
+    listing = read_listing(source, "queries")
+    listing.about.check_keys(_DATASET, required=())
+    for record in listing.records:
+        record.check_keys(_QUERY, required=("id", "query_text", "relevant_docs"))
+    ids = sound_ids(record.word("id") for record in listing.records)
+    own = listing.about.text("name") if "name" in listing.about.values else name
+    queries = [_query(record, ids[record.word("id")]) for record in listing.records]
+    provenance = _not_read(listing) | renamed(ids)
+    return build_gold(sound_ids([own])[own], spec, queries, source.at(1), provenance)
+
+
+def _query(record: Record, query_id: str) -> Query:
+    """Read one query; all documents count the same."""
+    targets = [_target(document, record) for document in record.texts("relevant_docs")]
+    metadata = _metadata(record)
+    tags = {key: metadata.text(key) for key in _TAGS if key in metadata.values}
+    return build_query(query_id, {"human": record.text("query_text")}, targets, record.place, tags=tags)
+
+
+def _target(document: str, record: Record) -> Target:
+    """Read `path`, `path:symbol`, or a target as it is written natively."""
+    path, colon, symbol = document.rpartition(":")
+    native = not colon or path.endswith(":") or symbol.replace("-", "").isdigit()
+    return parse_target(document if native else f"{path}::{symbol}", record.place)
+
+
+def _metadata(record: Record) -> Record:
+    """Give the notes on a query."""
+    values = record.values.get("metadata", {})
+    if not isinstance(values, Mapping):
+        raise record.place.error("'metadata' of an entry is not an object", 'write "metadata": {...}')
+    return Record(values, record.place, "'metadata' of an entry")
+
+
+def _not_read(listing: Listing) -> dict[str, str]:
+    """Say what the dataset holds that has no place in a gold set."""
+    notes = sorted({key for record in listing.records for key in _metadata(record).values}.difference(_TAGS))
+    left: Sequence[str] = [key for key in _UNREAD if key in listing.about.values]
+    unread = [*left, *(f"metadata {key} of queries" for key in notes)]
+    return {"not read": ", ".join(unread)} if unread else {}

@@ -1,0 +1,215 @@
+"""TREC: judgements as `query 0 document relevance`; beside them topics as `query<TAB>text` or in the classic `<top>`.
+
+A document is a target as it is written everywhere: `path`, `path:10-42`, `path::Scope.symbol`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from assay.gold.building import build_gold
+from assay.gold.formats.losses import corpus_losses, verified
+from assay.gold.formats.qrels import Judgement, Topic, judge, read_judgement
+from assay.gold.formats.table import require_corpus
+from assay.gold.formats.written import Written, file_name
+from assay.gold.place import Place
+from assay.gold.source import Source, read_source
+from assay.gold.targets import parse_target
+from assay.syntax.lines import line_at
+from assay.types import PRIMARY, CorpusSpec, Gold, Query, Rationale, Suite, Target
+
+QRELS = ".qrels"
+TOPICS = ".topics"
+_LINE = re.compile(r"[^ \t]+[ \t]+[0-9Q]+[ \t]+[^ \t]+[ \t]+-?[0-9]+[ \t]*")
+_BLANKS = re.compile(r"[ \t]+")
+_BESIDE = ("topics.tsv", "topics.txt", "topics")
+_TOP = re.compile(r"<top>(?P<fields>.*?)</top>", re.DOTALL)
+#: The fields a topic may have; anything else in angle brackets is text.
+_FIELD = re.compile(r"</?(num|title|desc|narr|head|dom|smry|con|fac|def|nat|time)>")
+_READ = ("num", "title", "desc", "narr")
+_LABEL = re.compile(r"^(Number|Topic|Description|Narrative):\s*")
+_QRELS_HINT = "a line is: query 0 document relevance"
+_TOPICS_HINT = "a line is the id of a query, a tab, and its text"
+
+
+def matches(source: Source) -> bool:
+    """Tell a file by its name or its first line."""
+    first = next((line for line in source.text.split("\n") if line.strip()), "")
+    return source.path.suffix == QRELS or _LINE.fullmatch(first.rstrip("\r")) is not None
+
+
+def is_trec_folder(folder: Path) -> bool:
+    """Tell a folder that holds judgements and topics under their plain names."""
+    return bool(_judged(folder)) and _beside(folder, "qrels") is not None
+
+
+def read_trec_folder(folder: Path, corpus: CorpusSpec | None) -> list[Gold]:
+    """Read each file of judgements of a folder; a single one is called after the folder."""
+    name, files = "-".join(folder.resolve().name.split()), _judged(folder)
+    names = [name if len(files) == 1 else f"{name}-{'-'.join(path.stem.split())}" for path in files]
+    return [read_trec(read_source(path), own, corpus) for path, own in zip(files, names, strict=True)]
+
+
+def read_trec(source: Source, name: str, corpus: CorpusSpec | None) -> Gold:
+    """Read judgements and the topics beside them."""
+    spec = require_corpus(source, corpus)
+    path = _beside(source.path.parent, source.path.stem)
+    if path is None:
+        raise source.at().error(
+            "there are no topics beside the judgements", f"put them into {source.path.stem}{TOPICS} or {_BESIDE[0]}"
+        )
+    judgements, beside = _judgements(source), read_source(path)
+    # A set has one file, so a query stands where it is first judged; its topic has been checked by then.
+    first = {one.query: one.place for one in reversed(judgements)}
+    topics = {key: replace(t, place=first.get(key, t.place)) for key, t in _topics(beside).items()}
+    found = judge(topics, judgements, lambda one, grade: parse_target(one.document, one.place, grade=grade))
+    if not found.queries:
+        raise source.at(1).error("no topic has a relevant document", "check that topics and judgements belong together")
+    return build_gold(name, spec, found.queries, source.at(), {**_unread(beside), **found.provenance})
+
+
+def _judged(folder: Path) -> list[Path]:
+    """List the files of judgements that have plain names; others are told by their suffix."""
+    return sorted(path for path in folder.glob("qrels*") if path.is_file() and path.suffix != QRELS)
+
+
+def _beside(folder: Path, stem: str) -> Path | None:
+    """Find the topics that belong to judgements."""
+    names = (f"{stem}{TOPICS}", f"{stem}{TOPICS}.tsv", f"{stem}{TOPICS}.txt", *_BESIDE)
+    return next((folder / name for name in names if (folder / name).is_file()), None)
+
+
+def _judgements(source: Source) -> list[Judgement]:
+    """Read the lines of a file of judgements."""
+    found: list[Judgement] = []
+    for place, line in _lines(source):
+        cells = _BLANKS.split(line.strip(" \t"))
+        if len(cells) != 4:
+            raise place.error(f"the line has {len(cells)} words, not 4", _QRELS_HINT)
+        found.append(read_judgement(cells[0], cells[2], cells[3], place))
+    if not found:
+        raise source.at(1).error("there is no judgement in the file", _QRELS_HINT)
+    return found
+
+
+def _topics(source: Source) -> dict[str, Topic]:
+    """Read the topics, whichever way they are written; no id stands for two."""
+    topics: dict[str, Topic] = {}
+    for name, topic in _classic(source) if _is_classic(source) else _tabbed(source):
+        if name in topics:
+            raise topic.place.error(
+                f"the topic '{name}' stands twice, first in line {topics[name].place.line}", "keep one"
+            )
+        topics[name] = topic
+    return topics
+
+
+def _tabbed(source: Source) -> Iterator[tuple[str, Topic]]:
+    """Read `query<TAB>text`."""
+    for place, line in _lines(source):
+        name, tab, text = line.partition("\t")
+        if not tab:
+            raise place.error("the line has no tab in it", _TOPICS_HINT)
+        yield place.text(name.strip(), "the id of the topic"), Topic({"human": _plain(text, place)}, place)
+
+
+def _classic(source: Source) -> Iterator[tuple[str, Topic]]:
+    """Read `<top>`: the description is what a person asks, the title its keywords, the narrative why it is answered."""
+    end = 0
+    for top in _TOP.finditer(source.text):
+        _check_blank(source, end, top.start())
+        end, place = top.end(), source.at(line_at(source.text, top.start()))
+        fields = _fields(top["fields"], place)
+        title, told = _plain(fields.get("title", ""), place), fields.get("desc")
+        forms = {"human": _plain(told, place), "keyword": title} if told else {"human": title}
+        narrative = " ".join(fields.get("narr", "").split())
+        number = place.text(fields.get("num", ""), "the number of the topic")
+        yield _number(number), Topic(forms, place, Rationale(reason=narrative) if narrative else None)
+    _check_blank(source, end, len(source.text))
+
+
+def _check_blank(source: Source, start: int, end: int) -> None:
+    """Refuse text that is in no topic: it may be one whose tags are broken."""
+    rest = source.text[start:end].lstrip()
+    if rest:
+        place = source.at(line_at(source.text, end - len(rest)))
+        raise place.error("this is in no topic", "put each topic between <top> and </top>")
+
+
+def _fields(text: str, place: Place) -> dict[str, str]:
+    """Read the fields of a topic, closed or not, without the words that only label them."""
+    before, *parts = _FIELD.split(text)
+    fields: dict[str, str] = {}
+    for key, value in zip(parts[0::2], parts[1::2], strict=True):
+        if value.strip() and key in fields:
+            raise place.error(f"the field '{key}' of the topic stands twice", "keep one")
+        if value.strip():
+            fields[key] = _LABEL.sub("", value.strip())
+    if before.strip():
+        raise place.error("the topic begins with text of no field", "begin it with <num>")
+    return fields
+
+
+def _number(written: str) -> str:
+    """Give the number of a classic topic as judgements name it, without zeros in front."""
+    return written.lstrip("0") or "0" if written.isdecimal() else written
+
+
+def _unread(source: Source) -> dict[str, str]:
+    """Tell which fields of classic topics are not read."""
+    fields = sorted(set(_FIELD.findall(source.text)).difference(_READ)) if _is_classic(source) else []
+    return {"not read": ", ".join(fields)} if fields else {}
+
+
+def _is_classic(source: Source) -> bool:
+    """Tell classic topics from lines with a tab."""
+    return source.text.lstrip().startswith("<top>")
+
+
+def _plain(text: str, place: Place) -> str:
+    """Give a text on one line."""
+    return place.text(" ".join(text.split()), "the text of the topic")
+
+
+def _lines(source: Source) -> Iterator[tuple[Place, str]]:
+    """Yield the lines that are not blank."""
+    for number, line in enumerate(source.text.split("\n"), 1):
+        if line.strip():
+            yield source.at(number), line.rstrip("\r")
+
+
+def write_trec(suite: Suite) -> Written:
+    """Write `NAME.qrels` and `NAME.topics` for each set."""
+    files: dict[str, str | bytes] = {}
+    for gold in suite.golds:
+        files[file_name(gold, QRELS)] = "".join(_written(query, gold) for query in gold.queries)
+        files[file_name(gold, TOPICS)] = "".join(f"{query.id}\t{_headline(query)}\n" for query in gold.queries)
+
+    def read(folder: Path) -> list[Gold]:
+        sources = [(read_source(folder / file_name(gold, QRELS)), gold) for gold in suite.golds]
+        return [read_trec(source, gold.name, gold.corpus) for source, gold in sources]
+
+    return verified(suite, files, read, lost=corpus_losses(suite))
+
+
+def _headline(query: Query) -> str:
+    """Give the first phrasing on one line."""
+    return " ".join(query.forms[query.ordered_forms[0]].split())
+
+
+def _written(query: Query, gold: Gold) -> str:
+    """Write the judgements of a query; a path with a blank in it does not fit, and one of several may be left out."""
+    fitting = [target for target in query.targets if not _has_blank(target)]
+    if not any(target.grade == PRIMARY for target in fitting):
+        raise Place(gold.source or gold.name, query.line).error(
+            f"a TREC line has no place for the blank in the targets of query '{query.id}'", "write BEIR or CSV instead"
+        )
+    return "".join(f"{query.id} 0 {target.anchor} {target.grade}\n" for target in fitting)
+
+
+def _has_blank(target: Target) -> bool:
+    """Tell whether a target has any kind of blank in it."""
+    return any(character.isspace() for character in target.anchor)

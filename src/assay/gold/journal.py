@@ -1,0 +1,163 @@
+"""Files that only grow, a JSON object a line: several processes append, and a kill costs no whole line."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from assay.errors import EnvironmentFailure, GoldError
+from assay.files import sync_folder
+
+if TYPE_CHECKING:
+    import yaml
+
+    from assay.gold.nodes import Field
+
+
+@dataclass(frozen=True, slots=True)
+class JournalLimits:
+    """How much of a journal is read."""
+
+    bytes: int = 256_000_000  # some 250,000 proposals; beyond it the file was not written here
+
+
+class Journal:
+    """A journal that nobody else writes meanwhile; made by `opened`."""
+
+    def __init__(self, path: Path, handle: int) -> None:
+        self.path = path
+        self._handle = handle
+        self.cut = _cut_torn_line(handle)  # bytes that a killed writer left behind the last whole line
+
+    def rows(self) -> list[Field]:
+        """Give the lines that are there."""
+        return read_rows(self.path)
+
+    def append(self, values: Iterable[Mapping[str, object]]) -> None:
+        """Add lines, all in one write, and wait until they are on the disk."""
+        data = b"".join(_line(value, self.path) for value in values)
+        while data:
+            data = data[os.write(self._handle, data) :]
+        os.fsync(self._handle)
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[Journal]:
+    """Hold a journal against other writers, made if it is not there; a line that a kill tore is cut off first."""
+    handle = _open(path)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield Journal(path, handle)
+    except OSError as error:
+        raise _unusable(path, error) from error
+    finally:
+        os.close(handle)
+
+
+def append(path: Path, values: Sequence[Mapping[str, object]]) -> None:
+    """Add lines to a journal."""
+    with opened(path) as journal:
+        journal.append(values)
+
+
+def read_rows(path: Path, limits: JournalLimits | None = None) -> list[Field]:
+    """Read the whole lines of a journal, none where there is no file; what follows the last line end is no line."""
+    try:
+        raw = path.read_bytes()
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise GoldError(f"cannot be read: {error.strerror or error}", file=path, hint="check its rights") from error
+    most = (limits or JournalLimits()).bytes
+    if len(raw) > most:
+        raise GoldError(f"the file has {len(raw)} bytes; at most {most} are read", file=path, hint="move it away")
+    whole = raw[: raw.rfind(b"\n") + 1]
+    return [_row(path, number, line) for number, line in enumerate(whole.split(b"\n")[:-1], 1)]
+
+
+def _open(path: Path) -> int:
+    """Open the file to read and append; a new one is in its folder even after a power cut."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        new = not path.exists()
+        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o666)
+        if new:
+            sync_folder(path.parent)
+    except OSError as error:
+        raise _unusable(path, error) from error
+    return handle
+
+
+def _cut_torn_line(handle: int) -> int:
+    """Cut what stands behind the last line end; give how many bytes that was."""
+    size = os.fstat(handle).st_size
+    raw = b"" if size == 0 or os.pread(handle, 1, size - 1) == b"\n" else os.pread(handle, size, 0)
+    torn = len(raw) - (raw.rfind(b"\n") + 1)
+    if torn:
+        os.ftruncate(handle, size - torn)
+    return torn
+
+
+def _line(value: Mapping[str, object], path: Path) -> bytes:
+    """Write one object in one line: JSON escapes every line end inside a text."""
+    try:
+        return f"{json.dumps(value, ensure_ascii=False)}\n".encode()
+    except UnicodeEncodeError as error:
+        raise GoldError(
+            "a text holds half a surrogate pair, which is no character", file=path, hint="write the whole character"
+        ) from error
+
+
+def read_row(value: Mapping[str, object], path: Path, number: int) -> Field:
+    """Give a line as it will be read, before it is written: what nobody can read back must not get in."""
+    return _row(path, number, _line(value, path))
+
+
+def _row(path: Path, number: int, line: bytes) -> Field:
+    """Read one line as nodes that know their line, so that gold readers can complain about it."""
+    import yaml
+
+    from assay.gold.nodes import Field
+
+    try:
+        value = json.loads(line.decode("utf-8"), object_pairs_hook=_Pairs)
+        node = _node(value, yaml.Mark("", 0, number - 1, 0, None, 0))
+    except (ValueError, RecursionError) as error:
+        raise GoldError(
+            f"not a line of JSON: {error}", file=path, line=number, hint="mend or remove the line; lines are not edited"
+        ) from error
+    return Field(node, f"line {number}", str(path))
+
+
+class _Pairs(list[tuple[str, Any]]):
+    """The keys and values of a JSON object, repeated keys kept: the reader of the mapping refuses them."""
+
+
+def _node(value: object, mark: yaml.Mark) -> yaml.Node:
+    """Make the node that a YAML parser would have made."""
+    from yaml.nodes import MappingNode, ScalarNode, SequenceNode
+
+    def make(value: object) -> yaml.Node:
+        if isinstance(value, str):
+            return ScalarNode("tag:yaml.org,2002:str", value, mark, mark)
+        if isinstance(value, _Pairs):
+            pairs = [(make(key), make(item)) for key, item in value]
+            return MappingNode("tag:yaml.org,2002:map", pairs, mark, mark)
+        if isinstance(value, list):
+            return SequenceNode("tag:yaml.org,2002:seq", [make(item) for item in value], mark, mark)
+        return ScalarNode("tag:yaml.org,2002:str", json.dumps(value), mark, mark)  # a number stays the text it is
+
+    return make(value)
+
+
+def _unusable(path: Path, error: OSError) -> EnvironmentFailure:
+    """Say that the file cannot be written."""
+    return EnvironmentFailure(
+        f"cannot be written: {error.strerror or error}", file=path, hint="check the folder's rights and the free space"
+    )

@@ -1,0 +1,62 @@
+"""G205: a symbol anchor whose name the file defines several times."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from assay.gold.lint.records import Finding, Rule
+from assay.gold.lint.view import View
+from assay.syntax.symbols import symbols
+from assay.types import Symbol, Target
+
+REPEATED = Rule(
+    "G205",
+    "symbol-repeated",
+    "warning",
+    "A symbol anchor names something that its file defines several times, and does not say which.",
+    "The first is taken, be it the stub of an overload. Write `~2` for the second, or label both.",
+)
+RULES = (REPEATED,)
+
+_DEFINING = r"^[ \t]*(?:async[ \t]+)?(?:(?:def|class)[ \t]+{name}\b|{name}[ \t]*(?::[^=\n]*)?=)"
+#: The other half of a property, which nobody would take for the property.
+_ACCESSOR = re.compile(r"@[\w.]+\.(?:setter|deleter|getter)\b")
+
+
+def check(view: View) -> Iterator[Finding]:
+    """Yield the anchors that mean the first of several."""
+    known: dict[str, tuple[Symbol, ...]] = {}
+    for query in view.resolved():
+        names = {(target.span.path, target.symbol) for target in query.targets}
+        for target in query.targets:
+            if target.symbol is None or "~" in target.symbol:
+                continue
+            others = [one for one in _repeats(view, target, known) if (target.span.path, one.name) not in names]
+            if others:
+                lines = " and ".join(str(one.start) for one in others[: view.config.listed])
+                message = (
+                    f"{target.span.path} defines '{target.symbol}' in line {target.span.start}, which is taken, and in "
+                    f"{'line' if len(others) == 1 else 'lines'} {lines}"
+                )
+                yield view.finding(REPEATED, query, target.anchor, message, f"write {target.anchor}~2 if it is meant")
+
+
+def _repeats(view: View, target: Target, known: dict[str, tuple[Symbol, ...]]) -> list[Symbol]:
+    """Give the later definitions of a target's name, the other halves of properties left out."""
+    path = target.span.path
+    if not _may_repeat(target, view.text(path)):
+        return []
+    if path not in known:
+        known[path] = symbols(path, view.text(path), view.files[path].language)
+    lines = view.text(path).split("\n")
+    later = [one for one in known[path] if one.name.startswith(f"{target.symbol}~")]
+    return [one for one in later if not _ACCESSOR.search("\n".join(lines[one.start - 1 : one.start + 2]))]
+
+
+def _may_repeat(target: Target, text: str) -> bool:
+    """Look before a Python file is parsed; in other languages too much looks like a definition."""
+    name = re.escape((target.symbol or "").rpartition(".")[2])
+    if not target.span.path.endswith((".py", ".pyi")):
+        return True
+    return len(re.findall(_DEFINING.format(name=name), text, re.MULTILINE)) > 1

@@ -1,0 +1,114 @@
+"""What the rules look at: one gold set on its corpus, with files read and parsed once."""
+
+from __future__ import annotations
+
+from assay.gold.anchor_lines import AnchorLines
+from assay.gold.anchors import resolve
+from assay.gold.lint.config import LintConfig
+from assay.gold.lint.records import Finding, Repair, Rule, Tools
+from assay.syntax.outline import Outline
+from assay.types import Corpus, Gold, Query, SourceFile, Span, Target
+
+
+class View:
+    """A gold set, its corpus, and what is known of both."""
+
+    def __init__(self, gold: Gold, corpus: Corpus, tools: Tools, config: LintConfig) -> None:
+        self.gold = gold
+        self.corpus = corpus
+        self.tools = tools
+        self.config = config
+        self.resolution = resolve(gold, corpus, missing="report")
+        self.files = {file.path: file for file in corpus.files}
+        self._resolved = {query.id: query for query in self.resolution.gold.queries}
+        self._lines = AnchorLines(gold)
+        self._shelf = Shelf(corpus)
+
+    def resolved(self) -> list[Query]:
+        """Give the queries of which a primary was found, with what was found."""
+        return [self._resolved[query.id] for query in self.gold.queries if query.id in self._resolved]
+
+    def text(self, path: str) -> str:
+        """Read a file of the corpus."""
+        return self._shelf.text(path)
+
+    def outline(self, path: str) -> Outline | None:
+        """Parse a file of the corpus; None when nothing can be known of what it defines."""
+        return self._shelf.outline(self.files[path])
+
+    def is_code(self, path: str) -> bool:
+        """Tell whether a path is a code file of the corpus."""
+        return path in self.files and self.files[path].kind == "code"
+
+    def aside(self, path: str) -> bool:
+        """Tell whether a path only surrounds the code: tests, examples, copies."""
+        return self.tools.aside is not None and self.tools.aside(path)
+
+    def finding(
+        self, rule: Rule, query: Query | None, anchor: str, message: str, hint: str = "", repair: Repair | None = None
+    ) -> Finding:
+        """Make a finding that knows its place in the gold file."""
+        line = None if query is None else self._lines.find(query, anchor)
+        name = "" if query is None else query.id
+        return Finding(
+            rule.code, rule.severity, self.gold.name, name, anchor, message, hint, self.gold.source, line, repair
+        )
+
+
+class Shelf:
+    """The files of a corpus, read and parsed once."""
+
+    def __init__(self, corpus: Corpus) -> None:
+        self.corpus = corpus
+        self._texts: dict[str, str] = {}
+        self._outlines: dict[str, Outline | None] = {}
+
+    def text(self, path: str) -> str:
+        """Read a file."""
+        if path not in self._texts:
+            from assay.corpus import read_text
+
+            self._texts[path] = read_text(self.corpus, path)
+        return self._texts[path]
+
+    def outline(self, file: SourceFile) -> Outline | None:
+        """Parse a file; None when no grammar reads it, or it could not be parsed."""
+        if file.path not in self._outlines:
+            self._outlines[file.path] = _outline(file, self.text(file.path))
+        return self._outlines[file.path]
+
+
+def _outline(file: SourceFile, text: str) -> Outline | None:
+    """Parse a text, if there is a grammar for it."""
+    from assay.syntax.grammars import grammar_name
+    from assay.syntax.outline import outline
+
+    grammar = grammar_name(file.path, file.language, text)
+    if grammar is None:
+        return None
+    found = outline(text, grammar)
+    return None if found.problem else found
+
+
+def lines_of(span: Span, text: str) -> list[str]:
+    """Give the lines of a span; all of them when it has no range."""
+    lines = text.split("\n")
+    if span.start is None or span.end is None:
+        return lines
+    return lines[span.start - 1 : span.end]
+
+
+def headline(query: Query) -> str:
+    """Give the phrasing that a query is known by."""
+    return query.forms[query.ordered_forms[0]]
+
+
+def written(query: Query, found: Target) -> str:
+    """Give the anchor of a resolved target as it stands in the gold file."""
+    return found.anchor if found.symbol or found.span.start is None else _anchor(query, found)
+
+
+def _anchor(query: Query, found: Target) -> str:
+    """Look the anchor of a range up: one found by its content stands elsewhere than it is written."""
+    same = [t.anchor for t in query.targets if t.digest is not None and t.digest == found.digest]
+    return same[0] if len(same) == 1 else found.anchor

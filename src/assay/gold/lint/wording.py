@@ -1,0 +1,191 @@
+"""G4: queries nobody can tell apart, wrong forms without one wrong term, questions that give their answer away."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import PurePosixPath
+
+from assay.gold.leaks import leak
+from assay.gold.lint.asking import identifiers, is_symbol_query
+from assay.gold.lint.records import Finding, Leaks, Rule
+from assay.gold.lint.view import View, headline
+from assay.syntax.identifiers import split
+from assay.syntax.stems import stem
+from assay.types import PRIMARY, Query, Target
+
+SAME_WORDS = Rule(
+    "G401",
+    "queries-alike",
+    "warning",
+    "Two queries say the same words and have different primary targets.",
+    "No engine can answer both: tell them apart, or make one query of them.",
+)
+TWICE = Rule(
+    "G402",
+    "query-twice",
+    "warning",
+    "Two queries say the same words and have the same primary targets.",
+    "One question counts twice: keep one.",
+)
+NO_ERROR = Rule(
+    "G411",
+    "wrong-term-missing",
+    "warning",
+    "A wrong_terminology form says what the human form says.",
+    "It measures nothing: replace one term by a wrong one.",
+)
+ERRORS = Rule(
+    "G412",
+    "wrong-terms-several",
+    "warning",
+    "A wrong_terminology form differs from the human form by several replacements.",
+    "What was lost cannot be put down to one wrong term: keep the human form but for one run of words.",
+)
+GIVEN = Rule(
+    "G421",
+    "answer-given-away",
+    "info",
+    "A query that is no search for a symbol quotes the name of its target's file or symbol.",
+    "Any search for names finds it. Say what the code does, or tag the query category: symbol.",
+)
+RULES = (SAME_WORDS, TWICE, NO_ERROR, ERRORS, GIVEN)
+
+_WORD = re.compile(r"[^\W_][\w'’.-]*[^\W_]|[^\W_]")
+_TOKEN = re.compile(r"\w+")
+_ARTICLES = frozenset({"a", "an", "the"})
+#: Words without which a question stays the same; `not`, `without`, `before` and their like are no such words.
+_IDLE = _ARTICLES | {
+    "how", "what", "where", "which", "does", "do", "is", "are", "be", "we", "i", "my", "you", "your", "there", "please",
+}  # fmt: skip
+#: Words that may stay between two runs of an error that is one: `ascii and latin-1` for `7bit and base64`.
+_JOINING = frozenset({"and", "or", "of", "a", "an", "the"})
+#: Names that say nothing of a file.
+_PLAIN = frozenset({"index", "main", "mod", "lib", "init", "utils", "util", "types", "common", "core", "base"})
+
+
+def check(view: View) -> Iterator[Finding]:
+    """Yield what is wrong with the words."""
+    yield from _alike(view)
+    for query in view.gold.queries:
+        yield from _wrong_term(view, query)
+    for query in view.resolved():
+        yield from _given(view, query)
+
+
+def leaks(view: View) -> Leaks:
+    """Count the queries by how much of their answer they name."""
+    shares = [leak(headline(query), query.targets) for query in view.gold.queries]
+    none, half = sum(share == 0 for share in shares), sum(share >= 0.5 for share in shares)
+    return Leaks(view.gold.name, none, len(shares) - none - half, half)
+
+
+def _alike(view: View) -> Iterator[Finding]:
+    """Yield queries that say the same words as an earlier one."""
+    first: dict[tuple[str, ...], Query] = {}
+    for query in view.gold.queries:
+        said = _said(headline(query))
+        earlier = first.setdefault(said, query) if said else query
+        if earlier is query:
+            continue
+        rule = TWICE if _primaries(earlier) == _primaries(query) else SAME_WORDS
+        which = "the same primary targets" if rule is TWICE else "other primary targets"
+        yield view.finding(rule, query, "", f"'{query.id}' says the same words as '{earlier.id}' and has {which}")
+
+
+def _said(text: str) -> tuple[str, ...]:
+    """Give the words that say something; in order, for `json to yaml` is not `yaml to json`. Names keep their case."""
+    names = set(identifiers(text))
+    words = _WORD.findall(text)
+    if len(words) == 1:
+        return (text.strip(),)
+    return tuple(word if word in names else word.lower() for word in words if word.lower() not in _IDLE)
+
+
+def _primaries(query: Query) -> frozenset[str]:
+    """Give the anchors that a query is about."""
+    return frozenset(target.anchor for target in query.targets if target.grade == PRIMARY)
+
+
+def _wrong_term(view: View, query: Query) -> Iterator[Finding]:
+    """Compare the wrong form with the human one, word by word."""
+    human, wrong = query.forms.get("human"), query.forms.get("wrong_terminology")
+    if human is None or wrong is None:
+        return
+    places = _places(_words(human), _words(wrong))
+    if places == 0:
+        message = f"the wrong_terminology form of '{query.id}' has the same words as its human form"
+        yield view.finding(NO_ERROR, query, "", message)
+    elif places > 1:
+        message = f"the wrong_terminology form of '{query.id}' differs from its human form by {places} replacements"
+        yield view.finding(ERRORS, query, "", message)
+
+
+def _words(text: str) -> list[str]:
+    """Give the words of a form; which article it is depends on the word that follows."""
+    words = [word.lower() for word in _WORD.findall(text)]
+    return [word for word in words if word not in _ARTICLES]
+
+
+def _places(human: Sequence[str], wrong: Sequence[str]) -> int:
+    """Count the different replacements between two forms.
+
+    Runs that only a joining word keeps apart are one, and so is one term replaced by another wherever it stands.
+    """
+    matcher = difflib.SequenceMatcher(None, human, wrong, autojunk=False)
+    runs: list[tuple[list[str], list[str]]] = []
+    joined = False
+    for kind, start, end, other, last in matcher.get_opcodes():
+        if kind == "equal":
+            joined = joined and all(word in _JOINING for word in human[start:end])
+            continue
+        if not joined:
+            runs.append(([], []))
+        runs[-1][0].extend(map(stem, human[start:end]))
+        runs[-1][1].extend(map(stem, wrong[other:last]))
+        joined = True
+    return len({(tuple(old), tuple(new)) for old, new in runs})
+
+
+def _given(view: View, query: Query) -> Iterator[Finding]:
+    """Yield the first target whose name the query quotes."""
+    text = headline(query)
+    if is_symbol_query(query):
+        return
+    for target in query.targets:
+        if target.grade == PRIMARY and (quoted := _quoted(text, target)):
+            message = f"'{query.id}' says '{quoted}', the name of its target {target.anchor}"
+            yield view.finding(GIVEN, query, target.anchor, message)
+            return
+
+
+def _quoted(text: str, target: Target) -> str:
+    """Give the name of a target as a query quotes it: the very identifier, or all words of a compound file name."""
+    names = _names(target)
+    said = identifiers(text)
+    if exact := next((name for name in names if name in said), ""):
+        return exact
+    file = PurePosixPath(target.span.path).stem
+    words = split(file)
+    return " ".join(words) if len(words) > 1 and _stands_in(words, text) else ""
+
+
+def _names(target: Target) -> list[str]:
+    """Give the names a target goes by: its symbol without scopes, and its file's, unless that is a common one."""
+    symbol = [target.symbol.partition("~")[0].rpartition(".")[2]] if target.symbol else []
+    file = PurePosixPath(target.span.path)
+    own = [] if file.stem.lower().strip("_") in _PLAIN else [file.stem]
+    return [*symbol, *own, file.name]
+
+
+def _stands_in(words: Sequence[str], text: str) -> bool:
+    """Tell whether words follow each other in a text as they are; `JsonReader` is two of them, `JsonReaders` is none."""
+    said = [split(token) for token in _TOKEN.findall(text)]
+    for at in range(len(said)):
+        run: tuple[str, ...] = ()
+        for token in said[at : at + len(words)]:
+            run += token
+            if run == tuple(words):
+                return True
+    return False

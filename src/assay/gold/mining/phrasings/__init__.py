@@ -1,0 +1,1 @@
+"""Further phrasings of one intent, by rules or by an endpoint."""

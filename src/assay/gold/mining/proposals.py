@@ -1,0 +1,177 @@
+"""What miners find, and the intake that it passes before it is queued: nothing private, nothing twice, nothing lost."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from assay.errors import GoldError
+from assay.gold.building import build_query
+from assay.gold.leaks import leak
+from assay.gold.mining.config import TEXTS
+from assay.gold.mining.ground import Ground
+from assay.gold.mining.privacy import private_part
+from assay.gold.mining.questions import ADDED, weight
+from assay.gold.place import Place
+from assay.gold.review.items import Item, ItemKind, Origin, make_item
+from assay.syntax.prose import content
+from assay.types import Gold, Query, Target
+
+
+@dataclass(frozen=True, slots=True)
+class Intent:
+    """What somebody asked or may ask, and where the answer lies."""
+
+    text: str
+    targets: tuple[Target, ...]
+    origin: Origin
+    form: str = "human"
+    notes: tuple[str, ...] = ()
+    forms: Mapping[str, str] = field(default_factory=dict)  # further phrasings, where the source has them
+
+
+@dataclass(frozen=True, slots=True)
+class Unplaced:
+    """What somebody asked that nothing is known to answer."""
+
+    text: str
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """What was not queued, and why; of something private only the place is told."""
+
+    source: str
+    reason: str
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a miner brought."""
+
+    intents: tuple[Intent, ...] = ()
+    unplaced: tuple[Unplaced, ...] = ()
+    refused: tuple[Refused, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Remarks:
+    """What a check says of a query: reasons not to queue it, and what reviewers should know."""
+
+    refusals: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+#: Looks at proposals together with the set there is: id of a query -> what is to be said of it.
+Check = Callable[[Sequence[Query]], Mapping[str, Remarks]]
+
+
+def unchecked(_queries: Sequence[Query]) -> Mapping[str, Remarks]:
+    """Say nothing: anchors are looked up in any case."""
+    return {}
+
+
+@dataclass(frozen=True, slots=True)
+class Stamp:
+    """What every proposal of one call carries."""
+
+    on: str = ""
+    commit: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Passed:
+    """What was let through, what it did not, and how many were there already."""
+
+    items: tuple[Item, ...] = ()
+    refused: tuple[Refused, ...] = ()
+    known: int = 0
+
+
+class Intake:
+    """Makes items of proposals, each once; it remembers what the set and its queue hold."""
+
+    def __init__(
+        self, ground: Ground, gold: Gold | None, queued: Iterable[Item] = (), *, stamp: Stamp, check: Check = unchecked
+    ) -> None:
+        self.ground = ground
+        self._stamp, self._check = stamp, check
+        queries = [*(gold.queries if gold else ()), *(item.query for item in queued if item.kind == "query")]
+        self._texts = {folded(text) for query in queries for text in query.forms.values()}
+        self._ids = {query.id for query in queries}
+
+    def queries(self, intents: Sequence[Intent]) -> Passed:
+        """Let queries through."""
+        made: list[tuple[Query, Intent]] = []
+        refused: list[Refused] = []
+        known = 0
+        for intent in intents:
+            text = " ".join(intent.text.split())
+            outcome = None if folded(text) in self._texts else self._query(intent, text)
+            if isinstance(outcome, Query):
+                made.append((outcome, intent))
+                self._texts.add(folded(text))
+                self._ids.add(outcome.id)
+            elif outcome is not None:
+                refused.append(outcome)
+            else:
+                known += 1
+        remarks = self._check([query for query, _ in made]) if made else {}
+        items = list[Item]()
+        for query, intent in made:
+            said = remarks.get(query.id, Remarks())
+            if said.refusals:
+                refused.append(Refused(intent.origin.source, "; ".join(said.refusals), query.forms[intent.form]))
+            else:
+                notes = (*intent.notes, *leak_notes(query), *said.notes)
+                items.append(self.item("query", query, intent.origin, notes))
+        return Passed(tuple(items), tuple(refused), known)
+
+    def _query(self, intent: Intent, text: str) -> Query | Refused:
+        """Make one query, or say why not."""
+        texts = {intent.form: text, **intent.forms}
+        private = next((kind for t in (*texts.values(), *intent.notes) if (kind := private_part(t))), None)
+        if private is not None:
+            return Refused(intent.origin.source, f"it holds {private}")
+        missing = [target.anchor for target in intent.targets if self.ground.resolved(target) is None]
+        if missing or not intent.targets:
+            return Refused(intent.origin.source, f"not in the corpus: {', '.join(missing) or 'no location'}", text)
+        try:
+            return build_query(self._id(text), texts, intent.targets, Place("the proposal"))
+        except GoldError as error:
+            return Refused(intent.origin.source, error.message, text)
+
+    def item(self, kind: ItemKind, query: Query, origin: Origin, notes: Sequence[str] = ()) -> Item:
+        """Make an item of this call."""
+        bare = replace(query, line=None)
+        return make_item(kind, bare, origin, on=self._stamp.on, commit=self._stamp.commit, notes=notes)
+
+    def _id(self, text: str) -> str:
+        """Name a query by its words; one whose name is taken gets some digits of its text, so a name means one text."""
+        said = [word for word in content(text) if word not in ADDED]
+        words = [word for word in said if word.isascii() and word.isalnum()] or ["query"]
+        name = "-".join(words[: TEXTS.slug])
+        taken = name in self._ids
+        return f"{name}-{hashlib.sha256(folded(text).encode()).hexdigest()[:6]}" if taken else name
+
+
+def leak_notes(query: Query) -> tuple[str, ...]:
+    """Tell reviewers how much of the answer a query gives away."""
+    share = leak(query.forms[query.ordered_forms[0]], query.targets)
+    return (f"{share:.0%} of its words are words of the answer's path or name",) if share else ()
+
+
+def folded(text: str) -> str:
+    """Give what makes two texts the same question to a reader: words, not case, blanks or a last stop."""
+    return " ".join(text.casefold().split()).rstrip("?.! ")
+
+
+def speaks(text: str) -> bool:
+    """Tell whether a text has words enough, and not too many, to be a question."""
+    if not text.isprintable() or len(text) > TEXTS.longest or len(text.split()) > TEXTS.most:
+        return False
+    return weight(text) >= TEXTS.fewest

@@ -1,0 +1,1 @@
+"""What a repository says about itself: its history, its documents, its comments, its names."""

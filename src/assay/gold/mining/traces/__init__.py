@@ -1,0 +1,1 @@
+"""What people and agents left behind: shell histories and transcripts that the user names."""

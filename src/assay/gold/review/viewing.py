@@ -1,0 +1,145 @@
+"""What a reviewer sees of an item: the question, the place, its code. Never what others voted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from assay.gold.lookup import Library, Missing
+from assay.gold.review.items import Item
+from assay.types import PRIMARY, Corpus, Target
+
+
+@dataclass(frozen=True, slots=True)
+class ViewConfig:
+    """How much of a place is shown."""
+
+    lines: int = 80  # a screen or two: the body of most functions, the beginning of a file
+    columns: int = 240  # a minified line must not flood the page
+
+
+@dataclass(frozen=True, slots=True)
+class Excerpt:
+    """The code of one place: its lines, counted from `start`, and how many more there are; or why there are none."""
+
+    role: str  # the place | primary | secondary | adversary
+    anchor: str
+    start: int = 1
+    lines: tuple[str, ...] = ()
+    more: int = 0
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """One item as it is put before a reviewer."""
+
+    item: Item
+    places: tuple[Excerpt, ...]
+
+
+class Viewer:
+    """Shows items with the code of one corpus."""
+
+    def __init__(self, corpus: Corpus, config: ViewConfig | None = None) -> None:
+        self._corpus = corpus
+        self._library = Library(corpus)
+        self._config = config or ViewConfig()
+
+    @property
+    def commit(self) -> str:
+        """The commit or version that is looked at."""
+        return self._corpus.revision or ""
+
+    def view(self, item: Item) -> View:
+        """Put an item together with its code."""
+        places = [self._excerpt(role, target) for role, target in _places(item)]
+        return View(item, tuple(places))
+
+    def _excerpt(self, role: str, target: Target) -> Excerpt:
+        """Read the lines of a place."""
+        from assay.corpus import read_text
+
+        found = self._library.look_up(target)
+        if isinstance(found, Missing):
+            return Excerpt(role, target.anchor, problem=found.message)
+        text = read_text(self._corpus, found.span.path).removesuffix("\n").split("\n")
+        start, end = found.span.start or 1, found.span.end or len(text)
+        lines = text[start - 1 : end]
+        shown = tuple(line.removesuffix("\r")[: self._config.columns] for line in lines[: self._config.lines])
+        return Excerpt(role, target.anchor, start, shown, len(lines) - len(shown))
+
+
+def _places(item: Item) -> Iterator[tuple[str, Target]]:
+    """Yield the places of an item: that which is to be judged first."""
+    if item.kind == "adversary":
+        yield "adversary", item.adversary.target
+    for target in item.query.targets:
+        role = "the place" if item.kind == "target" else "primary" if target.grade == PRIMARY else "secondary"
+        yield role, target
+    if item.kind == "query":
+        yield from (("adversary", adversary.target) for adversary in item.query.adversaries)
+
+
+#: What a vote on each kind answers, and what its values mean.
+QUESTIONS = {
+    "target": "Does the place answer the query? 2 = it is the answer, 1 = it helps, 0 = it is wrong, unsure",
+    "query": "Would somebody ask this, and are these places the right answer? accept, reject, unsure",
+    "adversary": "Is the adversary a plausible but wrong answer to the query? accept, reject, unsure",
+    "phrasing": "Does the phrasing ask for these places, the way its form should? accept, reject, unsure",
+}
+
+
+def describe(view: View, *, engines: bool = False) -> Iterator[str]:
+    """Write a view as lines of text, for a person or a model."""
+    item = view.item
+    yield f"{item.kind} {item.id} of query '{item.query.id}'"
+    for form in item.query.ordered_forms:
+        yield f"{form}: {item.query.forms[form]}"
+    if item.kind == "adversary":
+        one = item.adversary
+        yield f"proposed adversary ({one.relationship}, {one.strength}): {one.confusion}"
+    source = f", {item.origin.source}" if item.origin.source else ""
+    yield f"proposed by: {item.origin.how}{source}"
+    if engines and item.origin.shown_by:
+        yield f"returned by: {', '.join(item.origin.shown_by)}"
+    yield from (f"note: {note}" for note in item.notes)
+    for place in view.places:
+        yield ""
+        yield from _place_lines(place)
+
+
+def _place_lines(place: Excerpt) -> Iterator[str]:
+    """Write one place with its numbered lines."""
+    yield f"{place.role}: {place.anchor}"
+    if place.problem:
+        yield f"  {place.problem}"
+    width = len(str(place.start + len(place.lines)))
+    for number, line in enumerate(place.lines, place.start):
+        yield f"  {number:>{width}}  {line}"
+    if place.more:
+        yield f"  … {place.more} more lines"
+
+
+def view_mapping(view: View, *, engines: bool = False) -> dict[str, object]:
+    """Give a view as data, for agents; which engines returned it only where that is asked for."""
+    from assay.gold.review.votes import values_for
+    from assay.gold.writing import query_mapping
+
+    item = view.item
+    shown = {"shown_by": list(item.origin.shown_by)} if engines else {}
+    places = [
+        {"role": p.role, "anchor": p.anchor, "start": p.start, "lines": list(p.lines), "more": p.more}
+        | ({"problem": p.problem} if p.problem else {})
+        for p in view.places
+    ]
+    return {
+        "item": item.id,
+        "kind": item.kind,
+        "question": QUESTIONS[item.kind],
+        "votes": list(values_for(item.kind)),
+        "query": query_mapping(item.query),
+        "origin": {"how": item.origin.how, "source": item.origin.source, **shown},
+        "notes": list(item.notes),
+        "places": places,
+    }

@@ -1,0 +1,167 @@
+"""What each reviewer said, a file a reviewer: nobody reads another's before the decision, nobody writes into it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, cast, get_args
+
+from assay.errors import ConfigError, GoldError
+from assay.gold.journal import opened, read_row, read_rows
+from assay.gold.review.items import Item, ItemKind
+from assay.gold.review.queue import Queue
+from assay.gold.schema import Keys
+
+if TYPE_CHECKING:
+    from assay.gold.nodes import Field
+
+Reader = Literal["human", "model"]
+READERS: tuple[Reader, ...] = get_args(Reader)
+
+UNSURE = "unsure"
+GRADES = ("2", "1", "0")  # primary, secondary, wrong
+ACCEPT, REJECT = "accept", "reject"
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@+-]{0,63}")
+_VOTE = Keys(("item", "reviewer", "reader", "value", "reason", "on"), ("prompt", "commit", "shown"))
+
+
+@dataclass(frozen=True, slots=True)
+class Vote:
+    """What one reviewer says of one item, and why."""
+
+    item: str
+    reviewer: str
+    value: str
+    reason: str
+    on: str  # ISO time, UTC
+    reader: Reader = "human"
+    prompt: str = ""  # version of a model's prompt
+    commit: str = ""  # of the corpus that was looked at
+    shown: tuple[str, ...] = ()  # engines whose results the reviewer saw named
+
+
+def values_for(kind: ItemKind) -> tuple[str, ...]:
+    """Give what may be said of an item of a kind."""
+    return (*GRADES, UNSURE) if kind == "target" else (ACCEPT, REJECT, UNSURE)
+
+
+def check_name(reviewer: str) -> str:
+    """Give back a reviewer's name that can be part of a file name."""
+    if not _NAME.fullmatch(reviewer):
+        hint = "use letters, digits and . _ @ + - (at most 64), beginning with a letter or digit"
+        raise ConfigError(f"'{reviewer}' is no name for a reviewer", hint=hint)
+    return reviewer
+
+
+def check_vote(item: Item, value: str, reason: str) -> None:
+    """Refuse a vote that says nothing about this kind of item, and one without a reason."""
+    known = values_for(item.kind)
+    if value not in known:
+        raise ConfigError(
+            f"'{value}' is no vote on the {item.kind} {item.id}", hint=f"a {item.kind} takes {', '.join(known)}"
+        )
+    if not reason.strip():
+        raise ConfigError(f"the vote on {item.id} has no reason", hint="say in a few words why")
+
+
+class Ballot:
+    """The votes of one reviewer."""
+
+    def __init__(self, queue: Queue, reviewer: str) -> None:
+        self.reviewer = check_name(reviewer)
+        self._queue = queue
+        self.path = votes_folder(queue) / f"{reviewer}.jsonl"
+
+    def votes(self) -> dict[str, Vote]:
+        """Give what the reviewer says now, by item: a later vote takes the place of an earlier one."""
+        return {vote.item: vote for vote in self.history()}
+
+    def history(self) -> tuple[Vote, ...]:
+        """Give all that the reviewer ever said, in order."""
+        return tuple(_read_vote(row, self.reviewer) for row in read_rows(self.path))
+
+    def cast(self, votes: Sequence[Vote]) -> None:
+        """Add votes; they are on the disk when this returns."""
+        self._queue.prepare()
+        self._check_namesake()
+        lines = [vote_mapping(vote) for vote in votes]
+        for number, line in enumerate(lines, 1):
+            _read_vote(read_row(line, self.path, number), self.reviewer)
+        with opened(self.path) as journal:
+            journal.append(lines)
+
+    def _check_namesake(self) -> None:
+        """Refuse a name that differs from another's by case alone: some disks take both for one file."""
+        for other in reviewers(self._queue):
+            if other != self.reviewer and other.casefold() == self.reviewer.casefold():
+                raise ConfigError(f"there is a reviewer called '{other}'", hint=f"vote as {other}, or by another name")
+
+
+def votes_folder(queue: Queue) -> Path:
+    """Give the folder with a file for each reviewer."""
+    return queue.folder / "votes"
+
+
+def reviewers(queue: Queue) -> tuple[str, ...]:
+    """Name all who voted; their files are not opened."""
+    return tuple(sorted(path.stem for path in votes_folder(queue).glob("*.jsonl")))
+
+
+def all_votes(queue: Queue) -> tuple[Vote, ...]:
+    """Read what everybody ever said, reviewer by reviewer: for status, adjudication and agreement, never to vote."""
+    return tuple(vote for reviewer in reviewers(queue) for vote in Ballot(queue, reviewer).history())
+
+
+def vote_mapping(vote: Vote) -> dict[str, object]:
+    """Give a vote as the keys of its line."""
+    line: dict[str, object] = {
+        "item": vote.item,
+        "reviewer": vote.reviewer,
+        "reader": vote.reader,
+        "value": vote.value,
+        "reason": vote.reason,
+        "on": vote.on,
+    }
+    extra = {"prompt": vote.prompt, "commit": vote.commit, "shown": list(vote.shown)}
+    return line | {key: value for key, value in extra.items() if value}
+
+
+def _read_vote(row: Field, reviewer: str) -> Vote:
+    """Read a line of a reviewer's file."""
+    fields = row.mapping(_VOTE)
+    if fields["reviewer"].text() != reviewer:
+        name = fields["reviewer"].text()
+        raise row.place.error(f"a vote of '{name}' in the file of '{reviewer}'", "each reviewer has a file")
+    return Vote(
+        item=fields["item"].text(),
+        reviewer=reviewer,
+        value=_value(fields["value"]),
+        reason=fields["reason"].text(),
+        on=fields["on"].text(),
+        reader=cast(Reader, fields["reader"].one_of(READERS)),
+        prompt=_text(fields, "prompt"),
+        commit=_text(fields, "commit"),
+        shown=fields["shown"].texts() if "shown" in fields else (),
+    )
+
+
+def _value(field: Field) -> str:
+    """Read what was voted; whether it fits the item is known where both are."""
+    return field.one_of((*GRADES, ACCEPT, REJECT, UNSURE))
+
+
+def _text(fields: Mapping[str, Field], key: str) -> str:
+    """Read a text that may be left out."""
+    return fields[key].text() if key in fields else ""
+
+
+def find_item(items: Sequence[Item], given: str) -> Item:
+    """Find an item by its id, or by the beginning of it that no other has."""
+    found = [item for item in items if item.id.startswith(given)] if given else []
+    if len(found) != 1:
+        what = "no item" if not found else f"{len(found)} items"
+        raise GoldError(f"{what} of the queue begin with '{given}'", hint="--list shows the ids of the items")
+    return found[0]

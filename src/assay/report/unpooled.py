@@ -1,0 +1,53 @@
+"""A run's scores beside those without the labels that engines' results brought up."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from assay.report.analysis import analyse
+from assay.report.document import Block, Heading, Paragraph, table
+from assay.report.results import Results
+from assay.report.writing import results_json
+from assay.scoring.provenance import Unpooled, without_pooled
+from assay.types import Claim, Run
+
+
+@dataclass(frozen=True, slots=True)
+class UnpooledScores:
+    """What is added to a report, for people and for programs."""
+
+    blocks: tuple[Block, ...]
+    data: dict[str, Any]
+
+
+def score_unpooled(run: Run, claim: Claim, full: Results) -> UnpooledScores:
+    """Score a run again without the labels that results brought up, and put the means side by side."""
+    own = without_pooled(run)
+    facts = {"labels": own.labels, "queries": list(own.queries), "engines": list(own.engines)}
+    title = Heading("Without pooled labels")
+    if not own.labels:
+        return UnpooledScores((title, Paragraph("No label of this run was brought up by an engine's results.")), facts)
+    if not own.run.suite.golds:
+        return UnpooledScores(
+            (title, Paragraph("Every query has its answers from engines' results.", "warning")), facts
+        )
+    results = analyse(own.run, claim)
+    rows = _rows(full, results)
+    columns = ["engine", *(f">{name}{part}" for name in claim.measures for part in ("", " without"))]
+    blocks = (title, Paragraph(_sentence(own, results)), table(columns, rows))
+    return UnpooledScores(blocks, {**facts, "results": results_json(results)})
+
+
+def _sentence(own: Unpooled, results: Results) -> str:
+    """Say what went."""
+    gone = f", and {len(own.queries)} queries that have no other answer" if own.queries else ""
+    many = f"{own.labels} labels that results of {', '.join(own.engines)} brought up are left out{gone}"
+    return f"{many}: {results.queries} queries."
+
+
+def _rows(full: Results, own: Results) -> list[list[str]]:
+    """Put the means of each engine side by side."""
+    tables = [{(m.engine, m.measure): m.mean for m in one.comparison.means} for one in (full, own)]
+    names = [facts.name for facts in full.engines]
+    return [[name, *(f"{t[name, m]:.3f}" for m in full.measures for t in tables)] for name in names]

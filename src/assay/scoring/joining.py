@@ -1,0 +1,76 @@
+"""Several runs of one gold set as one: the queries they share, and all their engines."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from assay.errors import InputError, NotComparableError
+from assay.types import EngineRun, Run, Suite
+
+
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """The runs as one, and how many queries of the first one the others do not share."""
+
+    run: Run
+    left_out: int = 0
+
+
+def join_runs(runs: Mapping[str, Run]) -> Joined:
+    """Put runs together, by name; a query counts where its hash is the same in all of them."""
+    if not runs:
+        raise InputError("no run is named", hint="name the folders that `assay run` wrote")
+    first, *others = runs.values()
+    shared = {key for key, digest in first.hashes.items() if all(run.hashes.get(key) == digest for run in others)}
+    if not shared:
+        raise NotComparableError("the runs share no query", hint="they are of different gold sets or revisions")
+    suite = restrict_suite(first.suite, shared)
+    engines = [_restrict(engine, shared) for engine in _engines(runs)]
+    lines: dict[str, dict[str, tuple[int, ...]]] = {}
+    for run in runs.values():
+        for gold, files in run.lines.items():
+            lines.setdefault(gold, {}).update(files)
+    k = min(run.k for run in runs.values())
+    hashes = {key: digest for key, digest in first.hashes.items() if key in shared}
+    joined = replace(first, suite=suite, k=k, engines=tuple(engines), lines=lines, hashes=hashes)
+    return Joined(joined, len(first.hashes) - len(shared))
+
+
+def restrict_suite(suite: Suite, keys: set[str]) -> Suite:
+    """Keep some queries, named `gold/query`; a set without any goes."""
+    golds = [
+        replace(gold, queries=tuple(query for query in gold.queries if f"{gold.name}/{query.id}" in keys))
+        for gold in suite.golds
+    ]
+    return Suite(tuple(gold for gold in golds if gold.queries))
+
+
+def restrict_run(run: Run, suite: Suite) -> Run:
+    """Keep the queries of a suite that a run was made with; their targets are the suite's."""
+    keys = {f"{gold.name}/{query.id}" for gold in suite.golds for query in gold.queries}
+    return replace(run, suite=suite, engines=tuple(_restrict(engine, keys) for engine in run.engines))
+
+
+def _restrict(engine: EngineRun, keys: set[str]) -> EngineRun:
+    """Keep an engine's answers to some queries."""
+    return replace(engine, rankings=tuple(r for r in engine.rankings if f"{r.gold}/{r.query}" in keys))
+
+
+def _engines(runs: Mapping[str, Run]) -> Sequence[EngineRun]:
+    """List all engines; the same answers under the same name are one engine, others take the name of their run."""
+    found: dict[str, EngineRun] = {}
+    for name, run in runs.items():
+        for engine in run.engines:
+            known = found.get(engine.name)
+            if known is None:
+                found[engine.name] = engine
+            elif engine.role == "contestant" or _answers(known) != _answers(engine):
+                other = f"{engine.name} ({name})"
+                found[other] = replace(engine, name=other)
+    return tuple(found.values())
+
+
+def _answers(engine: EngineRun) -> list[object]:
+    """Give what an engine answered, without times."""
+    return [(r.gold, r.query, r.form, r.hits) for r in engine.rankings]

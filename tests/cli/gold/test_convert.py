@@ -1,0 +1,173 @@
+"""`assay gold convert` as a user meets it."""
+
+import json
+
+import pytest
+
+from assay.cli.main import main
+from assay.corpus import open_corpus
+from assay.gold import load_gold, resolve
+
+CODE = "def total(basket):\n    return sum(basket)\n\n\ndef rates():\n    return {}\n"
+GOLD = """\
+assay: 1
+name: shop
+corpus: {path: ../code}
+queries:
+  - id: total
+    retrieval: {primary: ["price.py::total"], secondary: [price.py:5-6]}
+    cognitive: {human: how is a basket priced?, keyword: basket price}
+    tags: {category: pricing}
+  - id: rates
+    retrieval: {primary: [tax.py]}
+    cognitive: {human: "where are rates, by land?"}
+"""
+
+
+@pytest.fixture
+def shop(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name in ("code", "gold"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "code" / "price.py").write_text(CODE)
+    (tmp_path / "code" / "tax.py").write_text("RATES = {}\n")
+    (tmp_path / "gold" / "shop.yaml").write_text(GOLD)
+    return tmp_path
+
+
+def call(capsys, *arguments):
+    code = main(["gold", "convert", *arguments])
+    out, err = capsys.readouterr()
+    return code, out, err
+
+
+def test_convert_looks_lines_up_and_tells_what_is_lost(shop, capsys):
+    code, out, err = call(capsys, "gold/shop.yaml", "shop.csv", "--to", "octocode")
+    assert code == 0
+    assert (shop / "shop.csv").read_text() == (
+        "query,result1,result2,result3\n"
+        "how is a basket priced?,price.py:1-2:2,price.py:5-6:1,\n"
+        '"where are rates, by land?",tax.py:1-1:2,,\n'
+    )
+    assert "shop.csv" in out
+    for lost in ("1 phrasing (keyword)", "2 ids", "1 whole file", "1 symbol anchor", "1 tag (category)", "1 corpus"):
+        assert f"octocode does not hold: {lost}" in err
+    assert "name of a set" not in err
+
+
+def test_convert_as_json_lists_files_sets_and_losses(shop, capsys):
+    code, out, err = call(capsys, "gold/shop.yaml", "other.csv", "--to", "plain", "--json", "--quiet")
+    data = json.loads(out)
+    assert code == 0
+    assert (data["schema"], data["to"], data["files"]) == ("assay/gold-convert/1", "plain", ["other.csv"])
+    assert data["sets"] == [{"name": "shop", "queries": 2}]
+    assert data["lost"][0] == "1 name of a set (shop): it is called after its file"
+    assert [f"plain does not hold: {sentence}" for sentence in data["lost"]] == err.splitlines()
+
+
+def test_convert_there_and_back_keeps_what_the_format_holds(shop, capsys):
+    assert call(capsys, "gold/shop.yaml", "shop.csv", "--to", "plain")[0] == 0
+    code, out, err = call(capsys, "shop.csv", "back/shop.yaml", "--to", "native", "--corpus", "code")
+    assert (code, err) == (0, "")
+    assert "Nothing was lost." in out
+    before, after = load_gold("gold/shop.yaml").golds[0], load_gold("back/shop.yaml").golds[0]
+    assert after.corpus.value == "../code"
+    assert [(q.id, q.forms, q.targets) for q in after.queries] == [(q.id, q.forms, q.targets) for q in before.queries]
+
+
+def test_convert_keeps_a_local_corpus_where_it_is(shop, capsys):
+    assert call(capsys, "gold/shop.yaml", "a/b/shop.yaml", "--to", "native")[0] == 0
+    assert load_gold("a/b/shop.yaml").golds[0].corpus.value == "../../code"
+    assert call(capsys, "a/b/shop.yaml", "x.csv", "--to", "octocode")[0] == 0
+
+
+def test_convert_names_a_corpus_from_each_file_of_a_folder(shop, capsys):
+    assert call(capsys, "gold/shop.yaml", "sets/deep/shop.csv", "--to", "plain")[0] == 0
+    assert call(capsys, "sets", "back.yaml", "--to", "native", "--corpus", "code")[0] == 0
+    assert load_gold("back.yaml").golds[0].corpus.value == "code"
+    assert call(capsys, "sets", "lines.csv", "--to", "octocode", "--corpus", "code")[0] == 0
+
+
+def test_convert_writes_several_sets_into_a_folder(shop, capsys):
+    (shop / "gold" / "two.yaml").write_text(GOLD.replace("name: shop", "name: two"))
+    code, _, _ = call(capsys, "gold", "out", "--to", "plain")
+    assert code == 0
+    assert sorted(path.name for path in (shop / "out").iterdir()) == ["shop.csv", "two.csv"]
+
+
+def test_convert_writes_one_set_into_a_folder_that_is_named_as_one(shop, capsys):
+    assert call(capsys, "gold/shop.yaml", "out/", "--to", "plain")[0] == 0
+    assert (shop / "out" / "shop.csv").is_file()
+
+
+def test_convert_writes_semble_as_a_folder(shop, capsys):
+    code, _, err = call(capsys, "gold/shop.yaml", "out", "--to", "semble")
+    assert code == 0
+    assert (shop / "out" / "annotations" / "shop.json").is_file()
+    assert "1 corpus (../code)" in err
+    assert call(capsys, "gold/shop.yaml", "out", "--to", "semble")[0] == 2
+    assert call(capsys, "gold/shop.yaml", "out", "--to", "semble", "--force")[0] == 0
+
+
+def test_convert_overwrites_only_when_forced(shop, capsys):
+    (shop / "shop.csv").write_text("mine")
+    code, _, err = call(capsys, "gold/shop.yaml", "shop.csv", "--to", "plain")
+    assert code == 2
+    assert "--force" in err
+    assert (shop / "shop.csv").read_text() == "mine"
+    assert call(capsys, "gold/shop.yaml", "shop.csv", "--to", "plain", "--force")[0] == 0
+    assert (shop / "shop.csv").read_text().startswith("id,query")
+
+
+BAD = {
+    "unknown format": (["gold/shop.yaml", "x", "--to", "octocod"], "did you mean 'octocode'"),
+    "read only": (["gold/shop.yaml", "x", "--to", "karta"], "not written"),
+    "no such file": (["gold/none.yaml", "x", "--to", "plain"], "no such file"),
+    "bad corpus": (["gold/shop.yaml", "x", "--to", "plain", "--corpus", "nope:x"], "unknown kind of corpus"),
+    "wrong format": (["gold/shop.yaml", "x", "--to", "plain", "--format", "octocode"], "--corpus"),
+}
+
+
+@pytest.mark.parametrize(("arguments", "message"), BAD.values(), ids=BAD)
+def test_convert_says_what_is_wrong_and_writes_nothing(shop, capsys, arguments, message):
+    code, _, err = call(capsys, *arguments)
+    assert code == 2
+    assert message in err
+    assert not (shop / "x").exists()
+
+
+def test_convert_writes_nothing_when_an_anchor_does_not_hold(shop, capsys):
+    (shop / "code" / "price.py").write_text("x = 1\n")
+    code, _, err = call(capsys, "gold/shop.yaml", "shop.csv", "--to", "octocode")
+    assert code == 2
+    assert "gold/shop.yaml:5" in err
+    assert "symbol 'total' is not in price.py" in err
+    assert not (shop / "shop.csv").exists()
+
+
+def test_convert_writes_the_documents_of_a_beir_set_beside_it(shop, capsys):
+    for name, text in {
+        "docs/queries.jsonl": '{"_id": "1", "text": "which one?"}\n',
+        "docs/qrels/test.tsv": "query-id\tcorpus-id\tscore\n1\td 1\t1\n",
+        "docs/corpus.jsonl": '{"_id": "d 1", "title": "One", "text": "the one"}\n{"_id": "d2", "text": "two"}\n',
+    }.items():
+        (shop / name).parent.mkdir(parents=True, exist_ok=True)
+        (shop / name).write_text(text, "utf-8")
+    code, out, _ = call(capsys, "docs", "out/docs.yaml", "--to", "native")
+    assert code == 0
+    assert "Written: out/documents, out/docs.yaml" in out
+    assert (shop / "out" / "documents" / "d_1.txt").read_text("utf-8") == "One\n\nthe one"
+    [gold] = load_gold(shop / "out" / "docs.yaml").golds
+    corpus = open_corpus(gold.corpus, base=shop / "out")
+    assert [file.path for file in corpus.files] == ["d2.txt", "d_1.txt"]
+    assert not resolve(gold, corpus).problems
+    (shop / "out" / "docs.yaml").unlink()
+    code, _, err = call(capsys, "docs", "out/docs.yaml", "--to", "native")
+    assert (code, "out/documents: is already there" in err) == (2, True)
+    assert call(capsys, "docs", "out/docs.yaml", "--to", "native", "--force")[0] == 0
+    (shop / "documents").mkdir()
+    (shop / "documents" / "thesis.txt").write_text("mine")
+    code, _, err = call(capsys, "docs", "docs.yaml", "--to", "native", "--force")
+    assert (code, "holds something else than documents" in err) == (2, True)
+    assert (shop / "documents" / "thesis.txt").read_text() == "mine"
+    assert not (shop / "docs.yaml").exists()

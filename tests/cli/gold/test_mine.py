@@ -1,0 +1,202 @@
+"""`assay gold mine` as a user meets it."""
+
+import json
+
+import pytest
+
+from assay.cli.main import main
+from assay.corpus import open_corpus
+from assay.gold.lookup import Library
+from assay.gold.review import Queue
+from assay.types import CorpusSpec, Target
+from tests.gold.mining.conftest import FILES, commit, repository, run_git, tree, write  # noqa: F401  # fixtures
+from tests.gold.mining.test_privacy import SECRETS
+from tests.gold.mining.test_proposing import GOOD, answer
+from tests.serving import Reply, in_turn, serving
+
+HUMAN = "how long does the client wait for another process before a failed download is tried?"
+SET = f"""\
+assay: 1
+name: small
+corpus: {{path: code}}
+queries:
+  - id: wait
+    retrieval: {{primary: ["pkg/net.py::Backoff.next_wait"]}}
+    cognitive: {{human: {HUMAN}}}
+"""
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    """Work where the repository is called `code`."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def gold_set(here):
+    """A set with one query."""
+    (here / "gold.yaml").write_text(SET)
+    return here / "gold.yaml"
+
+
+def mine(capsys, *arguments, code=0):
+    """Run the command and give what it printed."""
+    assert main(["gold", "mine", "code", "--set", "gold.yaml", *arguments]) == code
+    return capsys.readouterr()
+
+
+def mine_json(capsys, *arguments):
+    return json.loads(mine(capsys, *arguments, "--json").out)
+
+
+def queued(here):
+    return Queue(here / "gold.yaml").items()
+
+
+def test_everything_that_is_queued_resolves_and_a_second_call_adds_nothing(here, repository, capsys):  # noqa: F811
+    first = mine_json(capsys, "--from", "history,docs,comments,names")
+    assert first["schema"] == "assay/gold-mine/1"
+    assert {row["source"]: row["new"] > 0 for row in first["sources"]} == {
+        "history": True,
+        "docs": True,
+        "comments": True,
+        "names": False,
+    }
+    items = queued(here)
+    assert len(items) == len(first["items"]) > 5
+    library = Library(open_corpus(CorpusSpec("path", "code")))
+    assert all(isinstance(library.look_up(target), Target) for item in items for target in item.query.targets)
+    assert all(item.commit and item.on for item in items)
+    again = mine_json(capsys, "--from", "history,docs,comments,names")
+    assert [row["new"] for row in again["sources"]] == [0, 0, 0, 0]
+    assert [row["known"] for row in again["sources"]] == [row["new"] for row in first["sources"]]
+    assert queued(here) == items
+
+
+def test_nothing_is_accepted_by_itself(here, repository, capsys):  # noqa: F811
+    printed = mine(capsys)
+    assert not (here / "gold.yaml").exists()
+    assert "assay gold review gold.yaml --as NAME --corpus code" in printed.out
+    assert "mining history" in printed.err
+
+
+def test_a_dry_run_shows_and_writes_nothing(here, repository, capsys):  # noqa: F811
+    printed = mine(capsys, "--dry-run", "--quiet")
+    assert "Nothing was queued" in printed.out
+    assert "pkg/net.py::Backoff.next_wait" in printed.out.replace("\n", "")
+    assert not (here / "gold.review").exists()
+    assert printed.err == ""
+
+
+def test_texts_that_the_set_has_are_known(gold_set, here, repository, capsys):  # noqa: F811
+    asked = "which code computes how long to wait before a failed download is tried again?"
+    gold_set.write_text(SET.replace(HUMAN, f'"{asked}"'))
+    (row,) = mine_json(capsys, "--from", "comments")["sources"]
+    assert row["known"] == 1
+    assert asked not in [item.query.forms["human"] for item in queued(here)]
+
+
+def test_no_secret_reaches_the_queue_or_the_output(here, tree, capsys):  # noqa: F811
+    shell = [f"grep '{secret}'\nvim pkg/net.py" for secret in SECRETS]
+    said = [{"role": "user", "content": f"where is {secret} used in the failed download?"} for secret in SECRETS]
+    calls = {"name": "Read", "input": {"file_path": "/home/adalove/code/pkg/net.py"}}
+    (here / "history").write_text(
+        "\n".join([*shell, "rg 'failed download by adalove'", "vim /home/adalove/code/pkg/net.py"])
+    )
+    (here / "log.jsonl").write_text("\n".join(json.dumps(line) for one in said for line in (one, calls)))
+    planted = [*SECRETS, "8f14e45fceea167a", "hunter2", "correcthorse", "adalove", "lovelace"]
+    for flags in ((), ("--json",)):
+        printed = mine(capsys, "--shell", "history", "--transcript", "log.jsonl", *flags)
+        text = printed.out + printed.err
+        assert not [secret for secret in planted if secret in text]
+    kept = (here / "gold.review" / "items.jsonl").read_text() if (here / "gold.review").exists() else ""
+    assert not [secret for secret in planted if secret in kept]
+
+
+def test_what_was_asked_without_a_location_is_listed_and_not_queued(here, tree, capsys):  # noqa: F811
+    (here / "history").write_text("rg 'failed download'\nvim code/pkg/net.py\nrg somewhere_else\n")
+    data = mine_json(capsys, "--shell", "history")
+    assert data["sources"][0]["asked_without_location"] == [{"text": "somewhere_else", "source": "line 3 of history"}]
+    assert [item.query.forms for item in queued(here)] == [{"keyword": "failed download"}]
+    assert "Asked, no location" in mine(capsys, "--shell", "history").out
+
+
+def test_adversaries_and_phrasings_are_for_the_queries_of_the_set(gold_set, here, tree, capsys):  # noqa: F811
+    data = mine_json(capsys, "--adversaries", "--phrasings")
+    kinds = {item.kind for item in queued(here)}
+    assert kinds == {"adversary", "phrasing"}
+    assert [row["source"] for row in data["sources"]] == ["adversaries", "phrasings"]
+    again = mine_json(capsys, "--adversaries", "--phrasings")
+    assert [row["new"] for row in again["sources"]] == [0, 0]
+
+
+def test_a_run_shows_what_engines_confuse(gold_set, here, tree, capsys):  # noqa: F811
+    run = [
+        "run",
+        "--gold",
+        "gold.yaml",
+        "--engine",
+        "a=builtin",
+        "--engine",
+        "b=keywords",
+        "--out",
+        "results",
+        "--quiet",
+    ]
+    assert main(run) == 0
+    capsys.readouterr()
+    items = mine_json(capsys, "--adversaries", "--run", "results")["items"]
+    assert all(item["origin"]["how"] in ("names", "confusion") for item in items)
+
+
+def test_an_endpoint_proposes_and_lint_looks_at_it(here, tree, capsys):  # noqa: F811
+    with serving(in_turn(answer(GOOD, {**GOOD, "targets": ["pkg/net.py::nothing"]}))) as server:
+        data = mine_json(capsys, "--propose", "--endpoint", server.url, "--model", "m")
+    (row,) = data["sources"]
+    assert row["new"] == 1
+    assert row["refused"][0]["reason"] == "pkg/net.py::nothing is not in the corpus"
+    assert len(queued(here)) == 1
+
+
+def test_a_failing_endpoint_ends_with_4_and_keeps_what_was_queued(here, tree, capsys):  # noqa: F811
+    write(tree, {"a/m.py": "def one(x):\n    return x\n\n\ndef two(x):\n    return x\n"})
+    with serving(in_turn(answer(GOOD), Reply(b"", status=401))) as server:
+        printed = mine(capsys, "--propose", "--endpoint", server.url, "--model", "m", code=4)
+    assert "1 proposal queued before are kept" in printed.err
+    assert len(queued(here)) == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        (["--from", "hystory"], "did you mean 'history'?"),
+        (["--count", "0"], "--count is less than 1"),
+        (["--run", "x"], "--run means nothing without --adversaries"),
+        (["--propose"], "--propose needs an endpoint"),
+        (["--endpoint", "http://x/v1", "--model", "m"], "--endpoint means nothing"),
+        (["--propose", "--endpoint", "http://x/v1"], "--endpoint and --model go together"),
+        (["--propose", "--endpoint", "nowhere", "--model", "m"], "not a web address"),
+        (["--token-env", "X"], "--token-env means nothing"),
+        (["--adversaries"], "there is no such set"),
+        (["--shell", "nothing"], "cannot be read"),
+    ],
+)
+def test_bad_input_is_told_before_anything_is_written(here, tree, capsys, arguments, why):  # noqa: F811
+    assert why in mine(capsys, *arguments, code=2).err
+    assert not (here / "gold.review").exists()
+
+
+def test_a_repository_without_git_still_has_documents(here, tree, capsys):  # noqa: F811
+    printed = mine(capsys)
+    assert "not in a git work tree" in printed.out.replace("\n", " ")
+    assert queued(here)
+
+
+def test_a_history_below_the_top_of_a_work_tree_has_the_paths_of_the_corpus(here, repository, capsys):  # noqa: F811
+    commit(repository, "Compute the growing pause of a failed download by its number of failures", {
+        "pkg/net.py": FILES["pkg/net.py"].replace("2**self.failures", "3**self.failures")
+    })  # fmt: skip
+    run_git(repository, "status")
+    assert main(["gold", "mine", "code/pkg", "--set", "gold.yaml", "--from", "history"]) == 0
+    assert {target.span.path for item in queued(here) for target in item.query.targets} == {"net.py", "store.py"}

@@ -1,0 +1,153 @@
+"""From runs to labels and back: pool, review, score with and without what engines brought up."""
+
+import json
+
+import pytest
+
+from assay.cli.main import main
+from assay.gold import load_gold
+from assay.gold.review import Queue
+
+
+def call(capsys, *arguments):
+    code = main(list(arguments))
+    out, err = capsys.readouterr()
+    return code, out, err
+
+
+def called(capsys, *arguments):
+    code, out, err = call(capsys, *arguments, "--json")
+    assert code == 0, err
+    return json.loads(out)
+
+
+ENGINES = """\
+def mine(text, k):
+    return ["shop/cart.py", "shop/receipt.py", "shop/tax.py", "shop/retry.py"]
+
+
+def yours(text, k):
+    return ["shop/tax.py", "shop/__init__.py"]
+"""
+
+
+@pytest.fixture
+def ran(shop, capsys, monkeypatch):
+    """A run of two engines."""
+    (shop / "pooled_engines.py").write_text(ENGINES)
+    monkeypatch.syspath_prepend(str(shop))
+    engines = [f"--engine={name}=python:pooled_engines:{name}" for name in ("mine", "yours")]
+    assert (
+        call(capsys, "run", "--gold", "gold.yaml", "--no-references", "--quiet", "--baseline=yours", *engines)[0] == 0
+    )
+    return shop
+
+
+def test_pooling_lists_what_nobody_judged(ran, capsys):
+    found = called(capsys, "gold", "pool", "gold.yaml", "results")
+    places = {(one["query"], one["span"]) for one in found["candidates"]}
+    assert ("tax-lookup", "shop/cart.py") in places
+    assert ("cart-total", "shop/cart.py") not in places
+    assert {bounds["engine"] for bounds in found["bounds"]} == {"mine", "yours"}
+    assert set(found["contest"]["verdicts"]) == {"now", "least", "most"}
+    assert found["queued"] is None
+    code, out, _ = call(capsys, "gold", "pool", "gold.yaml", "results", "--most", "1")
+    assert code == 0
+    assert "Worth judging first" in out
+    assert "mine against yours" in out
+
+
+def test_pooled_labels_can_be_left_out_of_the_scores(ran, capsys):
+    queued = called(capsys, "gold", "pool", "gold.yaml", "results", "--queue")["queued"]
+    assert queued["new"] > 0
+    assert called(capsys, "gold", "pool", "gold.yaml", "results", "--queue")["queued"]["new"] == 0
+    items = {(i.query.id, i.target.anchor): i for i in Queue(ran / "gold.yaml").items()}
+    chosen = items["tax-lookup", "shop/cart.py"]
+    wrong = items["retry-wait", "shop/cart.py"]
+    assert chosen.origin.shown_by == ("mine",)
+    for name in ("ada", "bob"):
+        votes = [f"--vote={chosen.id}=2", f"--vote={wrong.id}=0"]
+        assert call(capsys, "gold", "review", "gold.yaml", "--as", name, *votes, "--reason", "x")[0] == 0
+    assert called(capsys, "gold", "review", "gold.yaml", "--accept")["added"] == 1
+    again = called(capsys, "gold", "pool", "gold.yaml", "results")
+    left = {(one["query"], one["span"]) for one in again["candidates"]}
+    assert not left & {("tax-lookup", "shop/cart.py"), ("retry-wait", "shop/cart.py")}
+    engines = [f"--engine={name}=python:pooled_engines:{name}" for name in ("mine", "yours")]
+    call(capsys, "run", "--gold", "gold.yaml", "--no-references", "--quiet", "--baseline=yours", *engines)
+    scored = called(capsys, "score", "results", "--without-pooled")
+    without = scored["without_pooled"]
+    assert (without["labels"], without["queries"], without["engines"]) == (1, [], ["mine"])
+
+    def mean(results, engine):
+        return next(
+            m["mean"] for m in results["comparison"]["means"] if (m["engine"], m["measure"]) == (engine, "nDCG@10")
+        )
+
+    assert mean(scored, "mine") > mean(without["results"], "mine")
+    code, out, _ = call(capsys, "score", "results", "--without-pooled")
+    assert code == 0
+    assert "1 labels that results of mine brought up are left out: 3 queries." in out
+
+
+def test_scores_of_a_run_without_pooled_labels_say_so(ran, capsys):
+    code, out, _ = call(capsys, "score", "results", "--without-pooled")
+    assert code == 0
+    assert "No label of this run was brought up" in out
+
+
+def test_two_runs_are_pooled_together_and_a_changed_question_is_left_out(ran, capsys):
+    engines = ["--engine", "third=python:pooled_engines:mine"]
+    call(
+        capsys,
+        "run",
+        "--gold",
+        "gold.yaml",
+        "--no-references",
+        "--quiet",
+        "--out",
+        "more",
+        "--baseline=third",
+        *engines,
+    )
+    text = (ran / "gold.yaml").read_text()
+    (ran / "gold.yaml").write_text(text.replace("which percentage is charged", "which share is charged"))
+    code, out, err = call(capsys, "gold", "pool", "gold.yaml", "results", "more", "--json")
+    assert code == 0
+    assert "1 queries of the runs are not in gold.yaml, or ask something else there" in err
+    found = json.loads(out)
+    assert [bounds["engine"] for bounds in found["bounds"]] == ["mine", "yours", "third"]
+    assert {one["query"] for one in found["candidates"]} <= {"cart-total", "retry-wait"}
+
+
+def test_sealed_queries_are_not_pooled(ran, capsys):
+    text = (ran / "gold.yaml").read_text()
+    (ran / "gold.yaml").write_text(text.replace("tags: {", "tags: {split: sealed, ", 1))
+    code, _, err = call(capsys, "gold", "pool", "gold.yaml", "results")
+    assert code == 2
+    assert "pooling would look at 1 sealed query" in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["none.yaml", "results"], "is no gold file"),
+        (["gold.yaml", "nowhere"], "no such folder"),
+        (["gold.yaml", "results", "--depth", "0"], "--depth 0"),
+        (["gold.yaml", "results", "--most", "0"], "--most 0"),
+        (["gold.yaml", "results", "--measure", "nDCG"], "no cut-off"),
+        (["gold.yaml", "results", "--measure", "Worst(nDCG@10)"], "several phrasings"),
+    ],
+)
+def test_wrong_input_is_told(ran, capsys, arguments, message):
+    code, _, err = call(capsys, "gold", "pool", *arguments)
+    assert code == 2
+    assert message in err
+
+
+def test_a_run_of_another_set_is_told(ran, capsys):
+    text = (ran / "gold.yaml").read_text()
+    (ran / "other.yaml").write_text(text.replace("name: shop", "name: other"))
+    code, _, err = call(capsys, "gold", "pool", "other.yaml", "results")
+    assert code == 2
+    assert "the runs are of another set" in err
+    assert len(load_gold("other.yaml").golds) == 1

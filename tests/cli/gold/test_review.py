@@ -1,0 +1,305 @@
+"""A review as people, agents and models do it: vote, settle, accept."""
+
+import io
+import json
+
+import pytest
+
+from assay.cli.main import main
+from assay.gold import load_gold
+from assay.gold.review import Origin, Queue, make_item
+from assay.gold.review.votes import Ballot
+from assay.types import Query, Span, Target
+from tests.serving import Reply, serving
+
+
+def call(capsys, *arguments):
+    code = main(["gold", *arguments])
+    out, err = capsys.readouterr()
+    return code, out, err
+
+
+def called(capsys, *arguments):
+    code, out, err = call(capsys, *arguments, "--json")
+    assert code == 0, err
+    return json.loads(out)
+
+
+@pytest.fixture
+def items(shop):
+    """Two places for the tax query, returned by an engine, and a query."""
+    about = {"human": "which percentage is charged for a country?"}
+    places = [Span("shop/tax.py", 11, 13), Span("shop/cart.py", 1, 4)]
+    made = [
+        make_item("target", Query("tax-lookup", about, (Target(place),)), Origin("pool", "x", ("secret-engine",)))
+        for place in places
+    ]
+    made.append(
+        make_item("query", Query("new", {"human": "who prints?"}, (Target(Span("shop/receipt.py")),)), Origin("docs"))
+    )
+    Queue(shop / "gold.yaml").add(made)
+    return [item.id for item in made]
+
+
+def settle(capsys, items):
+    for name in ("ada", "bob"):
+        votes = [f"--vote={items[0]}=1", f"--vote={items[1]}=0", f"--vote={items[2]}=accept"]
+        assert call(capsys, "review", "gold.yaml", "--as", name, *votes, "--reason", "read it")[0] == 0
+
+
+def test_from_votes_to_gold(shop, items, capsys):
+    settle(capsys, items)
+    status = called(capsys, "review", "gold.yaml", "--status")
+    assert status["states"]["agreed"] == 3
+    made = called(capsys, "review", "gold.yaml", "--accept")
+    assert (made["added"], made["turned_down"], made["refused"], made["queries"]) == (2, 1, [], 4)
+    gold = load_gold("gold.yaml").golds[0]
+    labels = {query.id: [(label.target, label.by, label.shown_by) for label in query.labels] for query in gold.queries}
+    assert labels["tax-lookup"] == [("shop/tax.py:11-13", ("ada", "bob"), ("secret-engine",))]
+    assert labels["new"] == [("shop/receipt.py", ("ada", "bob"), ())]
+    assert called(capsys, "review", "gold.yaml", "--accept")["added"] == 0
+    states = called(capsys, "review", "gold.yaml", "--status")["states"]
+    assert (states["accepted"], states["rejected"]) == (2, 1)
+
+
+def test_lists_are_for_one_reviewer_and_name_no_engine(shop, items, capsys):
+    call(capsys, "review", "gold.yaml", "--as", "ada", "--vote", f"{items[0]}=2", "--reason", "it is decided here")
+    mine, yours = (called(capsys, "review", "gold.yaml", "--as", name, "--list") for name in ("ada", "bob"))
+    assert [item["item"] for item in mine["items"]] == items[1:]
+    assert [item["item"] for item in yours["items"]] == items
+    assert "secret-engine" not in json.dumps(yours)
+    assert "it is decided here" not in json.dumps(yours)
+    assert yours["items"][0]["places"][0]["lines"][0] == "def with_tax(amount, country):"
+    named = called(capsys, "review", "gold.yaml", "--as", "bob", "--list", "--show-engines")
+    assert named["items"][0]["origin"]["shown_by"] == ["secret-engine"]
+    code, out, _ = call(capsys, "review", "gold.yaml", "--as", "bob", "--list")
+    assert code == 0
+    assert "3 items are open for bob" in out
+
+
+def test_a_vote_records_the_engines_that_were_shown(shop, items, capsys):
+    queue = Queue(shop / "gold.yaml")
+    call(capsys, "review", "gold.yaml", "--as", "ada", "--vote", f"{items[0]}=2", "--reason", "x", "--show-engines")
+    call(capsys, "review", "gold.yaml", "--as", "bob", "--vote", f"{items[0]}=2", "--reason", "x")
+    assert Ballot(queue, "ada").votes()[items[0]].shown == ("secret-engine",)
+    assert Ballot(queue, "bob").votes()[items[0]].shown == ()
+
+
+def test_another_reviewers_broken_file_disturbs_nobody(shop, items, capsys):
+    call(capsys, "review", "gold.yaml", "--as", "ada", "--vote", f"{items[0]}=2", "--reason", "x")
+    (shop / "gold.review" / "votes" / "ada.jsonl").write_text("garbage\n")
+    assert call(capsys, "review", "gold.yaml", "--as", "bob", "--list")[0] == 0
+    assert call(capsys, "review", "gold.yaml", "--as", "bob", "--vote", f"{items[0]}=2", "--reason", "x")[0] == 0
+    code, _, err = call(capsys, "review", "gold.yaml", "--status")
+    assert code == 2
+    assert "ada.jsonl:1" in err
+
+
+def test_a_file_of_votes_is_taken_whole_or_not_at_all(shop, items, capsys):
+    (shop / "votes.csv").write_text(f'item,vote,reason\n{items[0]},2,"yes, it is"\n{items[1]},7,no\n')
+    code, _, err = call(capsys, "review", "gold.yaml", "--as", "ada", "--votes", "votes.csv")
+    assert code == 2
+    assert "'7' is no vote" in err
+    assert Ballot(Queue(shop / "gold.yaml"), "ada").votes() == {}
+    (shop / "votes.csv").write_text(f'{items[0]},2,"yes, it is"\n{items[1]},0,no\n')
+    assert called(capsys, "review", "gold.yaml", "--as", "ada", "--votes", "votes.csv")["cast"] == 2
+    (shop / "votes.csv").write_text(f"item,vote,reason\n{items[0]},2,a, b\n")
+    code, _, err = call(capsys, "review", "gold.yaml", "--as", "ada", "--votes", "votes.csv")
+    assert code == 2
+    assert "votes.csv:2: 4 columns" in err
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def test_on_a_terminal_item_after_item_is_asked(shop, items, capsys, monkeypatch):
+    said = ["5", "1", "", "it helps", "", "q"]  # no vote; a vote, no reason, a reason; skip; end
+    monkeypatch.setattr("sys.stdin", Terminal("".join(f"{line}\n" for line in said)))
+    code, out, err = call(capsys, "review", "gold.yaml", "--as", "ada")
+    assert code == 0
+    assert "def with_tax(amount, country):" in out
+    assert "secret-engine" not in out + err
+    assert "'5' is none of 2, 1, 0, unsure" in err
+    assert "ada: 1 vote kept, 2 open." in out
+    votes = Ballot(Queue(shop / "gold.yaml"), "ada").votes()
+    assert {(vote.item, vote.value, vote.reason) for vote in votes.values()} == {(items[0], "1", "it helps")}
+
+
+def test_a_terminal_that_ends_keeps_what_was_voted(shop, items, capsys, monkeypatch):
+    monkeypatch.setattr("sys.stdin", Terminal("2\nyes\n0\n"))
+    code, out, _ = call(capsys, "review", "gold.yaml", "--as", "ada")
+    assert code == 0
+    assert "1 vote kept" in out
+
+
+def test_code_cannot_act_on_the_terminal(shop, capsys, monkeypatch):
+    (shop / "shop" / "evil.py").write_text('"""\033[2J clear"""\n')
+    about = Query("tax-lookup", {"human": "a?"}, (Target(Span("shop/evil.py")),))
+    Queue(shop / "gold.yaml").add([make_item("target", about, Origin("pool"))])
+    monkeypatch.setattr("sys.stdin", Terminal("q\n"))
+    _, out, _ = call(capsys, "review", "gold.yaml", "--as", "ada")
+    assert "evil.py" in out
+    assert "\033" not in out
+
+
+def test_disputes_are_shown_with_all_votes_and_decided(shop, items, capsys):
+    call(capsys, "review", "gold.yaml", "--as", "ada", "--vote", f"{items[0]}=2", "--reason", "decided here")
+    call(capsys, "review", "gold.yaml", "--as", "bob", "--vote", f"{items[0]}=0", "--reason", "adds only")
+    shown = called(capsys, "review", "gold.yaml", "--adjudicate")
+    assert [(vote["reviewer"], vote["value"], vote["reason"]) for vote in shown["items"][0]["cast"]] == [
+        ("ada", "2", "decided here"),
+        ("bob", "0", "adds only"),
+    ]
+    code, out, _ = call(capsys, "review", "gold.yaml", "--adjudicate")
+    assert code == 0
+    assert "ada (human): 2, decided here; bob (human): 0, adds only" in out
+    for value, wrong in (("unsure", "decides nothing"), ("9", "is no vote")):
+        code, _, err = call(
+            capsys, "review", "gold.yaml", "--as", "cy", "--decide", f"{items[0]}={value}", "--reason", "x"
+        )
+        assert (code, wrong in err) == (2, True)
+    call(capsys, "review", "gold.yaml", "--as", "cy", "--decide", f"{items[0]}=1", "--reason", "it helps")
+    assert called(capsys, "review", "gold.yaml", "--status")["states"]["decided"] == 1
+    assert called(capsys, "review", "gold.yaml", "--accept")["items"] == {items[0]: "1"}
+
+
+def test_adjudication_on_a_terminal(shop, items, capsys, monkeypatch):
+    for name, value in (("ada", "2"), ("bob", "0")):
+        votes = [f"--vote={items[0]}={value}", f"--vote={items[1]}={value}"]
+        call(capsys, "review", "gold.yaml", "--as", name, *votes, "--reason", f"{name} thinks so")
+    monkeypatch.setattr("sys.stdin", Terminal("unsure\n1\nit helps\nq\n"))
+    code, out, err = call(capsys, "review", "gold.yaml", "--as", "cy", "--adjudicate")
+    assert code == 0
+    assert "ada (human): 2, ada thinks so" in out
+    assert "'unsure' is none of 2, 1, 0" in err
+    assert "1 decided, 1 still disputed." in out
+
+
+def test_a_model_votes_and_its_bad_answers_do_not_count(shop, items, capsys):
+    def answer(asked):
+        text = asked.payload["messages"][1]["content"]
+        said = "I would say 2" if "shop/cart.py:1-4" in text else '{"vote": "1", "reason": "it helps"}'
+        said = '{"vote": "accept", "reason": "sound"}' if "who prints?" in text else said
+        return Reply({"choices": [{"message": {"content": said}}]})
+
+    with serving(answer) as server:
+        model = ["--as", "qwen", "--model", f"{server.url}#m"]
+        made = called(capsys, "review", "gold.yaml", *model)
+        assert (made["cast"], made["open"]) == (2, 1)
+        assert "secret-engine" not in json.dumps([asked.payload for asked in server.asked])
+        before = len(server.asked)
+        call(capsys, "review", "gold.yaml", *model)
+        assert len(server.asked) == before + 1  # only what it has not voted on
+    votes = Ballot(Queue(shop / "gold.yaml"), "qwen").votes()
+    assert {vote.reader for vote in votes.values()} == {"model"}
+    assert all("#m prompt " in vote.prompt for vote in votes.values())
+
+
+def test_labels_of_the_set_are_queued_for_an_audit(shop, capsys):
+    assert called(capsys, "review", "gold.yaml", "--queue-labels")["new"] == 4
+    assert called(capsys, "review", "gold.yaml", "--queue-labels") == {
+        "schema": "assay/gold-review-queue/1",
+        "new": 0,
+        "known": 4,
+    }
+
+
+def test_a_new_set_needs_its_corpus(shop, capsys):
+    made = make_item(
+        "query", Query("new", {"human": "who prints?"}, (Target(Span("shop/receipt.py")),)), Origin("docs")
+    )
+    Queue(shop / "fresh.yaml").add([made])
+    flags = ["review", "fresh.yaml", "--corpus", "."]
+    for name in ("ada", "bob"):
+        assert call(capsys, *flags, "--as", name, "--vote", f"{made.id}=accept", "--reason", "x")[0] == 0
+    code, _, err = call(capsys, "review", "fresh.yaml", "--accept")
+    assert code == 2
+    assert "--corpus" in err
+    assert called(capsys, *flags, "--accept")["queries"] == 1
+    assert load_gold("fresh.yaml").golds[0].corpus.value == "."
+
+
+def test_a_set_keeps_the_corpus_it_names(shop, items, capsys):
+    settle(capsys, items)
+    (shop / "elsewhere").mkdir()
+    assert called(capsys, "review", "gold.yaml", "--corpus", "elsewhere", "--accept")["added"] == 2
+    assert load_gold("gold.yaml").golds[0].corpus.value == "."
+    assert (shop / "gold.yaml").read_text().startswith("assay: 1\nname: shop\ncorpus: {path: .}\n")
+
+
+def test_a_set_in_another_format_takes_labels_and_says_what_it_cannot_hold(shop, capsys):
+    (shop / "gold.csv").write_text("query,path\nwhich percentage is charged?,shop/tax.py:6-8\n")
+    corpus = ["--corpus", "."]
+    assert called(capsys, "review", "gold.csv", "--queue-labels", *corpus)["new"] == 1
+    (item,) = Queue(shop / "gold.csv").items()
+    place = make_item(
+        "target", Query(item.query.id, item.query.forms, (Target(Span("shop/tax.py", 11, 13)),)), Origin("pool")
+    )
+    Queue(shop / "gold.csv").add([place])
+    for name in ("ada", "bob"):
+        call(capsys, "review", "gold.csv", *corpus, "--as", name, "--vote", f"{place.id}=2", "--reason", "x")
+    made = called(capsys, "review", "gold.csv", *corpus, "--accept")
+    assert made["added"] == 1
+    assert made["lost"]
+    assert "shop/tax.py:11-13" in (shop / "gold.csv").read_text()
+
+
+def test_what_lint_finds_keeps_an_item_out(shop, capsys):
+    about = Query(
+        "tax-lookup", {"human": "which percentage is charged for a country?"}, (Target(Span("shop/gone.py")),)
+    )
+    item = make_item("target", about, Origin("pool"))
+    Queue(shop / "gold.yaml").add([item])
+    for name in ("ada", "bob"):
+        call(capsys, "review", "gold.yaml", "--as", name, "--vote", f"{item.id}=2", "--reason", "x")
+    before = (shop / "gold.yaml").read_bytes()
+    made = called(capsys, "review", "gold.yaml", "--accept")
+    assert (made["added"], [refused["item"] for refused in made["refused"]]) == (0, [item.id])
+    assert (shop / "gold.yaml").read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--as", "ada"], "there is no terminal to ask on"),
+        (["--list"], "nobody is named"),
+        (["--as", "a b", "--list"], "is no name for a reviewer"),
+        (["--as", "ada", "--vote", "x=2", "--reason", "y"], "begin with 'x'"),
+        (["--as", "ada", "--vote", "x", "--reason", "y"], "'x' is no vote"),
+        (["--as", "ada", "--vote", "x=2"], "1 votes and 0 reasons"),
+        (["--as", "ada", "--reason", "y"], "--reason belongs to"),
+        (["--as", "ada", "--list", "--status"], "are two things"),
+        (["--as", "ada", "--list", "--most", "0"], "--most 0"),
+        (["--as", "ada", "--model", "http://host"], "names no model"),
+        (["--as", "ada", "--votes", "none.csv"], "cannot be read"),
+        (["--status", "--least", "0"], "--least 0"),
+    ],
+)
+def test_wrong_input_is_told(shop, items, capsys, arguments, message):
+    code, _, err = call(capsys, "review", "gold.yaml", *arguments)
+    assert code == 2
+    assert message in err
+
+
+def test_an_empty_queue_says_how_to_fill_it(shop, capsys):
+    code, _, err = call(capsys, "review", "gold.yaml", "--as", "ada", "--list")
+    assert code == 2
+    assert "assay gold mine" in err
+
+
+def test_agreement_of_the_reviewers(shop, items, capsys):
+    code, _, err = call(capsys, "agreement", "gold.yaml")
+    assert code == 2
+    assert "nobody voted yet" in err
+    settle(capsys, items)
+    call(capsys, "review", "gold.yaml", "--as", "cy", "--vote", f"{items[0]}=2", "--reason", "x")
+    found = {kind["kind"]: kind for kind in called(capsys, "agreement", "gold.yaml")["kinds"]}
+    assert found["target"]["items"] == 2
+    assert found["target"]["pairs"][0]["kappa"]["value"] == 1
+    assert found["query"]["alpha"]["nominal"]["value"] is None
+    code, out, _ = call(capsys, "agreement", "gold.yaml")
+    assert code == 0
+    assert "Krippendorff's α (ordinal)" in out
+    assert "ada ↓  bob →" in out

@@ -1,0 +1,152 @@
+"""Splitting a set, running its parts, and the log of looks at what is sealed."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from assay.cli.main import main
+from assay.gold import load_gold
+from assay.gold.looks import read_looks
+from assay.gold.split import part_of
+
+
+def call(capsys, *arguments):
+    code = main(list(arguments))
+    out, err = capsys.readouterr()
+    return code, out, err
+
+
+@pytest.fixture
+def divided(shop, capsys):
+    code, out, _ = call(
+        capsys,
+        "gold",
+        "split",
+        "gold.yaml",
+        "--by",
+        "query",
+        "--dev",
+        ".34",
+        "--test",
+        ".33",
+        "--sealed",
+        ".33",
+        "--json",
+    )
+    assert code == 0
+    assert json.loads(out)["sizes"] == {"dev": 1, "test": 1, "sealed": 1}
+    return shop
+
+
+def part(name):
+    return next(query.id for query in load_gold("gold.yaml").golds[0].queries if part_of(query) == name)
+
+
+def asked():
+    lines = [line for path in sorted(Path("results/engines").glob("*.jsonl")) for line in path.read_text().splitlines()]
+    return {row["query"] for row in map(json.loads, lines) if "query" in row}
+
+
+def run(capsys, *arguments):
+    return call(capsys, "run", "--gold", "gold.yaml", "--no-references", "--engine", "builtin", *arguments)
+
+
+def test_a_split_is_written_into_the_tags_and_kept(divided, capsys):
+    before = (divided / "gold.yaml").read_bytes()
+    code, out, _ = call(capsys, "gold", "split", "gold.yaml", "--by", "query", "--seed", "9")
+    assert code == 0
+    assert "3 queries kept their part" in out
+    assert (divided / "gold.yaml").read_bytes() == before
+
+
+def test_force_divides_anew(divided, capsys):
+    found = set()
+    for seed in range(6):
+        flags = ["--by", "query", "--dev", ".34", "--test", ".33", "--sealed", ".33", "--force", "--seed", str(seed)]
+        assert call(capsys, "gold", "split", "gold.yaml", *flags)[0] == 0
+        found.add(part("sealed"))
+    assert len(found) > 1
+
+
+def test_the_table_says_what_each_part_could_show(shop, capsys):
+    code, out, _ = call(
+        capsys, "gold", "split", "gold.yaml", "--by", "query", "--dev", ".67", "--test", ".33", "--sealed", "0"
+    )
+    assert code == 0
+    assert "shows" in out
+    assert "difficulty=hard" in out
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        (["--by", "module"], "hang together in 1 group"),
+        (["--by", "query", "--dev", "1", "--test", "1"], "do not make 1"),
+        (["--by", "query", "--depth", "0"], "--depth 0"),
+        (["--by", "query", "--sd", "0"], "--sd 0"),
+    ],
+)
+def test_a_split_that_cannot_be_changes_nothing(shop, capsys, flags, message):
+    before = (shop / "gold.yaml").read_bytes()
+    code, _, err = call(capsys, "gold", "split", "gold.yaml", *flags)
+    assert code == 2
+    assert message in err
+    assert (shop / "gold.yaml").read_bytes() == before
+
+
+def test_a_run_leaves_sealed_queries_out_and_says_so(divided, capsys):
+    code, _, err = run(capsys)
+    assert code == 0
+    assert "1 sealed queries left out; --split sealed asks them and logs the look" in err
+    assert asked() == {part("dev"), part("test")}
+    assert read_looks(divided / "gold.yaml") == ()
+
+
+def test_a_run_of_the_sealed_part_is_a_look(divided, capsys):
+    assert run(capsys, "--split", "sealed")[0] == 0
+    assert asked() == {part("sealed")}
+    assert [look.command for look in read_looks(divided / "gold.yaml")] == ["run"]
+    assert call(capsys, "score", "results")[0] == 0
+    assert call(capsys, "compare", "results")[0] in (0, 2)  # a single engine has nobody to compare with
+    looks = read_looks(divided / "gold.yaml")
+    assert [look.command for look in looks] == ["run", "score", "compare"]
+    code, out, _ = call(capsys, "gold", "looks", "gold.yaml")
+    assert code == 0
+    assert "3 looks at the sealed queries" in out
+    code, out, _ = call(capsys, "gold", "looks", "gold.yaml", "--json")
+    assert [look["sealed"] for look in json.loads(out)["looks"]] == [1, 1, 1]
+
+
+def test_parts_can_be_named_in_the_configuration_and_by_flag(divided, capsys):
+    (divided / "assay.toml").write_text(
+        '[run]\ngold = ["gold.yaml"]\nsplit = "dev"\nreferences = false\n[engines.builtin]\nkind = "builtin"\n'
+    )
+    assert call(capsys, "run")[0] == 0
+    assert asked() == {part("dev")}
+    assert call(capsys, "run", "--split", "dev, test")[0] == 0
+    assert asked() == {part("dev"), part("test")}
+    code, _, err = call(capsys, "run", "--split", "tset")
+    assert code == 2
+    assert "did you mean test?" in err
+
+
+def test_explaining_what_was_missed_is_refused_sealed_queries(divided, capsys):
+    run(capsys, "--split", "sealed,dev")
+    code, _, err = call(capsys, "explain", "--run", "results", "--missed")
+    assert code == 2
+    assert "explaining what was missed would look at 1 sealed query" in err
+    run(capsys)
+    assert call(capsys, "explain", "--run", "results", "--missed")[0] == 0
+
+
+def test_a_set_that_ships_is_not_changed(shop, capsys):
+    code, _, err = call(capsys, "gold", "split", "stdlib")
+    assert code == 2
+    assert "name a gold file of your own" in err
+
+
+def test_looks_of_a_set_that_is_not_there(shop, capsys):
+    code, _, err = call(capsys, "gold", "looks", "none.yaml")
+    assert code == 2
+    assert "there is no such file" in err

@@ -1,0 +1,78 @@
+"""CodeSearchNet: judgements become grades, judges are averaged, and what nobody found is told."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assay.errors import GoldError
+from assay.gold import load_gold
+from assay.types import CorpusSpec
+from tests.gold.formats.data_sets import CODESEARCHNET, COMMIT, OTHER, URL
+from tests.gold.formats.files import write
+
+HEADER = "Language,Query,GitHubUrl,Relevance,Notes\n"
+
+
+def test_each_commit_is_a_set_and_judges_are_averaged(tmp_path):
+    shop, till = load_gold(write(tmp_path, "csn.csv", CODESEARCHNET)).golds
+    assert shop.corpus == CorpusSpec("git", "https://github.com/owner/shop", rev=COMMIT)
+    assert till.corpus == CorpusSpec("git", "https://github.com/owner/till", rev=OTHER)
+    [query] = shop.queries
+    assert (query.id, query.forms, query.line) == ("python-sum-of-a-basket", {"human": "sum of a basket"}, 2)
+    assert query.tags == {"language": "Python"}
+    assert [(t.anchor, t.grade) for t in query.targets] == [("shop/price.py:3-9", 2), ("shop/tax.py:1-2", 1)]
+    assert [t.anchor for t in till.queries[0].targets] == ["till.go:7-7"]
+
+
+def test_what_has_no_answer_and_who_disagrees_is_told(tmp_path):
+    provenance = load_gold(write(tmp_path, "csn.csv", CODESEARCHNET)).golds[0].provenance
+    assert provenance["judges"].startswith("1 judged by several people")
+    assert provenance["judges"].endswith("1 of them differ by 2 or 3")
+    assert provenance["not read"] == "1 notes of judges"
+    here = f"owner/shop-{COMMIT[:12]}"
+    assert f"judged wrong: 2 (shop/a b.py:1-2 for 'sum of a basket' in {here}, till.go:1-5" in provenance["left out"]
+    assert f"queries without an answer in the repository: 2 ('rates, all of them' in {here}" in provenance["left out"]
+
+
+@given(st.lists(st.integers(0, 3), min_size=1, max_size=6))
+def test_the_mean_of_the_judges_decides_a_half_rounded_up(tmp_path_factory, judged):
+    # A second function that surely answers keeps the query, whatever the judges say of the first.
+    rows = [f"Go,q,{URL}/a.go#L1-L2,{relevance},\n" for relevance in judged] + [f"Go,q,{URL}/b.go#L1-L2,3,\n"]
+    path = write(tmp_path_factory.getbasetemp(), "mean.csv", HEADER + "".join(rows))
+    grades = {t.span.path: t.grade for t in load_gold(path).golds[0].queries[0].targets}
+    mean = sum(judged) / len(judged)
+    assert grades.get("shop/a.go", 0) == (2 if mean >= 1.5 else 1 if mean >= 0.5 else 0)
+
+
+BAD = {
+    "relevance 4": (f"Go,q,{URL}/a.go#L1-L2,4,\n", "the relevance is '4'"),
+    "no relevance": (f"Go,q,{URL}/a.go#L1-L2,,\n", "is empty"),
+    "no lines": (f"Go,q,{URL}/a.go,3,\n", "does not name lines"),
+    "no commit": ("Go,q,https://github.com/o/n/blob/main/a.go#L1-L2,3,\n", "does not name lines"),
+    "elsewhere": (f"Go,q,https://example.org/o/n/blob/{COMMIT}/a.go#L1,3,\n", "does not name lines"),
+    "backward": (f"Go,q,{URL}/a.go#L3-L2,3,\n", "ends before it begins"),
+    "climbing": (f"Go,q,{URL}/%2e%2e/a.go#L1-L2,3,\n", "climbs"),
+    "no query": (f"Go,,{URL}/a.go#L1-L2,3,\n", "is empty"),
+    "no language": (f",q,{URL}/a.go#L1-L2,3,\n", "is empty"),
+    "too many cells": (f"Go,q,{URL}/a.go#L1-L2,3,,\n", "6 cells"),
+}
+
+
+@pytest.mark.parametrize(("row", "message"), BAD.values(), ids=BAD)
+def test_a_broken_row_is_named_by_its_line(tmp_path, row, message):
+    path = write(tmp_path, "csn.csv", f"{HEADER}Go,q,{URL}/b.go#L1-L2,3,\n{row}")
+    with pytest.raises(GoldError) as error:
+        load_gold(path)
+    assert (error.value.file, error.value.line) == (str(path), 3)
+    assert message in error.value.message
+    assert error.value.hint
+
+
+def test_another_header_is_refused(tmp_path):
+    with pytest.raises(GoldError, match="the header is"):
+        load_gold(write(tmp_path, "csn.csv", "Language,Query,GitHubUrl,Relevance\n" + f"Go,q,{URL}/a.go#L1,3\n"))
+
+
+def test_a_file_in_which_nothing_answers_says_so(tmp_path):
+    with pytest.raises(GoldError, match="no query of the file can be asked: queries without an answer"):
+        load_gold(write(tmp_path, "csn.csv", f"{HEADER}Go,q,{URL}/a.go#L1,1,\n"))

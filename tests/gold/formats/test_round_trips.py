@@ -1,0 +1,222 @@
+"""Every format that is written: what it holds comes back, what it does not hold is named, and twice is as once."""
+
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from assay.errors import GoldError
+from assay.gold import load_gold
+from assay.gold.formats.detect import FORMATS, Format, named
+from assay.gold.formats.losses import KINDS
+from assay.types import Adversary, CorpusSpec, Gold, Label, Query, Rationale, Span, Suite, Target
+from tests.gold.test_writing import TEXT, golds, unplaced
+
+WRITTEN = [known.name for known in FORMATS if known.write is not None]
+OURS = ["native", "octocode", "semble", "plain"]
+
+
+def stored(suite: Suite, known: Format) -> tuple[Suite, tuple[str, ...]]:
+    """Write a suite into a folder and read it back, each set with its own corpus where the format has none."""
+    with tempfile.TemporaryDirectory() as folder:
+        return _stored(suite, known, Path(folder))
+
+
+def _stored(suite: Suite, known: Format, folder: Path) -> tuple[Suite, tuple[str, ...]]:
+    assert known.write is not None
+    written = known.write(suite)
+    for name, data in written.files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data if isinstance(data, bytes) else data.encode())
+    holds_corpus = not any(word in sentence for sentence in written.lost for word in ("corpus", "corpora"))
+    corpus = None if holds_corpus else suite.golds[0].corpus
+    return load_gold(folder, format=known.name, corpus=corpus), written.lost
+
+
+def with_lines(gold: Gold) -> Gold:
+    """Give every target lines, as a look into the corpus would; a symbol keeps its name."""
+    return replace(gold, queries=tuple(map(_with_lines, gold.queries)))
+
+
+def _with_lines(query: Query) -> Query:
+    targets = tuple(map(_lined, query.targets))
+    anchors = {target.anchor for target in (*targets, *(adversary.target for adversary in query.adversaries))}
+    return replace(query, targets=targets, labels=tuple(label for label in query.labels if label.target in anchors))
+
+
+def _lined(target: Target) -> Target:
+    return target if target.span.start is not None else replace(target, span=Span(target.span.path, 3, 9))
+
+
+def without_lines(gold: Gold) -> Gold:
+    """Forget the lines of symbols: they are no part of what is written."""
+    queries = [replace(q, targets=tuple(map(_symbolic, q.targets))) for q in gold.queries]
+    return replace(gold, queries=tuple(queries))
+
+
+def _symbolic(target: Target) -> Target:
+    return replace(target, span=Span(target.span.path)) if target.symbol else target
+
+
+def matters(sentences: tuple[str, ...]) -> list[str]:
+    """Leave out what is told of the corpus, which the reader was given."""
+    return [sentence for sentence in sentences if " corpus" not in sentence and " corpora" not in sentence]
+
+
+PINNED = st.builds(
+    CorpusSpec,
+    st.just("git"),
+    st.sampled_from(["https://x/y.git", "git@x:y.git"]),
+    rev=st.sampled_from(["main", "0123abc"]),
+    include=st.sampled_from([(), ("src/**",), ("src/lib/**",), ("a", "b")]),
+)
+
+
+@st.composite
+def sets(draw: st.DrawFn) -> Gold:
+    """Draw a set; often one that a poor format can hold whole."""
+    gold = draw(golds())
+    if draw(st.booleans()):
+        gold = replace(gold, corpus=draw(PINNED), provenance={})
+    if draw(st.booleans()):
+        gold = replace(gold, queries=tuple(_poor(q, n) for n, q in enumerate(gold.queries, 1)), provenance={})
+    return with_lines(gold)
+
+
+def _poor(query: Query, number: int) -> Query:
+    """Keep what every format holds."""
+    text = query.forms[query.ordered_forms[0]].strip()
+    targets = tuple(replace(target, symbol=None, digest=None) for target in query.targets)
+    return Query(f"row-{number:03d}", {"human": text}, targets)
+
+
+@pytest.mark.parametrize("name", WRITTEN)
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(gold=sets())
+def test_round_trip_loses_exactly_what_is_told(name, gold):
+    known, suite = named(name), Suite((gold,))
+    back, lost = stored(suite, known)
+    came_back = without_lines(unplaced(back.golds[0])) == without_lines(replace(gold, corpus=back.golds[0].corpus))
+    assert came_back == (matters(lost) == [])
+    if not any("corp" in sentence for sentence in lost):
+        assert back.golds[0].corpus == gold.corpus
+    again, lost_again = stored(back, known)
+    assert unplaced(again.golds[0]) == unplaced(back.golds[0])
+    assert matters(lost_again) == []
+
+
+@pytest.mark.parametrize("name", OURS)
+@settings(max_examples=40, deadline=None)
+@given(text=TEXT)
+def test_round_trip_keeps_any_text(name, text):
+    gold = Gold(
+        "set", CorpusSpec("stdlib"), (Query("row-001", {"human": text.strip()}, (Target(Span("a.py", 1, 2)),)),)
+    )
+    back, lost = stored(Suite((gold,)), named(name))
+    assert back.golds[0].queries[0].forms == {"human": text.strip()}
+    assert matters(lost) == []
+
+
+FULL = Query(
+    "how",
+    {"human": "how? ", "keyword": "words"},
+    (Target(Span("a.py", 3, 9), symbol="A.b"), Target(Span("b.py", 1, 2), 1, digest="0123456789ab")),
+    (Adversary(Target(Span("c.py")), "sibling", "weak", "it reads"),),
+    Rationale("a", "b", "c"),
+    ("RR@10",),
+    {"category": "x", "difficulty": "hard", "cluster": "y"},
+    labels=(Label("b.py:1-2#0123456789ab", ("me",)),),
+)
+SUITE = Suite((Gold("set", CorpusSpec("path", "../code"), (FULL,), {"author": "me"}),))
+TOLD = {
+    "native": set(),
+    "octocode": {
+        "1 corpus (../code): say where the code is when the set is read: --corpus",
+        "1 note on the origin of a set (author)",
+        "1 id: queries are named anew",
+        "1 phrasing (keyword)",
+        "1 phrasing with blanks at its ends (human): they are trimmed",
+        "1 symbol anchor: what is written is a line range",
+        "1 content hash of a line range",
+        "1 adversary",
+        "1 rationale",
+        "1 measure of an evaluation layer (RR@10)",
+        "3 tags (category, cluster, difficulty)",
+        "1 origin of a label",
+    },
+}
+TOLD["semble"] = {*TOLD["octocode"], "2 tags (cluster, difficulty)"} - {"3 tags (category, cluster, difficulty)"}
+TOLD["plain"] = {
+    *(sentence for sentence in TOLD["octocode"] if "tags" not in sentence and "anchor" not in sentence),
+    "2 tags (category, difficulty)",
+} - {"1 id: queries are named anew", "1 phrasing (keyword)", "1 content hash of a line range"}
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_every_kind_of_loss_is_counted_and_named(name):
+    write = named(name).write
+    assert write is not None
+    assert set(write(SUITE).lost) == TOLD[name]
+
+
+def test_octocode_writes_as_many_results_as_a_query_has():
+    targets = tuple(Target(Span("a.py", n, n)) for n in range(1, 6))
+    gold = Gold("set", CorpusSpec("stdlib"), (Query("row-001", {"human": 'a "b", c'}, targets),))
+    (text,) = named("octocode").write(Suite((gold,))).files.values()  # type: ignore[misc]
+    assert text == (
+        "query,result1,result2,result3,result4,result5\n"
+        '"a ""b"", c",a.py:1-1:2,a.py:2-2:2,a.py:3-3:2,a.py:4-4:2,a.py:5-5:2\n'
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "target"),
+    [
+        ("octocode", Target(Span("a.py"))),
+        ("octocode", Target(Span("a.py"), symbol="f")),
+        ("semble", Target(Span("a.py"), symbol="f")),
+    ],
+)
+def test_a_target_without_lines_is_an_error_where_lines_are_needed(name, target):
+    query = Query("q", {"human": "x"}, (target,), line=7)
+    write = named(name).write
+    assert write is not None
+    with pytest.raises(GoldError, match="line ranges") as error:
+        write(Suite((Gold("set", CorpusSpec("stdlib"), (query,), source="set.yaml"),)))
+    assert (error.value.file, error.value.line) == ("set.yaml", 7)
+    assert "--corpus" in (error.value.hint or "")
+
+
+def test_semble_writes_the_repositories_it_can_name():
+    pinned = CorpusSpec("git", "https://x/y.git", rev="abc", include=("src/**",))
+    query = Query("row-001", {"human": "x"}, (Target(Span("src/a.py")),), tags={"language": "go"})
+    golds = (Gold("one", pinned, (query,)), Gold("two", CorpusSpec("stdlib"), (replace(query, tags={}),)))
+    written = named("semble").write(Suite(golds))  # type: ignore[misc]
+    assert sorted(written.files) == ["annotations/one.json", "annotations/two.json", "repos.json"]
+    assert '"benchmark_root": "src"' in str(written.files["repos.json"])
+    assert "two" not in str(written.files["repos.json"])
+    assert written.lost == ("1 corpus (stdlib): say where the code is when the set is read: --corpus",)
+
+
+@pytest.mark.parametrize("name", [".hidden", "..", "a\0b", "x" * 300, "a\\b"])
+def test_a_name_that_no_file_can_have_is_refused(name):
+    gold = Gold(name, CorpusSpec("stdlib"), (Query("q", {"human": "x"}, (Target(Span("a.py")),)),))
+    with pytest.raises(GoldError, match="cannot be the name of a file"):
+        named("native").write(Suite((gold,)))  # type: ignore[misc]
+
+
+def test_a_text_longer_than_a_cell_is_an_error_not_a_broken_file():
+    query = Query("row-001", {"human": "x"}, (Target(Span("a.py", 1, 2)),))
+    short = Gold("short", CorpusSpec("stdlib"), (query,), source="short.yaml")
+    long = Gold("long", CorpusSpec("stdlib"), (replace(query, forms={"human": "x" * 200_000}),), source="long.yaml")
+    with pytest.raises(GoldError, match="cannot hold the set 'long'") as error:
+        named("octocode").write(Suite((short, long)))  # type: ignore[misc]
+    assert error.value.file == "long.yaml"
+
+
+def test_every_kind_of_loss_has_words():
+    assert all(words.one and words.many for words in KINDS.values())

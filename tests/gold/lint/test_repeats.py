@@ -1,0 +1,46 @@
+import pytest
+
+from tests.gold.lint.world import codes, corpus_of, lint_all, messages, query
+
+OVERLOADS = """\
+@overload
+def f(x: int): ...
+@overload
+def f(x: str): ...
+def f(x):
+    return x
+
+
+def g():
+    return 1
+"""
+PROPERTY = """\
+class A:
+    @property
+    def x(self):
+        return 1
+
+    @x.setter
+    def x(self, to):
+        pass
+"""
+FILES = {
+    "a.py": OVERLOADS,
+    "b.py": PROPERTY,
+    "c.ts": "function f(x: number): void;\nfunction f(x: any) {\n  return x;\n}\n",
+}
+
+
+def test_name_that_is_defined_several_times_is_found(tmp_path):
+    report = lint_all(corpus_of(tmp_path, FILES), query("q", "what is given back", "a.py::f"))
+    assert messages(report, "G205") == ["a.py defines 'f' in line 1, which is taken, and in lines 3 and 5"]
+
+
+@pytest.mark.parametrize("anchors", [["a.py::f~3"], ["a.py::g"], ["a.py::f", "a.py::f~2", "a.py::f~3"], ["b.py::A.x"]])
+def test_name_that_is_clear_is_no_finding(tmp_path, anchors):
+    assert not codes(lint_all(corpus_of(tmp_path, FILES), query("q", "what is given back", *anchors)), "G205")
+
+
+def test_name_is_looked_for_in_every_language(tmp_path):
+    report = lint_all(corpus_of(tmp_path, FILES), query("q", "what is given back", "c.ts::f"))
+    assert codes(report, "G205") == ["G205"]

@@ -1,0 +1,61 @@
+from assay.gold.lint import Power, Report, join
+from assay.types import CorpusSpec, Gold, Suite
+from tests.gold.lint.world import codes, corpus_of, lint_all, messages, query
+
+CODE = "def f():\n    return 1\n"
+FILES = {f"src/{folder}/{n}.py": f"{CODE}# {folder} {n}\n" for folder in ("read", "write", "send") for n in range(4)}
+FILES |= {"src/top.py": CODE, "src/small/only.py": "x = 1\n"}
+
+
+def test_folders_without_a_target_are_told_once(tmp_path):
+    report = lint_all(corpus_of(tmp_path, FILES), query("q", "how is it read", "src/read/1.py"))
+    assert messages(report, "G601") == ["no target lies in src/send (4 files), src/write (4 files)"]
+
+
+def test_file_beside_a_folder_speaks_for_it(tmp_path):
+    files = FILES | {"src/write.py": CODE, "src/send.py": CODE}
+    asked = query("q", "how is it read", "src/read/1.py", "src/write.py", "src/send.py")
+    assert not codes(lint_all(corpus_of(tmp_path, files), asked), "G601")
+
+
+def test_small_categories_are_told_once(tmp_path):
+    corpus = corpus_of(tmp_path, {"a.py": CODE})
+    big = [query(f"b{n}", f"number {n} of many", "a.py", tags={"category": "big"}) for n in range(5)]
+    small = [query(f"s{n}", f"number {n} of few", "a.py", tags={"category": "small"}) for n in range(4)]
+    assert messages(lint_all(corpus, *big, *small), "G602") == ["fewer than 5 queries are of category small (4)"]
+    assert not codes(lint_all(corpus, *big), "G602")
+    assert not codes(lint_all(corpus, *small), "G602"), "one category is no category"
+
+
+def test_missing_forms_are_told_once(tmp_path):
+    corpus = corpus_of(tmp_path, {"a.py": CODE})
+    both = query("q1", {"human": "how is it done", "keyword": "done how"}, "a.py")
+    one = query("q2", {"human": "when is it done"}, "a.py")
+    assert messages(lint_all(corpus, both, one), "G603") == ["of 2 queries, keyword is missing on 1"]
+    assert not codes(lint_all(corpus, both), "G603")
+
+
+def test_size_is_told_of_all_sets_together():
+    golds = tuple(
+        Gold(f"g{n}", CorpusSpec("path", str(n)), (query("q", "x", "a.py"), query("p", "y", "a.py"))) for n in range(3)
+    )
+    seen = []
+
+    def smallest(queries, repositories):
+        seen.append((queries, repositories))
+        return 0.3
+
+    report = join(Suite(golds), [Report(())] * 3, Power(smallest, "guessing"))
+    assert seen == [(6, 3)]
+    assert messages(report, "G604") == [
+        "6 queries in 3 repositories show a difference of 0.3 at best (guessing); the margin is 0.02"
+    ]
+    assert not codes(join(Suite(golds), [], Power(lambda *_: 0.02, "guessing")))
+
+
+def test_size_that_shows_nothing_says_so():
+    gold = Gold("g", CorpusSpec("path", "."), (query("q", "x", "a.py"),))
+    report = join(Suite((gold,)), [], Power(lambda *_: float("inf"), "guessing"))
+    assert messages(report, "G604") == [
+        "1 query in 1 repository cannot show any difference (guessing); the margin is 0.02"
+    ]

@@ -1,0 +1,48 @@
+"""Small corpora and gold sets made by hand, and what linting finds in them."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from assay.corpus import open_corpus
+from assay.gold.lint import Report, Tools, lint
+from assay.gold.place import Place
+from assay.gold.targets import parse_target
+from assay.types import SECONDARY, Adversary, Corpus, CorpusSpec, Gold, Query
+
+
+def corpus_of(folder: Path, files: Mapping[str, str], include: Sequence[str] = ()) -> Corpus:
+    """Write files and open them as a corpus."""
+    for path, text in files.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_bytes(text.encode())
+    return open_corpus(CorpusSpec("path", str(folder), include=tuple(include)))
+
+
+def query(name: str, text: str | Mapping[str, str], *primary: str, **more) -> Query:
+    """Make a query; `secondary` and `adversaries` are anchors, `tags` are tags."""
+    place = Place("gold.yaml", 1)
+    targets = [parse_target(anchor, place) for anchor in primary]
+    targets += [parse_target(anchor, place, grade=SECONDARY) for anchor in more.get("secondary", ())]
+    wrong = [Adversary(parse_target(a, place), "sibling", "strong", "alike") for a in more.get("adversaries", ())]
+    forms = {"human": text} if isinstance(text, str) else text
+    return Query(name, forms, tuple(targets), tuple(wrong), tags=more.get("tags", {}))
+
+
+def gold_of(corpus: Corpus, *queries: Query) -> Gold:
+    """Make a set of queries."""
+    return Gold("small", corpus.spec, queries)
+
+
+def lint_all(corpus: Corpus, *queries: Query, tools: Tools | None = None) -> Report:
+    """Lint queries on a corpus by every rule."""
+    return lint(gold_of(corpus, *queries), corpus, tools=tools)
+
+
+def codes(report: Report, family: str = "G") -> list[str]:
+    """List the codes that were found, of one family."""
+    return [finding.code for finding in report.findings if finding.code.startswith(family)]
+
+
+def messages(report: Report, code: str) -> list[str]:
+    """List what a rule found."""
+    return [finding.message for finding in report.findings if finding.code == code]

@@ -1,0 +1,88 @@
+"""Titles and sentences become questions."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assay.gold.mining.questions import (
+    VERBS,
+    base_form,
+    change_question,
+    question,
+    stands_alone,
+    tells_change,
+    third_person,
+    topic_question,
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "asked"),
+    [
+        ("Parse the header.", "which code parses the header?"),
+        ("Parses the header", "which code parses the header?"),
+        ("Apply all rules", "which code applies all rules?"),
+        ("A queue that drops old entries", "where is the queue that drops old entries?"),
+        ("Align should reset the height", "Align should reset the height"),
+        ("Where is it?", "Where is it?"),
+        ("HTTP status of a failure", "HTTP status of a failure"),
+        ("", ""),
+    ],
+)
+def test_sentences_become_questions(text, asked):
+    assert question(text) == asked
+
+
+@pytest.mark.parametrize(
+    ("subject", "asked"),
+    [
+        ("Add support for bullet lists", "where is the implementation of bullet lists?"),
+        ("Add an Allow header to the default handler", "which code adds Allow header to the default handler?"),
+        ("Fix a crash when the title is too long", "crash when the title is too long"),
+        ("fixes issue with wrapping of links in a table", "wrapping of links in a table"),
+        ("Ignore cookies that cannot be read", "which code ignores cookies that cannot be read?"),
+        ("svg files should be compressed", "svg files should be compressed"),
+    ],
+)
+def test_changes_become_questions(subject, asked):
+    assert change_question(subject) == asked
+    assert tells_change(subject)
+
+
+@pytest.mark.parametrize(
+    "subject",
+    ["Render height fix", "Fix and support display", "Missed some types", "Change keywords to a list", "Add it…"],
+)
+def test_subjects_that_tell_no_behaviour_are_known(subject):
+    assert not tells_change(subject)
+
+
+def test_headings_become_questions():
+    assert topic_question("Retrying failed requests") == "how does retrying failed requests work?"
+    assert topic_question("The retry policy") == "where is the retry policy?"
+
+
+def test_what_points_outside_does_not_stand_alone():
+    assert not stands_alone("which code disables this behaviour?")
+    assert stands_alone("which code disables the cache?")
+
+
+@pytest.mark.parametrize(
+    ("verb", "third"), [("parse", "parses"), ("match", "matches"), ("apply", "applies"), ("display", "displays")]
+)
+def test_verbs_have_a_third_person(verb, third):
+    assert third_person(verb) == third
+    assert base_form(third) == verb
+
+
+@given(st.sampled_from(sorted(VERBS)))
+def test_third_person_is_read_back_as_a_verb(verb):
+    assert base_form(third_person(verb)) in VERBS
+
+
+@given(st.text(max_size=200))
+def test_no_text_is_an_exception(text):
+    question(text)
+    change_question(text)
+    topic_question(text)
+    tells_change(text)

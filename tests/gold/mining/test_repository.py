@@ -1,0 +1,125 @@
+"""What a repository says about itself: commits, documents, comments, names."""
+
+import pytest
+
+from assay.gold.mining import MINERS
+from assay.gold.mining.repository.docs import sentence_question
+from assay.gold.mining.repository.history import mine_history
+from assay.gold.synth.config import Draw
+from tests.gold.mining.conftest import NET, STORE, anchors, commit, run_git
+
+WANTED = Draw(count=40, seed=0)
+
+
+def texts(found):
+    return {intent.text: anchors(intent) for intent in found.intents}
+
+
+def test_commits_and_merged_pull_requests_lead_to_what_they_changed(repository, make_ground):
+    found = mine_history(make_ground(repository), WANTED)
+    assert texts(found) == {
+        "waiting time of a failed download does not grow when it is tried again": {"pkg/net.py::Backoff.next_wait": 2},
+        "which code strips blanks from the entry that is read from a cache file?": {"pkg/store.py::read_entry": 2},
+    }
+    assert {intent.origin.source.partition(", ")[2] for intent in found.intents} == {
+        "pull request 7",
+        "pull request 12",
+    }
+
+
+def test_what_is_gone_since_is_no_answer(repository, make_ground):
+    without = NET.replace("def next_wait(self)", "def other(self)")
+    commit(repository, "Call it otherwise", {"pkg/net.py": without})
+    found = texts(mine_history(make_ground(repository), WANTED))
+    assert not any("download" in text for text in found)
+
+
+def test_bots_and_branches_brought_up_to_date_say_nothing(repository, make_ground):
+    before = texts(mine_history(make_ground(repository), WANTED))
+    longer = STORE.replace("return file.read()", "return file.read().rstrip()")
+    (repository / "pkg/store.py").write_text(longer)
+    run_git(repository, "add", "-A")
+    author = "--author=dependabot[bot] <bot@example.org>"
+    run_git(repository, "commit", "-q", author, "-m", "Strip blanks at the end of an entry that is read from a file")
+    run_git(repository, "checkout", "-q", "-b", "side", "HEAD~1")
+    commit(repository, "x", {"pkg/new.py": "def new():\n    return 1\n"})
+    run_git(repository, "checkout", "-q", "main")
+    run_git(
+        repository, "merge", "-q", "--no-ff", "-m", "Merge branch 'side' that returns the entry of a new file", "side"
+    )
+    assert texts(mine_history(make_ground(repository), WANTED)) == before
+
+
+def test_tests_and_documents_are_no_targets(repository, make_ground):
+    files = {"tests/test_net.py": "def test_fetch_archive():\n    assert 'archive is fetched again'\n"}
+    commit(repository, "Check that the archive is fetched again when the cache folder is empty", files)
+    found = mine_history(make_ground(repository), WANTED)
+    assert all(target.span.path.startswith("pkg/") for intent in found.intents for target in intent.targets)
+
+
+def test_history_without_git_or_commits_is_told(tree, make_ground):
+    assert "not in a git work tree" in mine_history(make_ground(tree), WANTED).notes[0]
+    run_git(tree, "init", "-q")
+    assert mine_history(make_ground(tree), WANTED).notes[0].startswith("history: git cannot read the history")
+
+
+def test_comments_become_questions_for_symbols(ground):
+    found = texts(MINERS["comments"](ground, WANTED))
+    assert found["which code computes how long to wait before a failed download is tried again?"] == {
+        "pkg/net.py::Backoff.next_wait": 2
+    }
+    assert found["which code waits for the lock of the store to be released by another process?"] == {
+        "pkg/store.py::next_wait": 2
+    }
+    assert not any(path.startswith("tests/") for answers in found.values() for path in answers)
+
+
+def test_documents_become_questions_for_what_they_name(ground):
+    found = texts(MINERS["docs"](ground, WANTED))
+    assert found == {
+        "how does waiting between two attempts work?": {"pkg/net.py::Backoff": 2},
+        "which code downloads and unpacks a remote archive of members?": {"pkg/net.py::fetch_archive": 2},
+        "which code returns the text of one cached entry?": {"pkg/store.py::read_entry": 2},
+    }
+
+
+@pytest.mark.parametrize(
+    ("sentence", "asked"),
+    [
+        ("`Foo` parses the header of a message.", "which code parses the header of a message?"),
+        ("The `Foo` class is a queue that drops old entries", "where is the queue that drops old entries?"),
+        ("To send a message later, you can use `schedule()`", "which code sends a message later?"),
+        ("You can limit the size of answers with `Limit`", "which code limits the size of answers?"),
+        ("Use :func:`pkg.read` to read all settings", "which code reads all settings?"),
+        ("`Foo` bar baz", None),
+        ("Nothing in quotes parses the header", None),
+        ("`Foo` calls `Bar` for every header", "which code calls Bar for every header?"),
+    ],
+)
+def test_sentences_ask_for_the_name_they_are_about(sentence, asked):
+    assert sentence_question(sentence) == asked
+
+
+def test_names_of_several_words_that_stand_alone_are_asked(ground, tree, make_ground):
+    (tree / "pkg/more.py").write_text("def drop_old_entries(queue):\n    for x in queue:\n        x.drop()\n")
+    found = MINERS["names"](make_ground(tree), WANTED)
+    assert texts(found) == {"drop old entries": {"pkg/more.py::drop_old_entries": 2}}
+    assert found.intents[0].form == "keyword"
+    assert MINERS["names"](ground, WANTED).notes
+
+
+@pytest.mark.parametrize("source", ["docs", "comments", "names"])
+def test_sources_that_have_nothing_say_so(source, tmp_path, make_ground):
+    (tmp_path / "a.py").write_text("x = 1\n")
+    found = MINERS[source](make_ground(tmp_path), WANTED)
+    assert not found.intents
+    assert found.notes[0].startswith(f"{source}: ")
+
+
+@pytest.mark.parametrize("source", sorted(MINERS))
+def test_every_proposal_resolves_and_the_draw_repeats(source, repository, make_ground):
+    ground = make_ground(repository)
+    found = MINERS[source](ground, Draw(count=3, seed=5))
+    assert found == MINERS[source](make_ground(repository), Draw(count=3, seed=5))
+    assert len(found.intents) <= 3
+    assert all(ground.resolved(target) for intent in found.intents for target in intent.targets)

@@ -1,0 +1,124 @@
+"""Proposals wait in a file that only grows, each once, whoever adds them and whatever is killed."""
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import replace
+
+import pytest
+
+from assay.corpus import open_corpus
+from assay.errors import EnvironmentFailure, GoldError
+from assay.gold import load_gold
+from assay.gold.review import Added, Queue
+from assay.gold.review.auditing import label_items
+from assay.types import CorpusSpec
+from tests.gold.review.conftest import adversary_item, phrasing_item, query_item, target_item
+
+
+def some_items(queue):
+    return [target_item(queue), query_item(queue), adversary_item(queue), phrasing_item(queue)]
+
+
+def test_items_come_back_in_the_order_they_were_added(queue):
+    items = some_items(queue)
+    assert queue.items() == ()
+    assert queue.add(items[:2]) == Added(2, 0)
+    assert queue.add(items) == Added(2, 2)
+    assert queue.items() == tuple(items)
+
+
+def test_an_item_twice_in_one_call_is_one(queue):
+    item = target_item(queue)
+    assert queue.add([item, item]) == Added(1, 1)
+    assert queue.items() == (item,)
+
+
+def test_a_torn_line_is_ignored_by_readers_and_cut_by_the_next_writer(queue):
+    first, second, *_ = some_items(queue)
+    queue.add([first])
+    with open(queue.path, "ab") as stream:
+        stream.write(b'{"id": "12')
+    assert queue.items() == (first,)
+    assert queue.add([second]) == Added(1, 0, cut=10)
+    assert queue.items() == (first, second)
+
+
+def test_an_item_that_nobody_could_read_back_is_refused_and_nothing_is_written(queue):
+    item = target_item(queue)
+    broken = replace(item, id="f" * 12, query=replace(item.query, forms={"human": "\ud800"}))
+    with pytest.raises(GoldError):
+        queue.add([item, broken])
+    assert queue.items() == ()
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("{", "not a line of JSON"),
+        ("[1, 2]", "is a list, not a mapping"),
+        ('{"id": "0"}', "lacks the key 'kind'"),
+        ('{"id": "0", "id": "1"}', "stands twice"),
+        ('{"id": "0", "kind": "tagret", "query": {}, "origin": {}}', "is 'tagret', which is none of its words"),
+        ("[" * 100_000, "not a line of JSON"),
+    ],
+)
+def test_a_damaged_line_is_told_with_its_number(queue, line, message):
+    queue.add([target_item(queue)])
+    with open(queue.path, "a", encoding="utf-8") as stream:
+        stream.write(f"{line}\n")
+    with pytest.raises(GoldError, match=message) as caught:
+        queue.items()
+    assert (caught.value.file, caught.value.line) == (str(queue.path), 2)
+
+
+def test_the_queue_is_part_of_no_corpus_and_no_suite(queue):
+    queue.add([target_item(queue)])
+    corpus = open_corpus(CorpusSpec("path", "."), base=queue.gold_file.parent)
+    assert not [file.path for file in corpus.files if ".review" in file.path]
+    assert len(load_gold(queue.gold_file.parent / "gold.yaml").golds) == 1
+
+
+def test_a_queue_that_cannot_be_written_says_so(queue):
+    queue.folder.write_text("in the way")
+    with pytest.raises(EnvironmentFailure):
+        queue.add([target_item(queue)])
+
+
+WRITER = """\
+import sys
+from pathlib import Path
+from assay.gold.review import Queue, Origin, make_item
+from assay.types import Query, Span, Target
+queue = Queue(Path(sys.argv[1]))
+for n in range(20):
+    query = Query("q", {"human": "a?"}, (Target(Span(f"f{n}.py")),))
+    queue.add([make_item("target", query, Origin(sys.argv[2]))])
+"""
+
+
+def test_processes_that_add_at_once_add_each_proposal_once(tmp_path):
+    path = tmp_path / "gold.yaml"
+    writers = [subprocess.Popen([sys.executable, "-c", WRITER, str(path), name]) for name in ("one", "two", "three")]
+    assert [writer.wait(60) for writer in writers] == [0, 0, 0]
+    items = Queue(path).items()
+    lines = Queue(path).path.read_text().splitlines()
+    assert sorted(item.target.span.path for item in items) == sorted(f"f{n}.py" for n in range(20))
+    assert len(lines) == 20
+    assert all(json.loads(line) for line in lines)
+
+
+def test_an_audit_queues_every_target_without_its_grade(queue):
+    gold = load_gold(queue.gold_file).golds[0]
+    items = list(label_items(gold, on="2026-01-02", commit="abc"))
+    assert queue.add(items) == Added(4, 0)
+    assert [item.target.anchor for item in items] == [t.anchor for q in gold.queries for t in q.targets]
+    assert {item.target.grade for item in items} == {2}
+    assert {item.origin.how for item in items} == {"set"}
+    assert queue.add(label_items(gold)) == Added(0, 4)
+
+
+def test_the_folder_is_named_after_the_file(tmp_path):
+    assert Queue(tmp_path / "a.b.yaml").folder == tmp_path / "a.b.review"
+    assert os.listdir(tmp_path) == []  # nothing is made before something is added

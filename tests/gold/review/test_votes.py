@@ -1,0 +1,95 @@
+"""Votes are kept apart, in full, and say what they must."""
+
+import pytest
+
+from assay.errors import ConfigError, GoldError
+from assay.gold.review.votes import Ballot, Vote, all_votes, check_vote, find_item, reviewers
+from tests.gold.review.conftest import cast, query_item, target_item
+
+ON = "2026-02-03T04:05:06.000+00:00"
+
+
+def test_a_later_vote_replaces_an_earlier_one_and_both_stay_on_disk(queue):
+    item = target_item(queue)
+    first, second = cast(queue, "ada", item, "2"), cast(queue, "ada", item, "0")
+    ballot = Ballot(queue, "ada")
+    assert ballot.votes() == {item.id: second}
+    assert ballot.history() == (first, second)
+
+
+def test_a_vote_keeps_all_that_is_known_of_it(queue):
+    item = target_item(queue)
+    vote = Vote(
+        item.id, "qwen", "1", 'a "reason"\nin two lines ', ON, "model", "host#m prompt 12", "abc", ("mine", "b")
+    )
+    Ballot(queue, "qwen").cast([vote])
+    assert Ballot(queue, "qwen").history() == (vote,)
+
+
+def test_reviewers_write_into_files_of_their_own(queue):
+    item = target_item(queue)
+    cast(queue, "bob", item, "2")
+    cast(queue, "ada", item, "0")
+    assert reviewers(queue) == ("ada", "bob")
+    assert [vote.reviewer for vote in all_votes(queue)] == ["ada", "bob"]
+    assert Ballot(queue, "ada").path != Ballot(queue, "bob").path
+
+
+def test_a_reviewer_never_reads_another_ones_votes(queue):
+    item = target_item(queue)
+    cast(queue, "ada", item, "2")
+    Ballot(queue, "ada").path.write_text("no JSON at all\n")
+    cast(queue, "bob", item, "0")
+    assert Ballot(queue, "bob").votes()[item.id].value == "0"
+    with pytest.raises(GoldError, match="not a line of JSON"):
+        all_votes(queue)
+
+
+@pytest.mark.parametrize("name", ["", "../ada", "a b", "a/b", ".hidden", "ä", "x" * 65, "a\n"])
+def test_a_name_that_is_no_file_name_is_refused(queue, name):
+    with pytest.raises(ConfigError, match="is no name for a reviewer"):
+        Ballot(queue, name)
+
+
+def test_names_that_differ_by_case_alone_are_refused(queue):
+    item = target_item(queue)
+    cast(queue, "ada", item, "2")
+    with pytest.raises(ConfigError, match="there is a reviewer called 'ada'"):
+        cast(queue, "Ada", item, "2")
+
+
+def test_a_vote_in_the_wrong_file_is_told(queue):
+    cast(queue, "ada", target_item(queue), "2")
+    Ballot(queue, "ada").path.rename(Ballot(queue, "bob").path)
+    with pytest.raises(GoldError, match="a vote of 'ada' in the file of 'bob'") as caught:
+        Ballot(queue, "bob").votes()
+    assert caught.value.line == 1
+
+
+@pytest.mark.parametrize(
+    ("value", "good"), [("2", True), ("0", True), ("unsure", True), ("3", False), ("accept", False)]
+)
+def test_a_target_takes_grades(queue, value, good):
+    item = target_item(queue)
+    if good:
+        check_vote(item, value, "why")
+    else:
+        with pytest.raises(ConfigError, match="takes 2, 1, 0, unsure"):
+            check_vote(item, value, "why")
+
+
+def test_a_query_is_accepted_or_rejected_and_a_reason_is_needed(queue):
+    item = query_item(queue)
+    check_vote(item, "reject", "why")
+    with pytest.raises(ConfigError, match="takes accept, reject, unsure"):
+        check_vote(item, "1", "why")
+    with pytest.raises(ConfigError, match="has no reason"):
+        check_vote(item, "accept", "  ")
+
+
+def test_an_item_is_found_by_a_beginning_that_is_its_own(queue):
+    items = [target_item(queue), query_item(queue)]
+    assert find_item(items, items[0].id[:6]) == items[0]
+    for given in ("", "zz"):
+        with pytest.raises(GoldError, match="begin with"):
+            find_item(items, given)
