@@ -261,6 +261,15 @@ def test_init_in_a_repository_of_another_language_drafts_files(tmp_path, capsys,
     assert data["targets"] == ["main.go"]
 
 
+def test_init_in_a_repository_of_another_language_drafts_its_definitions(tmp_path, capsys, monkeypatch):
+    body = "".join(f"\tstep({number})\n" for number in range(10))
+    (tmp_path / "main.go").write_text(f"package main\n\nfunc Serve() {{\n{body}}}\n")
+    monkeypatch.chdir(tmp_path)
+    code, data = as_json(capsys, "init")
+    assert code == 0
+    assert data["targets"] == ["main.go::Serve"]
+
+
 def test_init_in_an_empty_folder_says_what_to_do(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     code, _, err = call(capsys, "init")

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -36,6 +37,13 @@ def test_oracle_gives_targets_by_grade_then_gold_order(corpus_of: CorpusOf) -> N
 def test_oracle_finds_the_lines_of_symbols_that_are_not_resolved(corpus_of: CorpusOf) -> None:
     targets = (Target(Span("a.py"), 2, "A.f"), Target(Span("a.py"), 1, "A.gone"))
     assert asked(corpus_of(FILES, SPEC), suite_of(Query("q", {"human": "t"}, targets)), "t") == [Hit("a.py", 2, 3)]
+
+
+def test_oracle_finds_symbols_of_other_languages(corpus_of: CorpusOf) -> None:
+    corpus = corpus_of({"a.go": "package a\n\nfunc Add() int {\n\treturn 1\n}\n"}, SPEC)
+    corpus = replace(corpus, files=tuple(replace(file, language="go") for file in corpus.files))
+    query = Query("q", {"human": "t"}, (Target(Span("a.go"), 2, "Add"),))
+    assert asked(corpus, suite_of(query), "t") == [Hit("a.go", 3, 5)]
 
 
 def test_oracle_leaves_out_what_the_corpus_lacks(corpus_of: CorpusOf) -> None:

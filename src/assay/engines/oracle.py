@@ -40,7 +40,7 @@ class OracleEngine:
                 for query in gold.queries:
                     for text in query.forms.values():
                         answers.setdefault(text, []).extend(query.targets)
-        return OracleSession(corpus, frozenset(file.path for file in corpus.files), answers)
+        return OracleSession(corpus, {file.path: file.language for file in corpus.files}, answers)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class OracleSession:
     """The answers on one corpus, by the words of the query."""
 
     corpus: Corpus
-    known: frozenset[str]
+    known: Mapping[str, str | None]  # its files and their languages
     answers: Mapping[str, Sequence[Target]]
 
     def search(self, query: str, k: int) -> Sequence[Hit]:
@@ -68,9 +68,10 @@ class OracleSession:
         if target.symbol is None or target.span.start is not None:
             yield target.span
             return
-        for symbol in symbols(target.span.path, read_text(self.corpus, target.span.path)):
+        path = target.span.path
+        for symbol in symbols(path, read_text(self.corpus, path), self.known[path]):
             if symbol.name == target.symbol:
-                yield Span(target.span.path, symbol.start, symbol.end)
+                yield Span(path, symbol.start, symbol.end)
 
 
 def make(settings: Mapping[str, object], context: Context) -> OracleEngine:

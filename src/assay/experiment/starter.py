@@ -107,7 +107,7 @@ def _best(corpus: Corpus, file: SourceFile) -> _Draft:
 
 def _definitions(corpus: Corpus, file: SourceFile) -> Iterator[_Draft]:
     """List the public functions and methods of a file."""
-    for symbol in symbols(file.path, read_text(corpus, file.path)):
+    for symbol in symbols(file.path, read_text(corpus, file.path), file.language):
         length = symbol.end - symbol.start + 1
         private = any(part.startswith("_") for part in symbol.name.split("."))
         if symbol.kind in ("function", "method") and length in _LINES and not private:

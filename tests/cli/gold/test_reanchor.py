@@ -67,8 +67,9 @@ def test_reanchor_refuses_to_write_what_is_lost(small, capsys):
     assert (code, "--drop-lost" in err) == (2, True)
     assert (folder / "lost.yaml").read_text() == before
     for flag, anchors in (("--drop-lost", ["a.py:2-7"]), ("--keep-lost", ["a.py:2-7", "a.py:9-14"])):
-        code, _, _ = call(capsys, "lost.yaml", "--to", "main", "--out", "out.yaml", flag)
-        (gold,) = load_gold(folder / "out.yaml").golds
+        code, _, _ = call(capsys, "lost.yaml", "--to", "main", "--out", "sub/out.yaml", flag)
+        (gold,) = load_gold(folder / "sub" / "out.yaml").golds
+        assert gold.corpus.value == "../repo"
         assert (code, [target.anchor for target in gold.queries[0].targets]) == (0, anchors)
     assert (folder / "lost.yaml").read_text() == before
 

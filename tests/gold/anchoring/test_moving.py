@@ -117,6 +117,8 @@ def test_a_tree_that_moved_and_was_rewritten_is_known_by_its_names(tmp_path):
     beta = function("beta").replace("beta_helper(0)", "beta_helper(0, 1)")
     new = {"src/pkg/a.py": other + beta, "docs/use.md": "# Use\n\nJust open it.\n", "src/other/a.py": other}
     assert told(move(tmp_path / "1", old, new, "pkg/a.py:9-14")) == ("src/pkg/a.py:81-86", "sure")
+    assert told(move(tmp_path / "3", old, new, "pkg/a.py:12-13")) == ("src/pkg/a.py:84-85", "exact")
+    assert told(move(tmp_path / "4", old, new, "pkg/a.py"))[0] == "src/pkg/a.py"
     assert told(move(tmp_path / "2", old, new, "docs/use.rst:1-4"))[0] == "docs/use.md:1-3"
 
 

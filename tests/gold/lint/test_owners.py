@@ -172,3 +172,12 @@ def test_several_definitions_are_no_matter_where_more_than_the_name_is_asked(tmp
     files = {"v3.ts": "export class OldShape {\n  x = 1;\n}\n", "v4.ts": "export class OldShape {\n  y = 1;\n}\n"}
     asked = query("q", "how OldShape computes its area", "v4.ts")
     assert not codes(lint_all(corpus_of(tmp_path, files), asked), "G2")
+
+
+def test_declaration_in_a_header_is_no_second_definition(tmp_path):
+    files = {
+        "a.h": "int open_door(int key);\n",
+        "a.c": '#include "a.h"\n\nint open_door(int key) {\n  return key;\n}\n',
+    }
+    corpus = corpus_of(tmp_path, files)
+    assert not codes(lint_all(corpus, symbol("open_door", "a.c")), "G2")

@@ -115,7 +115,7 @@ def test_no_more_is_asked_than_is_wanted(tree, make_ground):
         (tree / name).mkdir()
         (tree / name / "m.py").write_text("def one(x):\n    return x\n\n\ndef two(x):\n    return x\n")
     intake = Intake(make_ground(tree), None, stamp=Stamp())
-    server, batches = ask(intake, answer(GOOD), count=1)
+    server, batches = ask(intake, answer(GOOD, {**GOOD, "human": HUMAN.replace("pause", "wait")}), count=1)
     assert sum(len(batch.items) for batch in batches) == 1
     assert len(server.asked) == 1
 
@@ -144,3 +144,15 @@ def test_checks_refuse_and_remark(ground):
     passed = intake.queries([Intent(text, targets, Origin("rules", "here")) for text in texts])
     assert [(item.query.forms["human"], item.notes) for item in passed.items] == [(HUMAN, ("G401 a",))]
     assert [(one.text, one.reason) for one in passed.refused] == [(texts[1], "G101 b")]
+
+
+def test_a_location_that_is_not_there_is_refused_wherever_it_comes_from(intake):
+    gone = (parse_target("pkg/net.py::Backoff.gone", Place("x")),)
+    passed = intake.queries(
+        [Intent(HUMAN, gone, Origin("rules", "here")), Intent(f"{HUMAN} x", (), Origin("rules", "y"))]
+    )
+    assert not passed.items
+    assert [one.reason for one in passed.refused] == [
+        "not in the corpus: pkg/net.py::Backoff.gone",
+        "not in the corpus: no location",
+    ]

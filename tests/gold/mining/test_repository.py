@@ -6,7 +6,7 @@ from assay.gold.mining import MINERS
 from assay.gold.mining.repository.docs import sentence_question
 from assay.gold.mining.repository.history import mine_history
 from assay.gold.synth.config import Draw
-from tests.gold.mining.conftest import NET, STORE, anchors, commit, run_git
+from tests.gold.mining.conftest import NET, anchors, commit, run_git
 
 WANTED = Draw(count=40, seed=0)
 
@@ -34,20 +34,62 @@ def test_what_is_gone_since_is_no_answer(repository, make_ground):
     assert not any("download" in text for text in found)
 
 
-def test_bots_and_branches_brought_up_to_date_say_nothing(repository, make_ground):
+def test_bots_say_nothing(repository, make_ground):
     before = texts(mine_history(make_ground(repository), WANTED))
-    longer = STORE.replace("return file.read()", "return file.read().rstrip()")
-    (repository / "pkg/store.py").write_text(longer)
-    run_git(repository, "add", "-A")
-    author = "--author=dependabot[bot] <bot@example.org>"
-    run_git(repository, "commit", "-q", author, "-m", "Strip blanks at the end of an entry that is read from a file")
-    run_git(repository, "checkout", "-q", "-b", "side", "HEAD~1")
-    commit(repository, "x", {"pkg/new.py": "def new():\n    return 1\n"})
-    run_git(repository, "checkout", "-q", "main")
-    run_git(
-        repository, "merge", "-q", "--no-ff", "-m", "Merge branch 'side' that returns the entry of a new file", "side"
+    (repository / "pkg/net.py").write_text(
+        NET.replace("transport.send_request(url", "transport.send_request('x' + url")
     )
+    run_git(repository, "add", "-A")
+    message = "Download the archive from the mirror and unpack its members again"
+    run_git(repository, "commit", "-q", "--author=dependabot[bot] <bot@example.org>", "-m", message)
     assert texts(mine_history(make_ground(repository), WANTED)) == before
+    run_git(repository, "commit", "-q", "--amend", "--author=Ada <ada@example.org>", "--no-edit")
+    assert len(texts(mine_history(make_ground(repository), WANTED))) == len(before) + 1
+
+
+@pytest.mark.parametrize(("kind", "more"), [("branch 'side'", 0), ("pull request #9 from ada/side", 1)])
+def test_only_merges_of_pull_requests_are_about_something(repository, make_ground, kind, more):
+    before = texts(mine_history(make_ground(repository), WANTED))
+    run_git(repository, "checkout", "-q", "-b", "side")
+    commit(
+        repository, "x", {"pkg/net.py": NET.replace("transport.send_request(url", "transport.send_request('x' + url")}
+    )
+    run_git(repository, "checkout", "-q", "main")
+    title = "Download the archive from the mirror and unpack its members again"
+    run_git(repository, "merge", "-q", "--no-ff", "-m", f"Merge {kind}\n\n{title}", "side")
+    assert len(texts(mine_history(make_ground(repository), WANTED))) == len(before) + more
+
+
+def changed_by(repository, make_ground, subject, text):
+    """Commit a change of the network code, and give what it is proposed for."""
+    commit(repository, subject, {"pkg/net.py": text})
+    found = mine_history(make_ground(repository), WANTED)
+    return next((anchors(intent) for intent in found.intents if "archive" in intent.text), None)
+
+
+def test_of_a_class_and_its_method_the_method_is_meant(repository, make_ground):
+    text = NET.replace(
+        '    def send_request(self, body):\n        """Write',
+        '    archive = 1\n\n    def send_request(self, body):\n        """Write',
+    )
+    text = text.replace("self.socket.sendall(body)", "self.socket.sendall(body + b'archive')")
+    subject = "Send a mark of the archive behind the body that is written to the socket"
+    assert changed_by(repository, make_ground, subject, text) == {"pkg/net.py::Transport.send_request": 2}
+
+
+def test_a_subject_that_quotes_the_name_gives_it_away(repository, make_ground):
+    text = NET.replace("transport.send_request(url", "transport.send_request('x' + url")
+    subject = "Download members into the cache folder when fetch_archive of the archive is asked twice"
+    assert changed_by(repository, make_ground, subject, text) is None
+
+
+def test_a_test_that_lies_beside_the_code_is_no_answer(repository, make_ground):
+    beside = (
+        "def test_archive_is_downloaded(members):\n    # the archive of the mirror is unpacked\n    return members\n"
+    )
+    text = f"{NET}\n\n{beside}"
+    subject = "Return the archive of the mirror when members are unpacked again"
+    assert changed_by(repository, make_ground, subject, text) is None
 
 
 def test_tests_and_documents_are_no_targets(repository, make_ground):
@@ -72,6 +114,25 @@ def test_comments_become_questions_for_symbols(ground):
         "pkg/store.py::next_wait": 2
     }
     assert not any(path.startswith("tests/") for answers in found.values() for path in answers)
+
+
+def test_comments_that_say_the_same_of_two_and_declarations_are_left_out(tree, make_ground):
+    more = """\
+def load_archive(path):
+    \"\"\"Download a large archive and unpack its members into the cache folder.\"\"\"
+    data = path.read()
+    return data
+
+
+class Base:
+    def pick(self, items):
+        \"\"\"Choose the newest entry of all items that are not locked.\"\"\"
+        raise NotImplementedError
+"""
+    (tree / "pkg/more.py").write_text(more)
+    found = [anchor for answers in texts(MINERS["comments"](make_ground(tree), WANTED)).values() for anchor in answers]
+    assert "pkg/store.py::next_wait" in found
+    assert not {"pkg/net.py::fetch_archive", "pkg/more.py::load_archive", "pkg/more.py::Base.pick"} & set(found)
 
 
 def test_documents_become_questions_for_what_they_name(ground):

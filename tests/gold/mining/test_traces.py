@@ -121,6 +121,12 @@ def test_what_was_opened_next_is_the_answer(tmp_path, ground):
     assert found.intents[0].origin.source == "line 1 of h"
 
 
+def test_a_definition_asked_for_by_name_is_the_answer_in_the_file_opened_next(tmp_path, ground):
+    (tmp_path / "h").write_text("rg 'def next_wait'\nvim +1 pkg/net.py\n")
+    found = mine_shell(ground, tmp_path / "h")
+    assert [anchors(intent) for intent in found.intents] == [{"pkg/net.py::Backoff.next_wait": 2}]
+
+
 def test_a_file_opened_much_later_is_no_answer(tmp_path, ground):
     (tmp_path / "h").write_text("rg 'failed download'\n" + "ls\n" * 6 + "vim pkg/net.py\n")
     assert not mine_shell(ground, tmp_path / "h").intents

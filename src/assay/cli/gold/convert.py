@@ -101,7 +101,7 @@ def _convert(args: argparse.Namespace, suite: Suite, known: Format) -> _Converte
     folder = out if inside else out.parent
     unpacked = unpack(suite.golds)
     own = {folder / name: texts for name, texts in unpacked.folders.items()}
-    corpora = [unpacked.corpora.get(done.gold.name) or _moved(done.gold, folder) for done in ready]
+    corpora = [unpacked.corpora.get(done.gold.name) or named_from(done.gold, folder) for done in ready]
     moved = [replace(done.gold, corpus=corpus) for done, corpus in zip(ready, corpora, strict=True)]
     assert known.write is not None
     written = known.write(replace(suite, golds=tuple(moved)))
@@ -130,7 +130,7 @@ def _folder(gold: Gold) -> Path:
     return Path(gold.source).parent if gold.source else Path()
 
 
-def _moved(gold: Gold, folder: Path) -> CorpusSpec:
+def named_from(gold: Gold, folder: Path) -> CorpusSpec:
     """Write a local corpus as the new file will have to: relative to itself."""
     from assay.corpus.spec import is_url
 

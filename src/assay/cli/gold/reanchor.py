@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -83,11 +84,14 @@ def _one(args: argparse.Namespace) -> Gold:
 
 def _written(args: argparse.Namespace, gold: Gold, applied: Applied | None) -> tuple[str, ...]:
     """Write the set where it was asked for, and say what its format could not hold."""
+    from assay.cli.gold.convert import named_from
     from assay.gold.editing import save
 
     if applied is None:
         return ()
-    saved = save(gold, applied.gold, Path(args.out) if args.out else None)
+    out = Path(args.out) if args.out else None
+    new = applied.gold if out is None else replace(applied.gold, corpus=named_from(applied.gold, out.parent))
+    saved = save(gold, new, out)
     say(args, f"written to {saved.path}")
     return saved.lost
 

@@ -119,8 +119,8 @@ def _is_home(one: Definition, outline: Outline, file: SourceFile) -> bool:
     if one.kind not in _HOMES | modules or _adds(one):
         return False
     name = re.escape(simple(one.name))
-    if file.language in ("cpp", "c") and re.search(rf"\b{name}\s*<", one.signature):
-        return False
+    if file.language in ("cpp", "c") and re.search(rf"\b{name}\s*<|\)[^{{]*;", one.signature):
+        return False  # a specialisation, or a function that is only declared
     if re.search(rf"=\s*(?:type\s+)?[\w.$:]*\b{name}\b", one.signature):
         return False
     return _at_top(one, outline)

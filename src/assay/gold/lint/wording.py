@@ -180,7 +180,7 @@ def _names(target: Target) -> list[str]:
 
 
 def _stands_in(words: Sequence[str], text: str) -> bool:
-    """Tell whether words follow each other in a text as they are; `JsonReader` is two of them, `JsonReaders` is none."""
+    """Tell whether words follow each other in a text as they are; `JsonReader` is two, `JsonReaderTest` none of them."""
     said = [split(token) for token in _TOKEN.findall(text)]
     for at in range(len(said)):
         run: tuple[str, ...] = ()

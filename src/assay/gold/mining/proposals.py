@@ -15,6 +15,7 @@ from assay.gold.mining.privacy import private_part
 from assay.gold.mining.questions import ADDED, weight
 from assay.gold.place import Place
 from assay.gold.review.items import Item, ItemKind, Origin, make_item
+from assay.syntax.identifiers import split
 from assay.syntax.prose import content
 from assay.types import Gold, Query, Target
 
@@ -153,7 +154,7 @@ class Intake:
     def _id(self, text: str) -> str:
         """Name a query by its words; one whose name is taken gets some digits of its text, so a name means one text."""
         said = [word for word in content(text) if word not in ADDED]
-        words = [word for word in said if word.isascii() and word.isalnum()] or ["query"]
+        words = [part for word in said for part in split(word) if part.isascii()] or ["query"]
         name = "-".join(words[: TEXTS.slug])
         taken = name in self._ids
         return f"{name}-{hashlib.sha256(folded(text).encode()).hexdigest()[:6]}" if taken else name

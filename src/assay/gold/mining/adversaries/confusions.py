@@ -68,7 +68,7 @@ def _note(
     """Note what stands above the first right answer; where there is none in the list, all of it is above."""
     for rank, hit in enumerate(ranking.hits, 1):
         if any(hit.span.common_lines(target.span) for target in targets):
-            continue
+            return
         spot = _spot(ground, hit)
         if spot is not None:
             one = seen.setdefault(spot.key, _Seen(spot))

@@ -56,11 +56,16 @@ class Locator:
         return _all(target for spot in own if (target := self._ground.anchor(spot)) is not None)
 
     def _in_file(self, text: str, path: str, line: int | None) -> Target:
-        """Anchor the definition of a file that was looked at, or that the words fit; else the file."""
-        spot = self._ground.at_line(path, line) if line else None
+        """Anchor the definition of a file that was asked for by name, looked at, or that the words fit; else the file."""
+        spot = self._called(text, path) or (self._ground.at_line(path, line) if line else None)
         if spot is None or spot.lines > CHANGES.longest:
             spot = self._fitting(text, path)
         return (self._ground.anchor(spot) if spot else None) or Target(Span(path))
+
+    def _called(self, text: str, path: str) -> Spot | None:
+        """Find the definition of a file that bears the name asked for; of several the longest, others are overloads."""
+        own = [spot for spot in self._ground.by_name.get(joined(text), ()) if spot.path == path]
+        return min(own, key=lambda spot: (-spot.lines, spot.key), default=None)
 
     def _fitting(self, text: str, path: str) -> Spot | None:
         """Find the definition that holds most of the words; a part of it that holds nearly as many is what is meant."""
