@@ -120,7 +120,7 @@ is all that begin so. A code keeps its meaning for good.
 A rule tells only what can be decided: a finding is a fact about the set and the code that can be looked up. `--fix`
 repairs what is certain (the findings marked `[--fix]`), shows what it changed, and changes nothing when run again.
 
-As a hook of pre-commit, for every file whose name begins with `gold` or ends in `-gold.yaml`:
+As a hook of pre-commit, for every file called like `gold.yaml`, `gold-2.yaml` or `shop-gold.yaml`:
 
 ```yaml
 - repo: …/assay      # the git repository that you have Assay from

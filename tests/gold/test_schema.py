@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from assay.errors import GoldError
 from assay.gold import schema
-from assay.gold.native import read_native
+from assay.gold.native.reading import read_native
 from assay.gold.source import Source
 from assay.types import FORMS
 

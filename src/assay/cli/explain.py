@@ -175,7 +175,7 @@ def _handle_run(args: argparse.Namespace) -> int:
     """Explain a whole run."""
     from assay.cli.missed import diagnose, document
     from assay.cli.options import read_results
-    from assay.gold.split import refuse_sealed
+    from assay.gold.split.parts import refuse_sealed
 
     for flag, given in (("a query", args.query), ("--expect", args.expect), ("--config", args.config)):
         if given is not None:

@@ -91,8 +91,8 @@ def _named_from(gold: Gold, given: CorpusSpec | None) -> CorpusSpec:
 def log_look(args: argparse.Namespace, run: Run, command: str) -> None:
     """Write down that results on sealed queries are shown once more."""
     from assay.cli.output import say
-    from assay.gold.looks import log_looks
-    from assay.gold.split import sealed_queries
+    from assay.gold.split.looks import log_looks
+    from assay.gold.split.parts import sealed_queries
 
     sealed = sum(len(sealed_queries(gold)) for gold in run.suite.golds)
     if sealed and not log_looks(run.suite, command, [engine.name for engine in run.engines]):

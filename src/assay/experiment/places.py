@@ -12,7 +12,7 @@ from assay.corpus import open_corpus, read_text
 from assay.errors import ConfigError, CorpusError, GoldError, nearest
 from assay.experiment.records import MANIFEST
 from assay.gold import resolve
-from assay.gold.looks import looks_file
+from assay.gold.split.looks import looks_file
 from assay.scoring import evaluation_measures
 from assay.syntax.tokens import approx4, line_bytes
 from assay.types import Corpus, CorpusSpec, Gold, Hit, Query, Suite

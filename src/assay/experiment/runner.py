@@ -20,8 +20,8 @@ from assay.errors import EngineError, EnvironmentFailure, InputError
 from assay.experiment.environment import environment
 from assay.experiment.places import Missing, Place, Question, prepare
 from assay.gold import gold_hash, query_hash
-from assay.gold.looks import log_looks
-from assay.gold.split import select
+from assay.gold.split.looks import log_looks
+from assay.gold.split.parts import select
 from assay.types import Corpus, CorpusFacts, EngineRun, Gold, Header, Hit, Query, Ranking, Run, Span, Status, Suite
 
 Searcher = Engine | Callable[[str, int], Sequence[Hit | str]]

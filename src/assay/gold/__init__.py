@@ -1,11 +1,11 @@
 """What counts as right? Gold sets: read, checked against the code, hashed."""
 
-from assay.gold.anchors import Problem, Resolution, resolve
+from assay.gold.anchors.resolving import Problem, Resolution, resolve
 from assay.gold.identity import gold_hash, query_hash
 from assay.gold.leaks import leak, overlaps
 from assay.gold.loading import join, load_gold
+from assay.gold.native.writing import write_native
 from assay.gold.tags import TagRule
-from assay.gold.writing import write_native
 
 __all__ = [
     "Problem",

@@ -17,7 +17,7 @@ from assay.files import sync_folder
 if TYPE_CHECKING:
     import yaml
 
-    from assay.gold.nodes import Field
+    from assay.gold.native.nodes import Field
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +123,7 @@ def _row(path: Path, number: int, line: bytes) -> Field:
     """Read one line as nodes that know their line, so that gold readers can complain about it."""
     import yaml
 
-    from assay.gold.nodes import Field
+    from assay.gold.native.nodes import Field
 
     try:
         value = json.loads(line.decode("utf-8"), object_pairs_hook=_Pairs)

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from assay.errors import GoldError
+from assay.gold.formats.common.opening import open_source
 from assay.gold.formats.detect import FORMATS, SUFFIXES, Format, detect, detect_folder, is_aside, named
-from assay.gold.formats.opening import open_source
-from assay.gold.looks import SUFFIX as LOOKS
 from assay.gold.review.queue import SUFFIX as REVIEW
+from assay.gold.split.looks import SUFFIX as LOOKS
 from assay.gold.tags import TagRule, apply_tags
 from assay.types import CorpusSpec, Gold, Suite
 
@@ -37,7 +37,9 @@ def load_gold(
     elif path.exists():
         golds = _read(_Part(path, known), corpus)
     else:
-        raise GoldError("there is no such file or folder", file=path, hint=f"check the path, or use one of {', '.join(SHIPPED)}")
+        raise GoldError(
+            "there is no such file or folder", file=path, hint=f"check the path, or use one of {', '.join(SHIPPED)}"
+        )
     if not golds:
         raise GoldError(
             "the folder holds no gold set", file=path, hint=f"gold files end in {', '.join(sorted(SUFFIXES))}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from assay.gold.digests import DIGEST_LENGTH
+from assay.gold.anchors.digests import DIGEST_LENGTH
 from assay.gold.place import Place
 from assay.types import PRIMARY, Span, Target
 

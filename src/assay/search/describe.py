@@ -14,10 +14,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from assay.chat import Endpoint, Question, ask, fence, prompt_version
 from assay.errors import EngineError
 from assay.files import write_atomic
 from assay.http import shown_url
-from assay.chat import Endpoint, Question, ask, fence, prompt_version
 
 _TASK: Final = (
     "You describe a piece of a code repository for a search index. The piece stands between lines that hold a mark; "

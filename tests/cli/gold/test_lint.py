@@ -123,3 +123,19 @@ def test_broken_set_is_refused_with_its_line(folder, capsys):
     (folder / "gold.yaml").write_text("assay: 1\nname: [\n", "utf-8")
     assert main(["gold", "lint", "gold.yaml"]) == 2
     assert "gold.yaml:" in capsys.readouterr().err
+
+
+def test_hook_runs_this_command_on_gold_files():
+    import re
+    from pathlib import Path
+
+    import yaml
+
+    from assay.cli.main import build_parser
+
+    root = Path(__file__).parents[3]
+    hook = yaml.safe_load((root / ".pre-commit-hooks.yaml").read_text("utf-8"))[0]
+    build_parser().parse_args([*hook["entry"].split()[1:], "gold.yaml"])
+    meant = ["gold.yaml", "data/gold.yml", "shop-gold.yaml", "gold-2.yaml", "a/gold.test.yaml"]
+    others = ["golden.yaml", "marigold.yaml", "gold/notes.yaml", "gold.json"]
+    assert [name for name in meant + others if re.search(hook["files"], name)] == meant

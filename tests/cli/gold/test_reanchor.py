@@ -6,7 +6,7 @@ import pytest
 
 from assay.cli.main import main
 from assay.gold import load_gold
-from tests.gold.anchoring.history import commit, module
+from tests.gold.reanchor.history import commit, module
 
 OLD = {"a.py": module("alpha", "beta", "gamma")}
 NEW = {"a.py": "import os\n" + module("alpha", "gamma")}

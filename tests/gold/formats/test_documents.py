@@ -5,7 +5,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.gold.formats.documents import file_names
+from assay.gold.formats.common.documents import file_names
 from assay.gold.targets import path_problem
 
 IDS = st.lists(st.text(st.sampled_from("aAb.-/_: é\n\\"), min_size=1, max_size=6), max_size=12, unique=True)

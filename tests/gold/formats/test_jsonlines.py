@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.errors import GoldError
-from assay.gold.formats.jsonlines import first_entry, read_entries, unread
+from assay.gold.formats.common.jsonlines import first_entry, read_entries, unread
 from assay.gold.source import Source
 
 VALUES = st.recursive(

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from assay.errors import GoldError
 from assay.gold import load_gold
+from assay.gold.formats.common.losses import KINDS
 from assay.gold.formats.detect import FORMATS, Format, named
-from assay.gold.formats.losses import KINDS
 from assay.types import Adversary, CorpusSpec, Gold, Label, Query, Rationale, Span, Suite, Target
-from tests.gold.test_writing import TEXT, golds, unplaced
+from tests.gold.native.test_writing import TEXT, golds, unplaced
 
 WRITTEN = [known.name for known in FORMATS if known.write is not None]
 OURS = ["native", "octocode", "semble", "plain"]

@@ -13,7 +13,7 @@ from assay.gold.source import read_source
 from assay.types import Gold, Query, Rationale, Span, Suite, Target
 from tests.gold.formats.files import HERE, write
 from tests.gold.formats.test_beir import LOST, heads
-from tests.gold.test_writing import golds, unplaced
+from tests.gold.native.test_writing import golds, unplaced
 
 QRELS = "1 0 shop/price.py::total 2\n1\tQ0\tshop/tax.py:1-9   1\n\n1 0 shop/no.py 0\n2 0 shop/tax.py 1\r\n3 0 x.py -2\n"
 TOPICS = "1\thow is a basket priced?\n2\t rates  of tax\r\n3\twhere is nothing?\n4\twho asks?\n"

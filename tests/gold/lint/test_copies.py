@@ -45,10 +45,18 @@ def test_copy_of_a_secondary_target_is_no_matter(tmp_path):
     assert not codes(lint_all(corpus, asked), "G31")
 
 
-def test_short_stretch_is_alike_by_idiom(tmp_path):
-    short = "def size(self):\n    if self.items is None:\n        return 0\n    return len(self.items)\n"
+@pytest.mark.parametrize("wide", [0, 60])
+def test_short_stretch_is_alike_by_idiom(tmp_path, wide):
+    name = "x" * (1 + wide)
+    short = f"def size(self):\n    if self.{name} is None:\n        return 0\n    return len(self.{name})\n"
     corpus = corpus_of(tmp_path, {"a.py": short, "b.py": OTHER + short})
     assert not codes(lint_all(corpus, query("q", "how many are there", "a.py::size")), "G31")
+
+
+def test_same_lines_in_another_order_are_other_code(tmp_path):
+    head, *steps, end = long_body().splitlines(keepends=True)
+    corpus = corpus_of(tmp_path, {"a.py": long_body(), "b.py": "".join([head, *steps[10:], *steps[:10], end])})
+    assert not codes(lint_all(corpus, query("q", "in which order is it done", "a.py::pipeline")), "G31")
 
 
 def test_one_other_line_is_no_exact_copy(tmp_path):

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from assay.gold.anchors.digests import content_digest
 from assay.gold.lint import fix, lint, mend
 from assay.types import Label
 from tests.gold.lint.world import corpus_of, gold_of, query
@@ -46,6 +47,19 @@ def test_uncertain_repair_is_left_to_people(corpus, anchor):
     fixed = repaired(corpus, query("q", "where is it", anchor))
     assert anchors(fixed.gold) == [[anchor]]
     assert not fixed.repaired
+
+
+def test_moved_file_is_followed_by_its_content(tmp_path):
+    text = "def one():\n    return 1\n"
+    anchor = f"old/a.py:1-2#{content_digest(text.split(chr(10))[:2])}"
+    moved = corpus_of(tmp_path / "1", {"new/a.py": "# first\n" + text, "new/b.py": text})
+    assert anchors(repaired(moved, query("q", "where is it", anchor)).gold) == [
+        [anchor.replace("old/a.py:1-2", "new/a.py:2-3")]
+    ]
+    twice = corpus_of(tmp_path / "2", {"new/a.py": text, "newer/a.py": text})
+    assert not repaired(twice, query("q", "where is it", anchor)).repaired
+    changed = corpus_of(tmp_path / "3", {"new/a.py": text.replace("1", "2")})
+    assert not repaired(changed, query("q", "where is it", anchor)).repaired
 
 
 def test_repair_that_would_name_a_target_twice_is_left_alone(corpus):

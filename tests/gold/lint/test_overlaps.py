@@ -29,9 +29,12 @@ def test_targets_that_share_lines_are_found(tmp_path, one, other, code):
     assert codes(lint_all(corpus_of(tmp_path, LINES), query("q", "where is it", one, secondary=[other])), "G3") == code
 
 
-def test_inner_target_is_named_whichever_stands_first(tmp_path):
-    report = lint_all(corpus_of(tmp_path, LINES), query("q", "where is it", "a.py:1-20", secondary=["a.py:5-8"]))
-    assert messages(report, "G302") == ["a.py:5-8 lies inside a.py:1-20, a target of the same query"]
+@pytest.mark.parametrize("outer", ["a.py:1-20", "a.py"])
+@pytest.mark.parametrize("first", ["inner", "outer"])
+def test_inner_target_is_named_whichever_stands_first(tmp_path, outer, first):
+    one, other = ("a.py:5-8", outer) if first == "inner" else (outer, "a.py:5-8")
+    report = lint_all(corpus_of(tmp_path, LINES), query("q", "where is it", one, secondary=[other]))
+    assert messages(report, "G302") == [f"a.py:5-8 lies inside {outer}, a target of the same query"]
 
 
 def test_adversary_on_lines_of_a_target_is_an_error(tmp_path):

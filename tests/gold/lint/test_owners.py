@@ -181,3 +181,29 @@ def test_declaration_in_a_header_is_no_second_definition(tmp_path):
     }
     corpus = corpus_of(tmp_path, files)
     assert not codes(lint_all(corpus, symbol("open_door", "a.c")), "G2")
+
+
+def test_part_of_a_symbol_is_neither_its_home_nor_another(tmp_path):
+    files = {
+        "a.rs": "pub struct BoxedRoute;\n",
+        "b.rs": "impl BoxedRoute {\n    fn keep(&self) {}\n}\n",
+        "c.rs": "impl BoxedRoute {\n    fn drop(&self) {}\n}\n",
+    }
+    corpus = corpus_of(tmp_path, files)
+    report = lint_all(corpus, symbol("BoxedRoute", "b.rs"))
+    assert messages(report, "G201") == ["'BoxedRoute' is defined in a.rs:1; b.rs does not define it"]
+    assert not codes(lint_all(corpus, symbol("BoxedRoute", "a.rs")), "G2")
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("a.go", "package a\n\ntype Mux struct{}\n\nfunc (m *Mux) Router() int { return 1 }\n"),
+        ("a.py", "def test():\n    class Router:\n        x = 1\n\n    return Router\n"),
+        ("a.rs", "mod tests {\n    struct Router;\n}\n"),
+        ("a.ts", "import { core } from './core';\nexport type Router = core.Router;\n"),
+    ],
+)
+def test_namesake_is_no_home(tmp_path, path, text):
+    corpus = corpus_of(tmp_path, {path: text, "b.py": "def use():\n    return 2\n"})
+    assert not codes(lint_all(corpus, symbol("Router", "b.py")), "G2")

@@ -24,7 +24,8 @@ fn pack() -> u8 {
 
 @pytest.fixture
 def corpus(tmp_path):
-    return corpus_of(tmp_path, {"a.rs": RUST, "README.md": "# Title\n\nText.\n"})
+    made = "define! {\n    pub struct Made;\n}\n"
+    return corpus_of(tmp_path, {"a.rs": RUST, "README.md": "# Title\n\nText.\n", "made.rs": made})
 
 
 def test_range_outside_every_definition_is_unreachable_for_engines_of_definitions(corpus):
@@ -33,7 +34,9 @@ def test_range_outside_every_definition_is_unreachable_for_engines_of_definition
     assert "at best R@10 is 0.50 and nDCG@10 0.38 on this query" in messages(report, "G503")[0]
 
 
-@pytest.mark.parametrize("anchor", ["a.rs:6-10", "a.rs:10-10", "a.rs", "a.rs::pack", "README.md:3-3", "README.md"])
+@pytest.mark.parametrize(
+    "anchor", ["a.rs:6-10", "a.rs:10-10", "a.rs", "a.rs::pack", "README.md:3-3", "README.md", "made.rs"]
+)
 def test_range_that_meets_a_definition_or_a_document_is_reachable(corpus, anchor):
     assert not codes(lint_all(corpus, query("q", "how are they packed", anchor)), "G50")
 

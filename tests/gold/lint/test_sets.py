@@ -1,4 +1,4 @@
-from assay.gold.lint import Power, Report, join
+from assay.gold.lint import Power, Report, Tools, join
 from assay.types import CorpusSpec, Gold, Suite
 from tests.gold.lint.world import codes, corpus_of, lint_all, messages, query
 
@@ -9,7 +9,13 @@ FILES |= {"src/top.py": CODE, "src/small/only.py": "x = 1\n"}
 
 def test_folders_without_a_target_are_told_once(tmp_path):
     report = lint_all(corpus_of(tmp_path, FILES), query("q", "how is it read", "src/read/1.py"))
-    assert messages(report, "G601") == ["no target lies in src/send (4 files), src/write (4 files)"]
+    assert messages(report, "G601") == ["no target lies in src/send (4 code files), src/write (4 code files)"]
+
+
+def test_folder_of_tests_need_not_be_asked_about(tmp_path):
+    tools = Tools(aside=lambda path: path.startswith(("src/send/", "src/write/1")))
+    report = lint_all(corpus_of(tmp_path, FILES), query("q", "how is it read", "src/read/1.py"), tools=tools)
+    assert messages(report, "G601") == ["no target lies in src/write (4 code files)"]
 
 
 def test_file_beside_a_folder_speaks_for_it(tmp_path):

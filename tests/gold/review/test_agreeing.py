@@ -2,9 +2,9 @@
 
 import pytest
 
-from assay.gold.agreement import Resampling
 from assay.gold.review import Origin, make_item
 from assay.gold.review.agreeing import agreement
+from assay.gold.review.agreement import Resampling
 from assay.gold.review.decisions import Decision
 from assay.gold.review.votes import Vote
 from assay.types import Query, Span, Target

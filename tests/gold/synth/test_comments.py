@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from assay.gold.synth.comments import blank, comments, documentation
 from assay.syntax.outline import outline
-
-from .conftest import POOL, RETRY, VIEW
+from tests.gold.synth.conftest import POOL, RETRY, VIEW
 
 
 def documented(text: str, grammar: str) -> dict[str, list[str]]:

@@ -16,8 +16,8 @@ from assay.cli.output import emit
 from assay.errors import GoldError
 
 if TYPE_CHECKING:
-    from assay.gold.agreement import Coefficient
     from assay.gold.review.agreeing import KindAgreement, PairAgreement
+    from assay.gold.review.agreement import Coefficient
     from assay.report.document import Block, Table
 
 _NOTE = "Intervals: 95 %, bootstrap over items. A dash: everybody said the same, which chance would have done as well."
@@ -31,8 +31,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def handle(args: argparse.Namespace) -> int:
     """Compute the agreement and show it."""
-    from assay.gold.agreement import Resampling
     from assay.gold.review.agreeing import agreement
+    from assay.gold.review.agreement import Resampling
     from assay.gold.review.decisions import read_decisions
     from assay.gold.review.votes import all_votes
     from assay.report.document import Document

@@ -22,8 +22,8 @@ from assay.cli.output import emit, say, warn
 from assay.errors import ConfigError
 
 if TYPE_CHECKING:
+    from assay.gold.formats.common.lining import Lined
     from assay.gold.formats.detect import Format
-    from assay.gold.formats.lining import Lined
     from assay.report.document import Document
     from assay.types import CorpusSpec, Gold, Suite
 
@@ -91,8 +91,8 @@ def _writable(name: str) -> Format:
 
 def _convert(args: argparse.Namespace, suite: Suite, known: Format) -> _Converted:
     """Make the files of another format."""
-    from assay.gold.formats.documents import unpack
-    from assay.gold.formats.losses import Loss, told
+    from assay.gold.formats.common.documents import unpack
+    from assay.gold.formats.common.losses import Loss, told
 
     out = Path(args.out)
     ready = [_with_lines(args, gold, known) for gold in suite.golds]
@@ -117,7 +117,7 @@ def _convert(args: argparse.Namespace, suite: Suite, known: Format) -> _Converte
 def _with_lines(args: argparse.Namespace, gold: Gold, known: Format) -> Lined:
     """Look up the lines of targets in the corpus, for a format that holds nothing else."""
     from assay.corpus import open_corpus
-    from assay.gold.formats.lining import Lined, lacks_lines, lined
+    from assay.gold.formats.common.lining import Lined, lacks_lines, lined
 
     if not lacks_lines(gold, symbols=known.symbols, whole_files=known.whole_files):
         return Lined(gold)
@@ -154,7 +154,7 @@ def _check_out(out: Path, known: Format, *, force: bool) -> None:
 def _write(converted: _Converted, *, force: bool) -> None:
     """Write the files, none of them when one is in the way."""
     from assay.files import write_atomic
-    from assay.gold.formats.documents import is_ours, write_documents
+    from assay.gold.formats.common.documents import is_ours, write_documents
 
     for folder in converted.documents:
         if folder.exists() and not is_ours(folder):

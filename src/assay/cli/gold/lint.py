@@ -116,7 +116,7 @@ def _open(gold: Gold, spec: CorpusSpec) -> Corpus:
 
 def _save(old: Gold, new: Gold) -> None:
     """Write a set over its file, with the corpus that stands there."""
-    from assay.gold.editing import save
+    from assay.gold.native.editing import save
 
     written = _written_corpus(old)
     saved = save(replace(old, corpus=written), replace(new, corpus=written))
@@ -127,7 +127,7 @@ def _save(old: Gold, new: Gold) -> None:
 def _written_corpus(gold: Gold) -> CorpusSpec:
     """Give the corpus that a native file names, whatever was given on the command line."""
     from assay.gold.formats.detect import detect
-    from assay.gold.native import read_native
+    from assay.gold.native.reading import read_native
     from assay.gold.source import read_source
 
     source = read_source(Path(gold.source or ""))

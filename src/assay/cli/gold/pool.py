@@ -37,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def handle(args: argparse.Namespace) -> int:
     """Pool, show, and queue where asked."""
     from assay.gold.review import Queue
-    from assay.gold.split import refuse_sealed
+    from assay.gold.split.parts import refuse_sealed
     from assay.scoring import parse_measure
     from assay.scoring.pooling import PoolConfig, pool
 

@@ -25,7 +25,7 @@ from assay.cli.output import emit, say
 from assay.errors import ConfigError, GoldError
 
 if TYPE_CHECKING:
-    from assay.gold.anchoring import Applied, Lines, Lost, Move, Moves
+    from assay.gold.reanchor import Applied, Lines, Lost, Move, Moves
     from assay.report.document import Block, Document
     from assay.types import Gold
 
@@ -52,7 +52,7 @@ def handle(args: argparse.Namespace) -> int:
         if not args.digest:
             raise ConfigError("there is nothing to do", hint="name the commit to move to with --to, or use --digest")
         return _hash(args, gold)
-    from assay.gold.anchoring import apply, locate, reanchor
+    from assay.gold.reanchor import apply, locate, reanchor
 
     say(args, f"comparing {args.old or gold.corpus.rev} with {args.new}")
     moves = reanchor(gold, locate(gold, args.repo, args.old, args.new))
@@ -85,7 +85,7 @@ def _one(args: argparse.Namespace) -> Gold:
 def _written(args: argparse.Namespace, gold: Gold, applied: Applied | None) -> tuple[str, ...]:
     """Write the set where it was asked for, and say what its format could not hold."""
     from assay.cli.gold.convert import named_from
-    from assay.gold.editing import save
+    from assay.gold.native.editing import save
 
     if applied is None:
         return ()
@@ -98,7 +98,7 @@ def _written(args: argparse.Namespace, gold: Gold, applied: Applied | None) -> t
 
 def _hash(args: argparse.Namespace, gold: Gold) -> int:
     """Add content hashes to the set as it stands."""
-    from assay.gold.anchoring import with_digests
+    from assay.gold.reanchor import with_digests
     from assay.report.document import Document, Paragraph
 
     applied = with_digests(gold, _reader(args, gold))
@@ -113,7 +113,7 @@ def _hash(args: argparse.Namespace, gold: Gold) -> int:
 def _reader(args: argparse.Namespace, gold: Gold) -> Lines:
     """Make the function that reads a file of the corpus: of a commit where one is named, else as it is opened."""
     from assay.corpus import open_corpus, read_text
-    from assay.gold.anchoring import DEFAULT, locate, read_tree
+    from assay.gold.reanchor import DEFAULT, locate, read_tree
     from assay.syntax.lines import split_lines
 
     if args.old or args.repo:

@@ -12,7 +12,7 @@ from assay.cli.output import emit, say
 from assay.errors import ConfigError
 
 if TYPE_CHECKING:
-    from assay.gold.anchors import Problem
+    from assay.gold.anchors.resolving import Problem
     from assay.gold.review import Item
     from assay.gold.review.accepting import Acceptance
     from assay.gold.review.decisions import Decision
@@ -179,7 +179,7 @@ def accept_settled(args: argparse.Namespace, desk: Desk) -> int:
 
 def _problems(desk: Desk, gold: Gold) -> tuple[Problem, ...]:
     """Find the errors that lint sees in a set."""
-    from assay.gold.anchors import Problem
+    from assay.gold.anchors.resolving import Problem
     from assay.gold.lint import lint
 
     errors = [finding for finding in lint(gold, desk.corpus).findings if finding.severity == "error"]

@@ -1,6 +1,7 @@
 """Divide a set into dev, test and sealed queries: tune on one part, claim on another.
 
 assay gold split gold.yaml                          by module: no folder of answers is in two parts
+assay gold split gold.yaml --by file                where all code lies in a few folders
 assay gold split gold/ --by repository              whole repositories of a suite
 assay run --split dev                               then: tune on dev; sealed queries are left out unless asked for
 
@@ -18,7 +19,7 @@ from assay.cli.output import emit
 from assay.errors import ConfigError, GoldError
 
 if TYPE_CHECKING:
-    from assay.gold.dividing import Divided
+    from assay.gold.split.dividing import Divided
     from assay.report.document import Block, Document
     from assay.types import Suite
 
@@ -29,9 +30,8 @@ _SD = 0.3
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the flags of this action."""
     parser.add_argument("set", metavar="SET", help="gold file or folder; its files are changed")
-    parser.add_argument(
-        "--by", choices=("repository", "module", "query"), default="module", help="what is never torn apart (module)"
-    )
+    ways = ("repository", "module", "file", "query")
+    parser.add_argument("--by", choices=ways, default="module", help="what is never torn apart (module)")
     parser.add_argument("--depth", type=int, metavar="N", help="folders that name a module (all of a path)")
     for name, share in (("dev", 0.5), ("test", 0.25), ("sealed", 0.25)):
         parser.add_argument(f"--{name}", type=float, default=share, metavar="X", help=f"its share ({share:g})")
@@ -43,8 +43,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def handle(args: argparse.Namespace) -> int:
     """Divide, write the parts into the files, say what each could show."""
     from assay.gold import load_gold
-    from assay.gold.dividing import Division, Shares, divide
-    from assay.gold.editing import save
+    from assay.gold.native.editing import save
+    from assay.gold.split.dividing import Division, Shares, divide
 
     _check(args)
     suite = load_gold(args.set)

@@ -13,13 +13,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 from assay.gold.building import build_gold
-from assay.gold.formats.documents import CORPUS, OWN, document_ids, file_names
-from assay.gold.formats.jsonlines import read_entries, unread
-from assay.gold.formats.losses import corpus_losses, verified
-from assay.gold.formats.opening import open_source
-from assay.gold.formats.qrels import Judgement, Topic, judge, read_judgement
-from assay.gold.formats.records import Record
-from assay.gold.formats.written import Written, file_name
+from assay.gold.formats.common.documents import CORPUS, OWN, document_ids, file_names
+from assay.gold.formats.common.jsonlines import read_entries, unread
+from assay.gold.formats.common.losses import corpus_losses, verified
+from assay.gold.formats.common.opening import open_source
+from assay.gold.formats.common.qrels import Judgement, Topic, judge, read_judgement
+from assay.gold.formats.common.records import Record
+from assay.gold.formats.common.written import Written, file_name
 from assay.gold.place import Place
 from assay.gold.source import Source, read_source
 from assay.gold.targets import parse_target

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from urllib.parse import unquote
 
 from assay.gold.building import build_query
-from assay.gold.formats.ids import sound_ids
-from assay.gold.formats.several import Asked, Code, Left, from_github, github_code
-from assay.gold.formats.table import Row, Table, header, read_table
+from assay.gold.formats.common.ids import sound_ids
+from assay.gold.formats.common.several import Asked, Code, Left, from_github, github_code
+from assay.gold.formats.common.table import Row, Table, header, read_table
 from assay.gold.source import Source
 from assay.gold.targets import ranged_span
 from assay.types import PRIMARY, SECONDARY, CorpusSpec, Gold, Span, Target

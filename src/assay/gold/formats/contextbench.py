@@ -7,11 +7,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from assay.gold.building import build_query
-from assay.gold.formats.ids import renamed, sound_ids
-from assay.gold.formats.jsonlines import parse, read_entries, unread
-from assay.gold.formats.looks import json_has
-from assay.gold.formats.records import Record
-from assay.gold.formats.several import Asked, Code, Left, from_github, github_code
+from assay.gold.formats.common.ids import renamed, sound_ids
+from assay.gold.formats.common.jsonlines import parse, read_entries, unread
+from assay.gold.formats.common.looks import json_has
+from assay.gold.formats.common.records import Record
+from assay.gold.formats.common.several import Asked, Code, Left, from_github, github_code
 from assay.gold.source import Source
 from assay.gold.targets import ranged_span
 from assay.types import CorpusSpec, Gold, Target

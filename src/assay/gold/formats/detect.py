@@ -26,8 +26,8 @@ from assay.gold.formats import (
     swebench,
     trec,
 )
-from assay.gold.formats.written import Written
-from assay.gold.native import read_native
+from assay.gold.formats.common.written import Written
+from assay.gold.native.reading import read_native
 from assay.gold.schema import suggest
 from assay.gold.source import Source
 from assay.types import CorpusSpec, Gold, Suite

@@ -9,11 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from assay.gold.building import build_gold, build_query
-from assay.gold.formats.ids import renamed, sound_ids
+from assay.gold.formats.common.ids import renamed, sound_ids
+from assay.gold.formats.common.looks import yaml_has
 from assay.gold.formats.karta_layers import Notes, present, read_adversary, read_layers, texts
-from assay.gold.formats.looks import yaml_has
 from assay.gold.formats.native import has_version
-from assay.gold.nodes import Field, compose
+from assay.gold.native.nodes import Field, compose
 from assay.gold.schema import Keys
 from assay.gold.source import Source, read_source
 from assay.gold.targets import check_path

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from assay.gold import schema
 from assay.gold.building import build_query
-from assay.gold.nodes import Field
+from assay.gold.native.nodes import Field
 from assay.gold.targets import parse_target
 from assay.types import FORMS, PRIMARY, SECONDARY, Adversary, Query, Rationale, Target
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from assay.gold.formats.looks import yaml_has
-from assay.gold.formats.losses import verified
-from assay.gold.formats.written import Written, file_name
-from assay.gold.native import read_native
+from assay.gold.formats.common.looks import yaml_has
+from assay.gold.formats.common.losses import verified
+from assay.gold.formats.common.written import Written, file_name
+from assay.gold.native.reading import read_native
+from assay.gold.native.writing import write_native
 from assay.gold.source import Source, read_source
-from assay.gold.writing import write_native
 from assay.types import Gold, Suite
 
 SUFFIXES = (".yaml", ".yml")

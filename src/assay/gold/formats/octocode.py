@@ -6,9 +6,9 @@ import re
 from pathlib import Path
 
 from assay.gold.building import build_gold, build_query, row_id
-from assay.gold.formats.losses import corpus_losses, verified
-from assay.gold.formats.table import Row, header, read_table, render_table, require_corpus
-from assay.gold.formats.written import Written, file_name
+from assay.gold.formats.common.losses import corpus_losses, verified
+from assay.gold.formats.common.table import Row, header, read_table, render_table, require_corpus
+from assay.gold.formats.common.written import Written, file_name
 from assay.gold.place import Place
 from assay.gold.source import Source, read_source
 from assay.gold.targets import ranged_span

@@ -10,13 +10,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from assay.gold.building import build_gold, build_query, row_id
-from assay.gold.formats.ids import renamed, sound_ids
-from assay.gold.formats.jsonlines import read_entries
-from assay.gold.formats.looks import json_has, opening
-from assay.gold.formats.losses import corpus_losses, verified
-from assay.gold.formats.records import Record
-from assay.gold.formats.table import Row, Table, header, read_table, render_table, require_corpus
-from assay.gold.formats.written import Written, file_name
+from assay.gold.formats.common.ids import renamed, sound_ids
+from assay.gold.formats.common.jsonlines import read_entries
+from assay.gold.formats.common.looks import json_has, opening
+from assay.gold.formats.common.losses import corpus_losses, verified
+from assay.gold.formats.common.records import Record
+from assay.gold.formats.common.table import Row, Table, header, read_table, render_table, require_corpus
+from assay.gold.formats.common.written import Written, file_name
 from assay.gold.schema import suggest
 from assay.gold.source import Source, read_source
 from assay.gold.targets import parse_target

@@ -12,10 +12,10 @@ from pathlib import Path
 
 from assay.corpus.spec import is_url, spec_text
 from assay.gold.building import build_gold, build_query, row_id
-from assay.gold.formats.looks import json_has
-from assay.gold.formats.losses import Loss, verified
-from assay.gold.formats.records import Record, read_records
-from assay.gold.formats.written import Written, file_name
+from assay.gold.formats.common.looks import json_has
+from assay.gold.formats.common.losses import Loss, verified
+from assay.gold.formats.common.records import Record, read_records
+from assay.gold.formats.common.written import Written, file_name
 from assay.gold.place import Place
 from assay.gold.source import Source, read_source
 from assay.gold.targets import check_path, ranged_span

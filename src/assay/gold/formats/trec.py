@@ -11,10 +11,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from assay.gold.building import build_gold
-from assay.gold.formats.losses import corpus_losses, verified
-from assay.gold.formats.qrels import Judgement, Topic, judge, read_judgement
-from assay.gold.formats.table import require_corpus
-from assay.gold.formats.written import Written, file_name
+from assay.gold.formats.common.losses import corpus_losses, verified
+from assay.gold.formats.common.qrels import Judgement, Topic, judge, read_judgement
+from assay.gold.formats.common.table import require_corpus
+from assay.gold.formats.common.written import Written, file_name
 from assay.gold.place import Place
 from assay.gold.source import Source, read_source
 from assay.gold.targets import parse_target

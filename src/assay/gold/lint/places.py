@@ -5,19 +5,23 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import PurePosixPath
 
-from assay.gold.anchors import Problem
+from assay.gold.anchors.digests import places
+from assay.gold.anchors.resolving import Problem
 from assay.gold.lint.records import Finding, Repair, Rule
 from assay.gold.lint.view import View
-from assay.syntax.lines import count_lines
-from assay.types import Query, Target
+from assay.syntax.lines import count_lines, split_lines
+from assay.types import Query, Span, Target
 
 PATH = Rule(
     "G101",
     "path-missing",
     "error",
     "A target or adversary names a file that the corpus does not have.",
-    "Nobody can find it, so the query can only be lost. Name the file that answers, or remove the label.",
+    "Nobody can find it, so the query can only be lost. Name the file that answers, or remove the label. `--fix` "
+    "follows lines with a content hash to the one file of the same name that has them.",
+    fixable=True,
 )
 LEFT_OUT = Rule(
     "G102",
@@ -166,8 +170,22 @@ def _problem(view: View, problem: Problem, query: Query | None, cases: _Cases) -
         return _told(CASE, view, problem, message, "write it as the file is called", repair)
     if (view.corpus.root / path).is_dir():
         return _told(FOLDER, view, problem, problem.message, problem.hint or "")
-    there = (view.corpus.root / path).is_file() or "left out" in problem.message
-    return _told(LEFT_OUT if there else PATH, view, problem, problem.message, problem.hint or "")
+    if (view.corpus.root / path).is_file():
+        return _told(LEFT_OUT, view, problem, problem.message, problem.hint or "")
+    return _told(PATH, view, problem, problem.message, problem.hint or "", _found_again(view, target, problem.anchor))
+
+
+def _found_again(view: View, target: Target, anchor: str) -> Repair | None:
+    """Find where a file of the same name went by what the anchor's lines say, if that is one place and no other."""
+    start, end, digest = target.span.start, target.span.end, target.digest
+    if start is None or end is None or digest is None:
+        return None
+    name, length = PurePosixPath(target.span.path).name, end - start + 1
+    files = [path for path in sorted(view.files) if PurePosixPath(path).name == name]
+    found = [
+        Span(path, at, at + length - 1) for path in files for at in places(split_lines(view.text(path)), digest, length)
+    ]
+    return Repair(anchor, replace(target, span=found[0]).anchor) if len(found) == 1 else None
 
 
 def _told(rule: Rule, view: View, problem: Problem, message: str, hint: str, repair: Repair | None = None) -> Finding:

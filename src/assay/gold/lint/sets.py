@@ -85,15 +85,22 @@ def _modules(view: View) -> Iterator[Finding]:
     A file beside a folder of its name, as Ruby, Rust and Elixir have it, speaks for the folder.
     """
     asked = [t.span.path for query in view.resolved() for t in query.targets]
-    kinds = {view.files[path].kind for path in asked if path in view.files}
-    paths = [path for path, file in view.files.items() if file.kind in kinds and not view.aside(path)]
+    kinds = sorted({view.files[path].kind for path in asked if path in view.files})
+    paths = [path for path, file in view.files.items() if file.kind in kinds]
     groups = _groups(paths)
+    aside = [path for path in paths if view.aside(path)]
+    beside = _groups(aside, groups.top).sizes
     met = {name for path in asked for name in (_module(path, groups.top), str(PurePosixPath(path).with_suffix("")))}
-    least = max(view.config.module_files, view.config.module_share * len(paths))
-    missed = [(count, name) for name, count in groups.sizes.items() if name not in met and count >= least]
+    least = max(view.config.module_files, view.config.module_share * (len(paths) - len(aside)))
+    missed = [
+        (count, name)
+        for name, count in groups.sizes.items()
+        if name not in met and count >= least and 2 * beside.get(name, 0) < count
+    ]
     if missed:
         ordered = sorted(missed, key=lambda one: (-one[0], one[1]))
-        listed = ", ".join(f"{name} ({count} files)" for count, name in ordered[: view.config.listed])
+        what = f"{kinds[0]} files" if len(kinds) == 1 else "files"
+        listed = ", ".join(f"{name} ({count} {what})" for count, name in ordered[: view.config.listed])
         more = f" and {len(missed) - view.config.listed} more" if len(missed) > view.config.listed else ""
         yield view.finding(MODULES, None, "", f"no target lies in {listed}{more}")
 
@@ -106,11 +113,11 @@ class _Groups:
     sizes: Mapping[str, int]
 
 
-def _groups(paths: Sequence[str]) -> _Groups:
+def _groups(paths: Sequence[str], top: str | None = None) -> _Groups:
     """Group files by the first folder below the one they share; files directly in it belong to none."""
-    folders = [str(PurePosixPath(path).parent) for path in paths]
-    top = commonpath(folders) if folders else ""
-    top = "" if top == "." else top
+    if top is None:
+        top = commonpath([PurePosixPath(path).parent for path in paths]) if paths else ""
+        top = "" if top == "." else top
     sizes = Counter(module for path in paths if (module := _module(path, top)))
     return _Groups(top, sizes)
 

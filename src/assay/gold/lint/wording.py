@@ -180,7 +180,7 @@ def _names(target: Target) -> list[str]:
 
 
 def _stands_in(words: Sequence[str], text: str) -> bool:
-    """Tell whether words follow each other in a text as they are; `JsonReader` is two, `JsonReaderTest` none of them."""
+    """Tell whether words follow each other in a text as they are; `JsonReader` is two, `JsonReaderTest` is none."""
     said = [split(token) for token in _TOKEN.findall(text)]
     for at in range(len(said)):
         run: tuple[str, ...] = ()

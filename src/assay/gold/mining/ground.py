@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
-from assay.gold.digests import content_digest
-from assay.gold.lookup import Library
+from assay.gold.anchors.digests import content_digest
+from assay.gold.anchors.lookup import Library
 from assay.gold.synth.changed import innermost, qualified
 from assay.gold.synth.survey import ASKED, Survey, is_aside
 from assay.syntax.identifiers import parts, split

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from assay.errors import GoldError
 from assay.files import write_atomic
-from assay.gold.anchors import Problem
+from assay.gold.anchors.resolving import Problem
 from assay.gold.journal import opened, read_rows
 from assay.gold.review.applying import Applied, apply
 from assay.gold.review.decisions import read_decisions
@@ -124,8 +124,8 @@ def _blamed(
 
 def _saved(old: Gold | None, made: Acceptance, path: Path) -> Acceptance:
     """Write a set that changed: over its old file, or as a new one."""
-    from assay.gold.editing import save
-    from assay.gold.writing import write_native
+    from assay.gold.native.editing import save
+    from assay.gold.native.writing import write_native
 
     if made.gold is None or made.gold == old:
         return made

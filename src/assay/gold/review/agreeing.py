@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-from assay.gold.agreement import (
+from assay.gold.review.agreement import (
     METRICS,
     Coefficient,
     Ratings,

@@ -14,7 +14,7 @@ from assay.gold.schema import Keys
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from assay.gold.nodes import Field
+    from assay.gold.native.nodes import Field
 
 _DECISION = Keys(("item", "by", "value", "reason", "on"), ("commit",))
 

@@ -13,7 +13,7 @@ from assay.gold.schema import Keys
 from assay.types import PRIMARY, Adversary, Query, Target
 
 if TYPE_CHECKING:
-    from assay.gold.nodes import Field
+    from assay.gold.native.nodes import Field
 
 ItemKind = Literal["query", "target", "adversary", "phrasing"]
 KINDS: tuple[ItemKind, ...] = get_args(ItemKind)
@@ -72,7 +72,7 @@ def make_item(
 
 def item_mapping(item: Item) -> dict[str, object]:
     """Give an item as the keys of its line."""
-    from assay.gold.writing import query_mapping
+    from assay.gold.native.writing import query_mapping
 
     origin = {"how": item.origin.how, "source": item.origin.source, "shown_by": list(item.origin.shown_by)}
     extra = {"on": item.on, "commit": item.commit, "notes": list(item.notes)}
@@ -87,7 +87,7 @@ def item_mapping(item: Item) -> dict[str, object]:
 
 def read_item(row: Field, number: int) -> Item:
     """Read a line of the queue; one whose id does not fit what it says was edited."""
-    from assay.gold.native import read_query
+    from assay.gold.native.reading import read_query
 
     fields = row.mapping(_ITEM)
     kind = cast(ItemKind, fields["kind"].one_of(KINDS))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from assay.gold.lookup import Library, Missing
+from assay.gold.anchors.lookup import Library, Missing
 from assay.gold.review.items import Item
 from assay.types import PRIMARY, Corpus, Target
 
@@ -123,8 +123,8 @@ def _place_lines(place: Excerpt) -> Iterator[str]:
 
 def view_mapping(view: View, *, engines: bool = False) -> dict[str, object]:
     """Give a view as data, for agents; which engines returned it only where that is asked for."""
+    from assay.gold.native.writing import query_mapping
     from assay.gold.review.votes import values_for
-    from assay.gold.writing import query_mapping
 
     item = view.item
     shown = {"shown_by": list(item.origin.shown_by)} if engines else {}

@@ -15,7 +15,7 @@ from assay.gold.review.queue import Queue
 from assay.gold.schema import Keys
 
 if TYPE_CHECKING:
-    from assay.gold.nodes import Field
+    from assay.gold.native.nodes import Field
 
 Reader = Literal["human", "model"]
 READERS: tuple[Reader, ...] = get_args(Reader)

@@ -9,8 +9,8 @@ from pathlib import Path
 from assay.errors import InputError
 from assay.files import atomic_folder
 from assay.gold.loading import SYNTHETIC_MARK
+from assay.gold.native.writing import write_native
 from assay.gold.synth.sets import COPY, Sets
-from assay.gold.writing import write_native
 from assay.types import Gold
 
 _MARK_TEXT = "Made by `assay gold synth`, which replaces this folder when it is run again.\n"

@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from assay.chat import Endpoint, Question, ask, fence, prompt_version
 from assay.errors import EngineError
 from assay.http import shown_url
-from assay.chat import Endpoint, Question, ask, fence, prompt_version
 from assay.search.rerank.base import DEFAULT_RERANK, Passage, RerankConfig
 
 _TASK: Final = (

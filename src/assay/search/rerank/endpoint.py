@@ -6,9 +6,9 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from assay.chat import Endpoint
 from assay.errors import EngineError
 from assay.http import post_json, shown_url
-from assay.chat import Endpoint
 from assay.search.rerank.base import DEFAULT_RERANK, Passage, RerankConfig
 
 

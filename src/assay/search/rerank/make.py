@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from assay.errors import ConfigError, nearest
 from assay.chat import Endpoint
+from assay.errors import ConfigError, nearest
 from assay.search.rerank.base import Reranker
 from assay.search.rerank.chat import ChatReranker
 from assay.search.rerank.cross_encoder import CrossEncoder

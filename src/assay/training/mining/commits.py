@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from assay.corpus.walking.languages import FileType, detect
 from assay.search.words import runs
+from assay.syntax.secrets import secret_lines
 from assay.training.mining.choosing import Chosen, is_code, is_foreign, is_test
 from assay.training.mining.config import MiningConfig
 from assay.training.mining.drawing import Candidate, Collection, draw_rank
@@ -16,7 +17,6 @@ from assay.training.mining.history import Change, changed_paths, list_subjects, 
 from assay.training.mining.prose import ask_subject
 from assay.training.mining.repositories import Entry, Repository, read_files
 from assay.training.mining.scope import EVERYBODYS, Scope
-from assay.syntax.secrets import secret_lines
 from assay.training.mining.sources import COPIED_FILE, OTHER_LICENCE, open_source
 from assay.training.mining.terms import path_terms
 from assay.training.mining.windows import Windows, copied_lines

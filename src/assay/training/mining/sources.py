@@ -16,12 +16,12 @@ from assay.corpus import decode_text
 from assay.search.words import runs
 from assay.syntax.grammars import grammar_name
 from assay.syntax.outline import Outline, outline
+from assay.syntax.secrets import secret_lines
 from assay.training.mining.choosing import Chosen
 from assay.training.mining.config import MiningConfig
 from assay.training.mining.drawing import Candidate
 from assay.training.mining.licences import LICENCE_WORD, restricts
 from assay.training.mining.scope import EVERYBODYS, Scope
-from assay.syntax.secrets import secret_lines
 from assay.training.mining.terms import path_terms
 from assay.training.mining.windows import Windows, compare
 

@@ -56,7 +56,7 @@ class Locator:
         return _all(target for spot in own if (target := self._ground.anchor(spot)) is not None)
 
     def _in_file(self, text: str, path: str, line: int | None) -> Target:
-        """Anchor the definition of a file that was asked for by name, looked at, or that the words fit; else the file."""
+        """Anchor the definition that was asked for by name, looked at, or that the words fit; else the whole file."""
         spot = self._called(text, path) or (self._ground.at_line(path, line) if line else None)
         if spot is None or spot.lines > CHANGES.longest:
             spot = self._fitting(text, path)

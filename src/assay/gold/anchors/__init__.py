@@ -1,0 +1,1 @@
+"""Does the gold fit the code? Targets looked up in a corpus: paths, lines, symbols, content hashes."""

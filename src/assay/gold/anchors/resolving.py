@@ -1,0 +1,137 @@
+"""Does the gold fit the code? Every path, range and symbol is looked up before anything is measured with it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from assay.errors import GoldError
+from assay.gold.anchors.lines import AnchorLines
+from assay.gold.anchors.lookup import Library, Missing
+from assay.types import PRIMARY, Adversary, Corpus, Gold, Query, Target
+
+
+@dataclass(frozen=True, slots=True)
+class CorpusGuess:
+    """When missing paths say that the gold was made for other code, not that files moved."""
+
+    share: float = 0.5  # more than half of the paths: a refactoring seldom moves that much, a wrong corpus always does
+    least: int = 3  # with one or two paths a typing error looks the same
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """An anchor that does not hold, and what to do about it; `code` is a word to count by."""
+
+    code: str
+    query: str
+    anchor: str
+    message: str
+    file: str | None = None
+    line: int | None = None
+    hint: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Resolution:
+    """A gold set whose anchors all hold, and what had to be left out for it."""
+
+    gold: Gold
+    problems: tuple[Problem, ...] = ()
+    notes: tuple[str, ...] = ()  # sentences about what holds, but not where it was written
+
+
+def resolve(gold: Gold, corpus: Corpus, *, missing: Literal["error", "report"] = "error") -> Resolution:
+    """Fill in the lines and units of targets and adversaries; what is missing is an error, or is left out and told."""
+    checks = _check(gold, Library(corpus))
+    problems = tuple(_problems(gold, checks))
+    if problems and missing == "error":
+        raise _error(problems)
+    queries = [kept for query in gold.queries if (kept := _kept(query, checks)) is not None]
+    return Resolution(replace(gold, queries=tuple(queries)), problems, tuple(_notes(checks)))
+
+
+_Checks = Mapping[Target, Target | Missing]
+
+
+def _anchored(query: Query) -> Iterator[Target]:
+    """Yield all that a query points to."""
+    yield from query.targets
+    yield from (adversary.target for adversary in query.adversaries)
+
+
+def _check(gold: Gold, library: Library) -> _Checks:
+    """Look every distinct target up once."""
+    return {target: library.look_up(target) for query in gold.queries for target in _anchored(query)}
+
+
+def _kept(query: Query, checks: _Checks) -> Query | None:
+    """Give the query with what was found; none without a primary."""
+    targets = tuple(found for t in query.targets if isinstance(found := checks[t], Target))
+    if not any(target.grade == PRIMARY for target in targets):
+        return None
+    adversaries = [_kept_adversary(adversary, checks) for adversary in query.adversaries]
+    return replace(query, targets=targets, adversaries=tuple(a for a in adversaries if a is not None))
+
+
+def _kept_adversary(adversary: Adversary, checks: _Checks) -> Adversary | None:
+    """Give the adversary with what was found, if it was."""
+    found = checks[adversary.target]
+    return replace(adversary, target=found) if isinstance(found, Target) else None
+
+
+def _notes(checks: _Checks) -> Iterator[str]:
+    """Tell which line anchors were found elsewhere in their file by what they say."""
+    for target, found in checks.items():
+        if isinstance(found, Target) and target.digest is not None and found.span != target.span:
+            yield f"{target.anchor} was found at {found.span} by its content; `assay gold reanchor` writes that down"
+
+
+def _problems(gold: Gold, checks: _Checks) -> Iterator[Problem]:
+    """Yield what is wrong, in gold order, a wrong corpus before everything else."""
+    yield from _other_corpus(gold, checks)
+    lines = AnchorLines(gold)
+    for query in gold.queries:
+        for target in _anchored(query):
+            missing = checks[target]
+            if isinstance(missing, Missing):
+                line = lines.find(query, target.anchor)
+                yield Problem(missing.code, query.id, target.anchor, missing.message, gold.source, line, missing.hint)
+        if _kept(query, checks) is None:
+            message = f"query '{query.id}' has no primary target left"
+            yield Problem("no-primary", query.id, "", message, gold.source, query.line, "anchor it anew or remove it")
+
+
+def _other_corpus(gold: Gold, checks: _Checks, guess: CorpusGuess | None = None) -> Iterator[Problem]:
+    """Yield the suspicion that the gold was made for other code."""
+    guess = guess or CorpusGuess()
+    absent = {t.span.path for t, found in checks.items() if isinstance(found, Missing) and found.code == "path"}
+    paths = {target.span.path for target in checks}
+    if len(absent) >= guess.least and len(absent) > guess.share * len(paths):
+        message = (
+            f"{len(absent)} of the {len(paths)} paths of '{gold.name}' are not in the corpus: "
+            "this looks like a gold set for another corpus"
+        )
+        hint = f"this corpus is {gold.corpus.repository}; name the one it was written for, its revision and its root"
+        first = next(query for query in gold.queries if any(t.span.path in absent for t in _anchored(query)))
+        yield Problem("other-corpus", "", "", message, gold.source, first.line, hint)
+
+
+#: Problems that are listed behind the first; more are counted.
+_LISTED = 9
+
+
+def _error(problems: tuple[Problem, ...]) -> GoldError:
+    """Make an error of the first problem that lists the others, so that one look mends them all."""
+    first = problems[0]
+    others = [problem for problem in problems[1:] if problem.anchor]  # a query without primary is a consequence
+    if not others:
+        return GoldError(first.message, file=first.file, line=first.line, hint=first.hint)
+    listed = [f"  {problem.file}:{problem.line}: {problem.message}" for problem in others[:_LISTED]]
+    if len(others) > _LISTED:
+        listed.append(f"  … and {len(others) - _LISTED} more")
+    count = f"(and {len(others)} more {'problem' if len(others) == 1 else 'problems'})"
+    return GoldError(
+        "\n".join([f"{first.message} {count}", *listed]), file=first.file, line=first.line, hint=first.hint
+    )

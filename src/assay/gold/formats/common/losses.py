@@ -1,0 +1,192 @@
+"""What did a format not hold? What was written is read back and compared, so nothing is lost without being named."""
+
+from __future__ import annotations
+
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from assay.corpus.spec import spec_text
+from assay.errors import GoldError
+from assay.gold.formats.common.written import Written
+from assay.types import Gold, Query, Suite, Target
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """One thing that did not come back: its kind, and what it is called where there are names for it."""
+
+    kind: str
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """How losses of a kind are told."""
+
+    one: str
+    many: str
+    become: str = ""  # what is there instead
+
+
+#: The kinds of losses in the order they are told.
+KINDS: Mapping[str, Words] = {
+    "name": Words("name of a set", "names of sets", "it is called after its file"),
+    "corpus": Words("corpus", "corpora", "say where the code is when the set is read: --corpus"),
+    "provenance": Words("note on the origin of a set", "notes on the origin of sets"),
+    "order": Words("order of queries or sets", "orders of queries or sets"),
+    "id": Words("id", "ids", "queries are named anew"),
+    "form": Words("phrasing", "phrasings"),
+    "blank": Words("phrasing with blanks at its ends", "phrasings with blanks at their ends", "they are trimmed"),
+    "text": Words("phrasing", "phrasings", "the text is not the same"),
+    "symbol": Words("symbol anchor", "symbol anchors", "what is written is a line range"),
+    "whole": Words("whole file", "whole files", "what is written is the range of all its lines"),
+    "same": Words("target", "targets", "another target has the same lines"),
+    "digest": Words("content hash of a line range", "content hashes of line ranges"),
+    "grade": Words("grade of a target", "grades of targets"),
+    "target": Words("target", "targets", "the anchor is not the same"),
+    "adversary": Words("adversary", "adversaries"),
+    "rationale": Words("rationale", "rationales"),
+    "measure": Words("measure of an evaluation layer", "measures of evaluation layers"),
+    "tag": Words("tag", "tags"),
+    "label": Words("origin of a label", "origins of labels"),
+}
+
+
+def verified(
+    suite: Suite,
+    files: Mapping[str, str | bytes],
+    read: Callable[[Path], Sequence[Gold]],
+    *,
+    lost: Sequence[Loss] = (),
+) -> Written:
+    """Read the files of a writer back and name what did not come back; `lost` is what a look at them cannot show."""
+    with tempfile.TemporaryDirectory() as folder:
+        for name, data in files.items():
+            path = Path(folder, name)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(data.encode("utf-8") if isinstance(data, str) else data)
+        try:
+            back = read(Path(folder))
+        except GoldError as error:
+            raise _unwritable(suite, error) from error
+    return Written(files, told([*lost, *_missing(suite, back)]))
+
+
+def corpus_losses(suite: Suite) -> list[Loss]:
+    """Name the corpus of each set, for a format that has no place for it."""
+    return [Loss("corpus", spec_text(gold.corpus)) for gold in suite.golds]
+
+
+def told(losses: Sequence[Loss]) -> tuple[str, ...]:
+    """Make a sentence of each kind of loss, with its count and the names involved."""
+    counts = Counter(loss.kind for loss in losses)
+    return tuple(_sentence(kind, counts[kind], losses) for kind in KINDS if counts[kind])
+
+
+def _sentence(kind: str, count: int, losses: Sequence[Loss]) -> str:
+    """Say `3 tags (category, difficulty)`."""
+    words = KINDS[kind]
+    details = sorted({loss.detail for loss in losses if loss.kind == kind and loss.detail})
+    names = f" ({', '.join(details)})" if details else ""
+    return f"{count} {words.one if count == 1 else words.many}{names}" + (f": {words.become}" if words.become else "")
+
+
+def _unwritable(suite: Suite, error: GoldError) -> GoldError:
+    """Say that a set cannot be written: what would stand in the file is no sound set of the format."""
+    written = Path(error.file).stem if error.file else ""
+    gold = next((gold for gold in suite.golds if gold.name == written), suite.golds[0])
+    return GoldError(
+        f"this format cannot hold the set '{gold.name}': {error.message}", file=gold.source, hint=error.hint
+    )
+
+
+def _missing(suite: Suite, back: Sequence[Gold]) -> Iterator[Loss]:
+    """Compare what was read back with what was written, set by set."""
+    named = {gold.name: gold for gold in back}
+    if len(back) != len(suite.golds):
+        raise GoldError(
+            f"of {len(suite.golds)} gold sets {len(back)} would come back",
+            file=suite.golds[0].source,
+            hint="write them one by one, or in the native format",
+        )
+    if sorted(named) == sorted(gold.name for gold in suite.golds) and list(named) != [g.name for g in suite.golds]:
+        yield Loss("order")
+    for gold, other in zip(suite.golds, back, strict=True):
+        yield from _of_set(gold, named.get(gold.name, other))
+
+
+def _of_set(gold: Gold, back: Gold) -> Iterator[Loss]:
+    """Compare a set."""
+    if gold.name != back.name:
+        yield Loss("name", gold.name)
+    if gold.corpus != back.corpus:
+        yield Loss("corpus", spec_text(gold.corpus))
+    yield from (Loss("provenance", key) for key in _unequal(gold.provenance, back.provenance))
+    if len(gold.queries) != len(back.queries):
+        raise GoldError(
+            f"of the {len(gold.queries)} queries of '{gold.name}' {len(back.queries)} would come back",
+            file=gold.source,
+            hint="queries that this format cannot tell apart must differ in their words; or write the native format",
+        )
+    ids = {query.id: query for query in back.queries}
+    same = sorted(ids) == sorted(query.id for query in gold.queries)
+    if same and list(ids) != [query.id for query in gold.queries]:
+        yield Loss("order")
+    for query, other in zip(gold.queries, back.queries, strict=True):
+        yield from _of_query(query, ids[query.id] if same else other)
+
+
+def _of_query(query: Query, back: Query) -> Iterator[Loss]:
+    """Compare a query."""
+    if query.id != back.id:
+        yield Loss("id")
+    yield from _of_forms(query, back)
+    yield from _of_targets(query, back)
+    if query.adversaries != back.adversaries:
+        yield from (Loss("adversary") for _ in range(max(len(query.adversaries), 1)))
+    if query.rationale != back.rationale:
+        yield Loss("rationale")
+    if query.measures != back.measures:
+        yield from (Loss("measure", measure) for measure in query.measures)
+    yield from (Loss("tag", key) for key in _unequal(query.tags, back.tags))
+    if query.labels != back.labels:
+        yield from (Loss("label") for _ in range(max(len(query.labels), 1)))
+
+
+def _of_forms(query: Query, back: Query) -> Iterator[Loss]:
+    """Compare the phrasings; one that comes back under another name is lost under its own."""
+    for form in _unequal(query.forms, back.forms):
+        if form not in back.forms:
+            yield Loss("form", form)
+        elif form in query.forms:
+            yield Loss("blank" if query.forms[form].strip() == back.forms[form] else "text", form)
+
+
+def _of_targets(query: Query, back: Query) -> Iterator[Loss]:
+    """Compare the targets, which are written in their order."""
+    if len(query.targets) != len(back.targets):
+        yield from (Loss("target") for _ in range(abs(len(query.targets) - len(back.targets))))
+        return
+    for target, other in zip(query.targets, back.targets, strict=True):
+        if target.grade != other.grade:
+            yield Loss("grade")
+        if target.digest != other.digest:
+            yield Loss("digest")
+        if target.symbol != other.symbol:
+            yield Loss("symbol" if target.span == other.span else "target")
+        elif _place(target) != _place(other):
+            yield Loss("target")
+
+
+def _place(target: Target) -> Target:
+    """Give where a target points and nothing else; the lines of a symbol are looked up again when it is read."""
+    span = target.span if target.symbol is None else replace(target.span, start=None, end=None)
+    return Target(span, symbol=target.symbol)
+
+
+def _unequal(before: Mapping[str, str], after: Mapping[str, str]) -> list[str]:
+    """Give the keys whose values differ."""
+    return sorted(key for key in {*before, *after} if before.get(key) != after.get(key))

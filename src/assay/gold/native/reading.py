@@ -1,0 +1,160 @@
+"""The native five-layer YAML: retrieval, cognitive, interference, rationale, evaluation."""
+
+from __future__ import annotations
+
+from assay.gold import schema
+from assay.gold.building import build_gold, build_query
+from assay.gold.native.nodes import Field, compose
+from assay.gold.source import Source
+from assay.gold.targets import parse_target
+from assay.types import FORMS, PRIMARY, SECONDARY, Adversary, CorpusSpec, Gold, Label, Query, Rationale, Target
+
+
+def read_native(source: Source, corpus: CorpusSpec | None = None) -> Gold:
+    """Read a native gold file; `corpus` takes the place of the one it names."""
+    document = compose(source, "the gold set")
+    _check_version(document)
+    fields = document.mapping(schema.DOCUMENT)
+    written = _corpus(fields["corpus"])
+    queries = [read_query(entry, n) for n, entry in enumerate(fields["queries"].sequence(), 1)]
+    name = fields["name"].place.name(fields["name"].text(), "the name of the gold set")
+    provenance = _texts(fields.get("provenance"))
+    return build_gold(name, corpus or written, queries, fields["queries"].place, provenance)
+
+
+def _check_version(document: Field) -> None:
+    """Refuse other versions first: their keys would all look wrong."""
+    version = document.mapping().get("assay")
+    if version is None:
+        raise document.place.error("the gold set lacks the key 'assay'", "start a native gold file with 'assay: 1'")
+    if version.text() != schema.VERSION:
+        raise version.place.error(
+            f"version '{version.text()}' of the gold format is not known here",
+            f"this Assay reads version {schema.VERSION}; upgrade it, or write 'assay: {schema.VERSION}'",
+        )
+
+
+def _corpus(field: Field) -> CorpusSpec:
+    """Read where the code comes from: exactly one of the kinds, with the keys that kind has."""
+    kinds = [kind for kind in schema.CORPUS if kind in field.mapping()]
+    if len(kinds) != 1:
+        found = "names no source" if not kinds else f"names {' and '.join(kinds)}"
+        raise field.place.error(f"the corpus {found}", f"give exactly one of {', '.join(schema.CORPUS)}")
+    kind = kinds[0]
+    fields = field.mapping(schema.CORPUS[kind])
+    value = fields[kind].text()
+    if kind == "stdlib" and value != "true":
+        raise fields["stdlib"].place.error(f"stdlib is '{value}'", "write 'stdlib: true'")
+    return CorpusSpec(
+        kind=kind,
+        value="" if kind == "stdlib" else value,
+        rev=fields["rev"].text() if "rev" in fields else None,
+        root=fields["root"].text() if "root" in fields else None,
+        include=fields["include"].texts() if "include" in fields else (),
+        exclude=fields["exclude"].texts() if "exclude" in fields else (),
+    )
+
+
+def read_query(entry: Field, number: int) -> Query:
+    """Read one intent."""
+    fields = entry.mapping(schema.QUERY)
+    name = fields["id"].place.name(fields["id"].text(), f"the id of query {number}")
+    return build_query(
+        name,
+        _forms(fields["cognitive"]),
+        _targets(fields["retrieval"]),
+        entry.place,
+        adversaries=_adversaries(fields.get("interference")),
+        rationale=_rationale(fields.get("rationale")),
+        measures=_measures(fields.get("evaluation")),
+        tags=_texts(fields.get("tags")),
+        labels=_labels(fields.get("labels")),
+    )
+
+
+def _forms(field: Field) -> dict[str, str]:
+    """Read the phrasings."""
+    forms = {name: value.text() for name, value in field.mapping(schema.Keys(optional=FORMS)).items()}
+    if not forms:
+        raise field.place.error("a query has no phrasing", f"write at least one of {', '.join(FORMS)}")
+    return forms
+
+
+def _targets(field: Field) -> list[Target]:
+    """Read what counts as right."""
+    fields = field.mapping(schema.RETRIEVAL)
+    if not fields["primary"].sequence():
+        raise fields["primary"].place.error("a query has no primary target", "name the code that answers it")
+    grades = (("primary", PRIMARY), ("secondary", SECONDARY))
+    entries = [(entry, grade) for key, grade in grades if key in fields for entry in fields[key].sequence()]
+    return [parse_target(entry.text(), entry.place, grade=grade) for entry, grade in entries]
+
+
+def _adversaries(field: Field | None) -> list[Adversary]:
+    """Read the plausible wrong answers."""
+    return [_adversary(entry) for entry in field.sequence()] if field else []
+
+
+def _adversary(entry: Field) -> Adversary:
+    """Read one plausible wrong answer."""
+    fields = entry.mapping(schema.ADVERSARY)
+    return Adversary(
+        target=parse_target(fields["target"].text(), fields["target"].place),
+        relationship=fields["relationship"].one_of(schema.RELATIONSHIPS),
+        strength=fields["strength"].one_of(schema.STRENGTHS),
+        confusion=fields["confusion"].text(),
+    )
+
+
+def _rationale(field: Field | None) -> Rationale | None:
+    """Read why the answer is right."""
+    if field is None:
+        return None
+    return Rationale(**{name: value.text() for name, value in field.mapping(schema.RATIONALE).items()})
+
+
+def _measures(field: Field | None) -> tuple[str, ...]:
+    """Read which measures matter; only their shape is checked here."""
+    if field is None:
+        return ()
+    entries = field.mapping(schema.EVALUATION)["measures"]
+    for entry in entries.sequence():
+        if not schema.MEASURE.fullmatch(entry.text()):
+            raise entry.place.error(
+                f"'{entry.text()}' is not a measure", "write it like nDCG@10 or nDCG(level=lines)@10"
+            )
+    return entries.texts()
+
+
+def _labels(field: Field | None) -> list[Label]:
+    """Read where labels come from."""
+    return [_label(entry) for entry in field.sequence()] if field else []
+
+
+def _label(entry: Field) -> Label:
+    """Read where one label comes from; which label it is, the query knows."""
+    fields = entry.mapping(schema.LABEL)
+    return Label(
+        target=fields["target"].text(),
+        by=fields["by"].texts() if "by" in fields else (),
+        on=_day(fields["on"]) if "on" in fields else "",
+        commit=fields["commit"].text() if "commit" in fields else "",
+        shown_by=fields["shown_by"].texts() if "shown_by" in fields else (),
+    )
+
+
+def _day(field: Field) -> str:
+    """Read a day as ISO 8601 writes it."""
+    from datetime import date
+
+    try:
+        return date.fromisoformat(field.text()).isoformat()
+    except ValueError as error:
+        raise field.place.error(
+            f"{field.what} is '{field.text()}', which is no day", "write it like 2026-11-16"
+        ) from error
+
+
+def _texts(field: Field | None) -> dict[str, str]:
+    """Read a free mapping of texts."""
+    return {name: value.text() for name, value in field.mapping().items()} if field else {}

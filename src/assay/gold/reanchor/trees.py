@@ -1,0 +1,175 @@
+"""What git knows about two commits: their files, which became which, and which lines stayed."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from assay.corpus import Limits, decode_text
+from assay.corpus.git.command import git, git_stream
+from assay.errors import CorpusError
+from assay.gold.reanchor.config import Reanchoring
+from assay.syntax.lines import split_lines
+
+_HUNK: Final = re.compile(rb"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
+#: Paths as they are, and no program of the repository's choosing.
+_PLAIN: Final = ("--no-color", "--no-ext-diff", "--no-textconv", "--ignore-submodules")
+
+
+@dataclass(frozen=True, slots=True)
+class Repository:
+    """A git repository, bare or not, and the folder of it that the gold set's paths start from."""
+
+    folder: Path
+    root: str = ""
+
+    def commit(self, rev: str) -> str:
+        """Turn a revision into a commit."""
+        if rev.startswith("-"):
+            raise CorpusError(f"{rev!r} is not a revision", hint="name a commit, a tag or a branch")
+        found = git("rev-parse", "--verify", "--quiet", f"{rev}^{{commit}}", cwd=self._there(), limits=Limits())
+        if found.code:
+            raise CorpusError(
+                f"revision {rev!r} is not found in this repository",
+                file=self.folder,
+                hint="name a git repository with --repo that holds both revisions; fetch it first",
+            )
+        return found.out.decode().strip()
+
+    def run(self, *arguments: str) -> bytes:
+        """Run git and read what it prints."""
+        answer = git("-c", "core.quotePath=false", *arguments, cwd=self._there(), limits=Limits())
+        if answer.code:
+            raise CorpusError(f"git cannot compare the revisions: {answer.last_words}", file=self.folder)
+        return answer.out
+
+    def inside(self, path: str) -> str | None:
+        """Give a path of the repository as the gold set writes it; None when it lies outside the root."""
+        prefix = f"{self.root}/" if self.root else ""
+        return path.removeprefix(prefix) if path.startswith(prefix) else None
+
+    @property
+    def pathspec(self) -> tuple[str, ...]:
+        """Name the root to git."""
+        return ("--", f":(top,literal){self.root}") if self.root else ()
+
+    def _there(self) -> Path:
+        """Give the folder, or say that it is not there."""
+        if not self.folder.is_dir():
+            raise CorpusError("there is no such folder", file=self.folder, hint="name a git repository with --repo")
+        return self.folder
+
+
+@dataclass(slots=True)
+class Tree:
+    """The files of a commit, read when they are first asked for."""
+
+    repository: Repository
+    commit: str
+    blobs: Mapping[str, str]  # path -> object id
+    _lines: dict[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def __contains__(self, path: str) -> bool:
+        return path in self.blobs
+
+    def lines(self, path: str) -> tuple[str, ...]:
+        """Give the lines of a file."""
+        if path not in self._lines:
+            self.read([path])
+        return self._lines[path]
+
+    def read(self, paths: Iterable[str]) -> None:
+        """Read files at once."""
+        wanted = [path for path in paths if path not in self._lines]
+        with tempfile.TemporaryFile() as names:
+            names.write("".join(f"{self.blobs[path]}\n" for path in wanted).encode("ascii"))
+            names.seek(0)
+            with git_stream("cat-file", "--batch", cwd=self.repository.folder, stdin=names) as stream:
+                for path in wanted:
+                    header = stream.readline().split()
+                    if len(header) != 3 or header[1] != b"blob":
+                        raise CorpusError(
+                            f"git has no content for {path} at {self.commit[:12]}",
+                            file=self.repository.folder,
+                            hint="the clone is partial or damaged: run `git fsck`, fetch it all",
+                        )
+                    self._lines[path] = split_lines(decode_text(stream.read(int(header[2]))))
+                    stream.read(1)
+
+
+def read_tree(repository: Repository, commit: str, most_bytes: int) -> Tree:
+    """List the files of a commit below the root; links, submodules and what is far too long are no source."""
+    listed = repository.run("ls-tree", "-r", "-l", "-z", "--full-tree", commit)
+    blobs: dict[str, str] = {}
+    for row in listed.split(b"\0"):
+        about, _, name = row.partition(b"\t")
+        path = repository.inside(name.decode("utf-8", "surrogateescape"))
+        fields = about.decode("ascii").split()
+        if path and fields[0].startswith("100") and int(fields[3]) <= most_bytes:
+            blobs[path] = fields[2]
+    return Tree(repository, commit, blobs)
+
+
+@dataclass(frozen=True, slots=True)
+class FileMap:
+    """Where the files of one commit went in another."""
+
+    became: Mapping[str, tuple[str, ...]]  # old path -> new paths it was renamed or copied to, most alike first
+    changed: tuple[str, ...]  # paths of the new commit that are new or not what they were
+
+
+def read_file_map(old: Tree, new: Tree, config: Reanchoring) -> FileMap:
+    """Ask git which files became which."""
+    similar = (f"-M{config.rename_percent}%", f"-C{config.rename_percent}%", f"-l{config.rename_limit}")
+    printed = old.repository.run(
+        "diff-tree", "-r", "-z", "--raw", *similar, *_PLAIN[1:], old.commit, new.commit, *old.repository.pathspec
+    )
+    became: dict[str, list[tuple[int, str]]] = {}
+    changed: set[str] = set()
+    for status, source, path in _raw(printed.decode("utf-8", "surrogateescape").split("\0")):
+        here, there = old.repository.inside(source), old.repository.inside(path)
+        if there is not None and there in new:
+            changed.add(there)
+            if here is not None and status[0] in "RC":
+                became.setdefault(here, []).append((-int(status[1:] or 0), there))
+    return FileMap({path: tuple(p for _, p in sorted(found)) for path, found in became.items()}, tuple(sorted(changed)))
+
+
+def _raw(fields: Sequence[str]) -> Iterator[tuple[str, str, str]]:
+    """Yield status, old and new path of `git diff --raw -z`."""
+    rest = iter(fields)
+    for about in rest:
+        if about.startswith(":"):
+            status, path = about.rsplit(" ", 1)[1], next(rest)
+            yield status, path, next(rest) if status[0] in "RC" else path
+
+
+def read_line_map(old: Tree, path: str, new: Tree, other: str) -> dict[int, int]:
+    """Ask git which lines of one file stayed in the other, blanks aside: line before -> line after."""
+    before, after = len(old.lines(path)), len(new.lines(other))
+    if old.blobs[path] == new.blobs[other]:
+        return {line: line for line in range(1, before + 1)}
+    printed = old.repository.run("diff", "--histogram", "-w", "-U0", *_PLAIN, old.blobs[path], new.blobs[other])
+    return dict(_stayed(printed, before, after))
+
+
+def _stayed(printed: bytes, before: int, after: int) -> Iterator[tuple[int, int]]:
+    """Yield the lines between the hunks."""
+    if re.search(rb"^Binary files ", printed, re.M):
+        return
+    here, there = 1, 1
+    for line in printed.split(b"\n"):
+        hunk = _HUNK.match(line)
+        if hunk is not None:
+            removed, added = int(hunk[2] or 1), int(hunk[4] or 1)
+            stop = int(hunk[1]) + (removed == 0)  # a hunk that only adds is named after the line before it
+            yield from zip(range(here, stop), range(there, there + stop - here), strict=True)
+            there += stop - here + added
+            here = stop + removed
+    while here <= before and there <= after:
+        yield here, there
+        here, there = here + 1, there + 1

@@ -1,0 +1,87 @@
+"""Two commits of a small repository, and how a set is moved from one to the other."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+
+from assay.gold.reanchor import Located, Move, Moves, Repository, reanchor
+from assay.types import CorpusSpec, Gold, Query, Span, Target
+
+Files = Mapping[str, str]
+
+
+def git(folder: Path, *arguments: str) -> str:
+    """Run git as somebody."""
+    who = ("-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "commit.gpgsign=false")
+    done = subprocess.run(["git", *who, *arguments], cwd=folder, check=True, capture_output=True, text=True)
+    return done.stdout.strip()
+
+
+def commit(folder: Path, files: Files) -> str:
+    """Make a commit that holds exactly these files."""
+    if not (folder / ".git").exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        git(folder, "init", "-q", "-b", "main")
+    for old in sorted(folder.rglob("*"), reverse=True):
+        if ".git" not in old.relative_to(folder).parts:
+            old.unlink() if old.is_file() else old.rmdir()
+    for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(text.encode())
+    git(folder, "add", "-A", ".")
+    git(folder, "commit", "-q", "--allow-empty", "-m", "x")
+    return git(folder, "rev-parse", "HEAD")
+
+
+def located(folder: Path, before: Files, after: Files) -> Located:
+    """Make two commits."""
+    return Located(Repository(folder), commit(folder, before), commit(folder, after))
+
+
+def target(anchor: str) -> Target:
+    """Read an anchor."""
+    from assay.gold.place import Place
+    from assay.gold.targets import parse_target
+
+    return parse_target(anchor, Place("gold.yaml", 1))
+
+
+def gold_of(*anchors: str) -> Gold:
+    """Make a set with one query for each anchor."""
+    queries = tuple(Query(f"q{n}", {"human": "x"}, (target(anchor),)) for n, anchor in enumerate(anchors))
+    return Gold("small", CorpusSpec("git", ".", "old"), queries)
+
+
+def moved(folder: Path, before: Files, after: Files, *anchors: str) -> Moves:
+    """Move anchors from one state of files to another."""
+    return reanchor(gold_of(*anchors), located(folder, before, after))
+
+
+def move(folder: Path, before: Files, after: Files, anchor: str) -> Move:
+    """Move one anchor."""
+    return moved(folder, before, after, anchor).rows[0].move
+
+
+def told(done: Move) -> tuple[str | None, str]:
+    """Say where a target went and how sure that is."""
+    return (done.new.anchor if done.new else None, done.confidence)
+
+
+def function(name: str, *body: str) -> str:
+    """Write a Python function whose lines stand nowhere else."""
+    lines = body or tuple(f"step_{n} = {name}_helper({n})" for n in range(4))
+    return f"def {name}(value):\n" + "".join(f"    {line}\n" for line in (*lines, f"return {name}_result(value)"))
+
+
+def module(*names: str) -> str:
+    """Write a module of functions, two blank lines between them."""
+    return "\n\n".join(function(name) for name in names)
+
+
+def lines_of(text: str, span: Span) -> list[str]:
+    """Give the lines a span names."""
+    assert span.start is not None
+    assert span.end is not None
+    return text.split("\n")[span.start - 1 : span.end]

@@ -1,0 +1,104 @@
+"""Every look at sealed queries is written down beside the set."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import assay
+from assay.errors import GoldError
+from assay.gold.split.looks import log_looks, looks_file, read_looks
+from assay.types import CorpusSpec, Gold, Query, Span, Suite, Target
+
+
+def gold(path, *parts):
+    queries = tuple(
+        Query(f"q{n}", {"human": f"{n}?"}, (Target(Span("a.py")),), tags={"split": part})
+        for n, part in enumerate(parts)
+    )
+    return Gold("g", CorpusSpec("path", "."), queries, source=None if path is None else str(path))
+
+
+def test_a_look_says_who_when_with_what_and_at_how_much(tmp_path, monkeypatch):
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(tmp_path / "gitconfig"))
+    (tmp_path / "gitconfig").write_text("[user]\n\tname = Ada Example\n")
+    path = tmp_path / "gold.yaml"
+    files = log_looks(Suite((gold(path, "dev", "sealed", "sealed"),)), "run", ["mine", "keywords"])
+    assert files == (tmp_path / "gold.looks.jsonl",)
+    (look,) = read_looks(path)
+    assert (look.who, look.command, look.engines, look.sealed) == ("Ada Example", "run", ("mine", "keywords"), 2)
+    assert len(look.gold) == 16
+    assert look.when.endswith("+00:00")
+
+
+def test_looks_add_up_and_unsealed_sets_have_none(tmp_path):
+    path = tmp_path / "gold.yaml"
+    for _ in range(3):
+        log_looks(Suite((gold(path, "sealed"),)), "score", [])
+    log_looks(Suite((gold(path, "dev"),)), "run", [])
+    assert [look.command for look in read_looks(path)] == ["score"] * 3
+    assert read_looks(tmp_path / "other.yaml") == ()
+
+
+def test_a_set_without_a_file_has_nowhere_to_write(tmp_path):
+    assert log_looks(Suite((gold(None, "sealed"),)), "run", []) == ()
+    assert log_looks(Suite((gold(tmp_path / "gone" / "g.yaml", "sealed"),)), "run", []) == ()
+
+
+def test_a_damaged_log_is_told_with_its_line(tmp_path):
+    looks_file(tmp_path / "gold.yaml").write_text("no JSON\n")
+    with pytest.raises(GoldError, match="not a line of JSON") as caught:
+        read_looks(tmp_path / "gold.yaml")
+    assert caught.value.line == 1
+
+
+LOOKER = """\
+import sys
+from assay.gold.split.looks import log_looks
+from assay.gold import load_gold
+suite = load_gold(sys.argv[1])
+for _ in range(10):
+    log_looks(suite, "run", ["mine"])
+"""
+
+
+def test_looks_from_several_processes_are_all_kept(tmp_path):
+    path = tmp_path / "gold.yaml"
+    path.write_text(
+        "assay: 1\nname: g\ncorpus: {path: .}\nqueries:\n"
+        "- {id: q, retrieval: {primary: [a.py]}, cognitive: {human: a?}, tags: {split: sealed}}\n"
+    )
+    children = [subprocess.Popen([sys.executable, "-c", LOOKER, str(path)]) for _ in range(3)]
+    assert [child.wait(60) for child in children] == [0, 0, 0]
+    assert len(read_looks(path)) == 30
+
+
+def seal(shop: Path, name: str) -> None:
+    text = (shop / "gold.yaml").read_text()
+    head, mark, rest = text.partition(f"- id: {name}")
+    (shop / "gold.yaml").write_text(head + mark + rest.replace("tags: {", "tags: {split: sealed, ", 1))
+
+
+def test_a_run_of_the_python_interface_leaves_sealed_queries_out_and_logs_those_it_asks(shop):
+    seal(shop, "retry-wait")
+    suite = assay.load_gold(shop / "gold.yaml")
+    engine = {"mine": lambda text, k: ["shop/cart.py"]}
+    run = assay.run(engine, suite)
+    assert {r.query for r in run.engines[0].rankings} == {"cart-total", "tax-lookup"}
+    assert read_looks(shop / "gold.yaml") == ()
+    run = assay.run(engine, suite, split=["sealed"])
+    assert {r.query for r in run.engines[0].rankings} == {"retry-wait"}
+    (look,) = read_looks(shop / "gold.yaml")
+    assert (look.command, look.engines, look.sealed) == ("run", ("mine",), 1)
+
+
+def test_the_log_is_no_part_of_the_corpus_it_lies_in(shop):
+    seal(shop, "retry-wait")
+    suite = assay.load_gold(shop / "gold.yaml")
+    found = []
+    for _ in range(2):
+        run = assay.run({"mine": lambda text, k: ["gold.looks.jsonl"]}, suite, split=["sealed"])
+        found.append(run.header.corpora["shop"].digest)
+        assert run.engines[0].rankings[0].hits == ()
+    assert found[0] == found[1]

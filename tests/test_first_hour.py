@@ -1,0 +1,83 @@
+"""The first hour of a team, as docs/first-hour.md tells it: every command is run as it stands."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from assay import load_gold
+from assay.corpus import open_corpus, parse_spec
+from assay.errors import EnvironmentFailure
+
+PAGE = Path(__file__).parent.parent / "docs" / "first-hour.md"
+LEAST = 30  # queries of a set that says anything
+
+
+@pytest.fixture(scope="module")
+def hour(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Run the page in an empty folder, or skip and say why."""
+    folder = tmp_path_factory.mktemp("hour")
+    cache = folder / "cache"
+    try:
+        open_corpus(parse_spec("pypi:flask==3.1.0"), cache=cache)
+    except EnvironmentFailure as error:
+        pytest.skip(f"docs/first-hour.md was NOT run: {error}")
+    work = folder / "work"
+    work.mkdir()
+    for votes in ("ann.csv", "bob.csv"):
+        shutil.copy(PAGE.parent / "first-hour" / votes, work)
+    (folder / "bin").mkdir()
+    command = folder / "bin" / "assay"
+    command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m assay "$@"\n')
+    command.chmod(0o755)
+    blocks = re.findall(r"```sh\n(.*?)```", PAGE.read_text("utf-8"), flags=re.DOTALL)
+    environment = {**os.environ, "PATH": f"{command.parent}:{os.environ['PATH']}", "ASSAY_CACHE_DIR": str(cache)}
+    done = subprocess.run(
+        ["sh", "-e", "-c", "\n".join(blocks)], cwd=work, env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    (work / "said").write_text(done.stdout, "utf-8")
+    return work
+
+
+def test_first_hour_ends_with_a_reviewed_set_of_thirty(hour):
+    gold = load_gold(hour / "gold.yaml").golds[0]
+    assert len(gold.queries) >= LEAST
+    mined = [query for query in gold.queries if query.labels]
+    assert len(mined) == 29
+    assert all(set(label.by) >= {"ann", "bob"} or "cy" in label.by for query in mined for label in query.labels)
+
+
+def test_first_hour_splits_every_query_and_no_file_twice(hour):
+    gold = load_gold(hour / "gold.yaml").golds[0]
+    parts = Counter(query.tags["split"] for query in gold.queries)
+    assert set(parts) == {"dev", "test", "sealed"}
+    homes: dict[str, set[str]] = {}
+    for query in gold.queries:
+        for target in query.targets:
+            homes.setdefault(target.span.path, set()).add(query.tags["split"])
+    assert all(len(found) == 1 for found in homes.values()), homes
+
+
+def test_first_hour_says_what_the_page_says(hour):
+    said = (hour / "said").read_text("utf-8")
+    page = PAGE.read_text("utf-8")
+    kappa = re.search(r"Cohen's κ: ann, bob\s+([0-9.]+)", said)
+    assert kappa is not None
+    assert f"κ = {float(kappa[1]):.2f}" in page
+    assert "29 items became gold, 14 were turned down" in said
+    assert "29 proposals become gold, 14 do not" in page
+    assert "0 errors" in said
+    assert "1 labels are enough to turn the order" in said or "1 label is enough" in said
+
+
+def test_first_hour_keeps_comments_and_no_secret(hour):
+    assert "# asked on the team's channel in May" in (hour / "gold.yaml").read_text("utf-8")
+    written = [path for path in hour.rglob("*") if path.is_file() and path.name != "history.txt"]
+    assert not [path for path in written if b"ghp_" in path.read_bytes()]
+    assert not (hour / "gold.looks.jsonl").exists()
