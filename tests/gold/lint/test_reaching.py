@@ -31,7 +31,7 @@ def corpus(tmp_path):
 def test_range_outside_every_definition_is_unreachable_for_engines_of_definitions(corpus):
     report = lint_all(corpus, query("q", "how are they packed", "a.rs:1-2", secondary=["a.rs:7-10"]))
     assert codes(report, "G5") == ["G504", "G502", "G503"]
-    assert "at best R@10 is 0.50 and nDCG@10 0.38 on this query" in messages(report, "G503")[0]
+    assert "at best R@10 is 0.500 and nDCG@10 0.380 on this query" in messages(report, "G503")[0]
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,12 @@
 """Make gold sets, and look after them.
 
-assay gold synth .                            names, doc sentences, keywords and commits of this repository
-assay gold synth ../repo --kinds symbol,doc --count 80 --out gold-repo
-assay run --gold gold-synth                   then: measure engines on what was made
+assay gold lint gold.yaml                     what is wrong with a set; --fix repairs what is certain
+assay gold mine . --set gold.yaml             propose queries, wrong answers and phrasings
+assay gold review gold.yaml --as ann          vote on proposals, settle them, accept them
+assay gold split gold.yaml                    dev, test and sealed parts
+assay gold reanchor gold.yaml --to HEAD       follow the code from one commit to another
+
+docs/first-hour.md goes through all of it on a real repository.
 """
 
 from __future__ import annotations
@@ -11,7 +15,7 @@ import argparse
 
 from assay.cli.gold import agreement, convert, lint, looks, mine, pool, reanchor, review, split, synth
 
-_ACTIONS = (synth, convert, pool, review, agreement, split, looks, lint, mine, reanchor)
+_ACTIONS = (lint, mine, review, agreement, pool, split, looks, reanchor, convert, synth)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -214,7 +214,8 @@ def _contest_blocks(contest: Contest, run: Run) -> list[Block]:
     said = _verdicts(contest, run)
     gaps = {"now": contest.gap, "least": contest.least, "most": contest.most}
     rows = [[name, f"{gap:+.3f}", said[name]] for name, gap in gaps.items()]
-    turn = f"{contest.labels} labels are enough to turn the order." if contest.can_turn else _SAFE
+    needed = "One label is" if contest.labels == 1 else f"{contest.labels} labels are"
+    turn = f"{needed} enough to turn the order." if contest.can_turn else _SAFE
     title = f"{contest.first} against {contest.second}"
     return [Heading(title), table(["labels", ">gap", "verdict"], rows), Paragraph(turn)]
 

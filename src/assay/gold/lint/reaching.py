@@ -146,7 +146,7 @@ def _gain(targets: Sequence[Target], k: int) -> float:
 def _left(top: Ceiling, view: View) -> str:
     """Say how much can be won."""
     k = view.config.cutoff
-    return f"at best R@{k} is {top.recall:.2f} and nDCG@{k} {top.ndcg:.2f}"
+    return f"at best R@{k} is {top.recall:.3f} and nDCG@{k} {top.ndcg:.3f}"
 
 
 def _mean(values: Sequence[float]) -> float:
