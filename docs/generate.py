@@ -130,8 +130,8 @@ As a hook of pre-commit, for every file called like `gold.yaml`, `gold-2.yaml` o
 ```
 
 `--reach FILE` names the chunks of an engine, one JSON object a line: `{"path": "src/a.py", "start": 1, "end": 20}`.
-Then G503 and G504 tell which labels that engine can never return, beside those that engines of definitions and the
-builtin engine cannot.
+Then G503 and G504 tell which labels that engine can never return, beside those that engines of definitions cannot.
+`--reach builtin` asks the same of Assay's own engine.
 
 A set whose corpus is a remote repository is linted on a local clone, without the network, by git's own means:
 `git config --global url.file:///clones/chi.insteadOf https://github.com/go-chi/chi.git`."""

@@ -108,6 +108,12 @@ def test_stdlib_set_validates_against_the_schema(name):
     assert list(jsonschema.Draft202012Validator(schema).iter_errors(document)) == []
 
 
+def test_stdlib_set_is_clean_for_its_own_linter(gold, capsys):
+    from assay.cli.main import main
+
+    assert main(["gold", "lint", gold.name, "--strict", "--json", "--quiet"]) == 0, capsys.readouterr().out
+
+
 def test_stdlib_set_resolves_on_the_running_interpreter(gold, tmp_path):
     lacking = missing(gold, open_corpus(gold.corpus, cache=tmp_path))
     assert len(lacking) <= MISSING_LIMIT * len(anchors(gold)), lacking

@@ -105,6 +105,12 @@ def test_reach_tells_what_an_engine_cannot_return(folder, capsys):
     assert [(f["query"], f["anchor"]) for f in data["findings"]] == [("first", "src/a.py")]
 
 
+def test_builtin_engine_can_return_every_line(folder, capsys):
+    (folder / "gold.yaml").write_text(GOLD.replace("src/A.py", "src/a.py"), "utf-8")
+    _, data = lint_json(capsys, "--reach", "builtin", "--select", "G5")
+    assert data["findings"] == []
+
+
 def test_findings_are_shown_once_for_all_queries_they_are_true_of(folder, capsys):
     (folder / "code" / "src" / "c.ts").write_text("export * from './d';\n", "utf-8")
     queries = "".join(

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 #: What paired differences are like before anything was measured, as in the example of `assay plan`, which takes the
 #: real spread from a pilot run.
 _SD, _ICC = 0.3, 0.1
+_BUILTIN = "builtin"  # as `--reach` names our own engine
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -37,7 +38,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--fix", action="store_true", help="repair what is certain, in place")
     parser.add_argument("--select", metavar="CODES", help="rules to apply, by commas; G2 is all that begin so (all)")
     parser.add_argument("--ignore", metavar="CODES", help="rules to leave out, by commas")
-    parser.add_argument("--reach", action="append", metavar="FILE", help="chunks of an engine, JSON lines (repeatable)")
+    parser.add_argument(
+        "--reach", action="append", metavar="FILE", help="chunks of an engine, JSON lines, or 'builtin' (repeatable)"
+    )
     parser.add_argument("--strict", action="store_true", help="end with 2 for warnings too")
 
 
@@ -54,7 +57,7 @@ def handle(args: argparse.Namespace) -> int:
     from assay.gold.lint import join, read_chunks
 
     selection = _selection(args)
-    reaches = tuple(read_chunks(Path(name)) for name in args.reach or ())
+    reaches = tuple(read_chunks(Path(name)) for name in args.reach or () if name != _BUILTIN)
     suite = _load(args)
     parts = [_lint(args, gold, selection, reaches) for gold in suite.golds]
     report = join(suite, [part.report for part in parts], _power(), selection)
@@ -98,7 +101,8 @@ def _lint(args: argparse.Namespace, gold: Gold, selection: Selection, reaches: S
 
     say(args, f"{gold.name}: reading the corpus")
     corpus = _open(gold, gold.corpus)
-    tools = _tools(gold, corpus, reaches)
+    own = (_builtin(corpus),) if _BUILTIN in (args.reach or ()) else ()
+    tools = _tools(gold, (*own, *reaches))
     if not args.fix:
         return _Linted(lint(gold, corpus, tools=tools, selection=selection), ())
     mended = mend(gold, corpus, tools=tools, selection=selection)
@@ -134,8 +138,8 @@ def _written_corpus(gold: Gold) -> CorpusSpec:
     return read_native(source).corpus if detect(source).name == "native" else gold.corpus
 
 
-def _tools(gold: Gold, corpus: Corpus, reaches: Sequence[Reach]) -> Tools:
-    """Lend the rules what other rooms know: the whole checkout, what is beside the code, how the engine cuts."""
+def _tools(gold: Gold, reaches: Sequence[Reach]) -> Tools:
+    """Lend the rules what other rooms know: the whole checkout, what is beside the code, what engines can return."""
     from assay.errors import AssayError
     from assay.gold.lint import Tools
     from assay.search.noise import NOISE, file_noise
@@ -150,7 +154,7 @@ def _tools(gold: Gold, corpus: Corpus, reaches: Sequence[Reach]) -> Tools:
     def aside(path: str) -> bool:
         return NOISE[file_noise(path, "", "code", None)] != "none"
 
-    return Tools(whole, aside, (_builtin(corpus), *reaches))
+    return Tools(whole, aside, tuple(reaches))
 
 
 def _builtin(corpus: Corpus) -> Reach:

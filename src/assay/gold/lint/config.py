@@ -14,6 +14,7 @@ class LintConfig:
     copied_file_lines: int = 20  # of a whole file; small files of one kind look alike
     near: float = 0.9  # of the lines in order; below, two definitions of a name are two versions, not a copy
     near_length: float = 0.8  # shorter over longer, in lines; a cheap look before the comparison
+    shim_lines: int = 400  # of a file; a longer one has code of its own, and need not be parsed to know
     owners: int = 3  # files that define a name; more, and it is a common word
     topic_queries: int = 3  # that name an identifier; then it is what the program is about, like a product's name
     few_queries: int = 5  # of a category; below, its mean says nothing of its own

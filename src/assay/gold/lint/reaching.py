@@ -57,13 +57,14 @@ def check(view: View) -> Iterator[Finding]:
     for query in view.resolved():
         for target in query.targets:
             yield from _empty(view, query, target)
-    for reach in (definitions_only(view), *view.tools.reaches):
+    yield from _unreachable(view, definitions_only(view), symbols=True)
+    for reach in view.tools.reaches:
         yield from _unreachable(view, reach)
 
 
 def _empty(view: View, query: Query, target: Target) -> Iterator[Finding]:
-    """Yield a range that holds no code."""
-    if target.span.start is None:
+    """Yield a range that holds no code; a definition always does."""
+    if target.span.start is None or target.symbol is not None:
         return
     lines = lines_of(target.span, view.text(target.span.path))
     anchor = written(query, target)
@@ -107,11 +108,15 @@ def chunk_list(name: str, chunks: Mapping[str, Sequence[Span]]) -> Reach:
     return Reach(name, lambda path: chunks.get(path, ()))
 
 
-def _unreachable(view: View, reach: Reach) -> Iterator[Finding]:
-    """Yield the targets that an engine cannot return, then what that leaves of the set's scores."""
+def _unreachable(view: View, reach: Reach, *, symbols: bool = False) -> Iterator[Finding]:
+    """Yield the targets that an engine cannot return, then what that leaves of the set's scores.
+
+    `symbols` says that it can return whatever a symbol anchor names, so that no file is parsed for one.
+    """
     ceilings: list[Ceiling] = []
     for query in view.resolved():
-        lost = [target for target in query.targets if not _reaches(reach, target.span)]
+        asked = [target for target in query.targets if not (symbols and target.symbol)]
+        lost = [target for target in asked if not _reaches(reach, target.span)]
         top = ceiling(query.targets, [target for target in query.targets if target not in lost], view.config.cutoff)
         ceilings.append(top)
         for target in lost:

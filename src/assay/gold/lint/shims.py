@@ -74,7 +74,9 @@ def is_shim(text: str, outline: Outline) -> bool:
 
 def _is_shim(view: View, path: str) -> bool:
     """Tell whether a code file of the corpus is a shim."""
-    outline = view.outline(path) if view.is_code(path) else None
+    if not view.is_code(path) or view.text(path).count("\n") > view.config.shim_lines:
+        return False
+    outline = view.outline(path)
     return outline is not None and is_shim(view.text(path), outline)
 
 
