@@ -22,7 +22,7 @@ ALLOWED = {
     "_version": set(),
     "syntax": {"errors", "types"},
     "corpus": {"errors", "types", "syntax", "files", "processes", "_version"},
-    "gold": {"errors", "types", "syntax", "corpus", "data", "files", "http", "chat"},
+    "gold": {"errors", "types", "syntax", "corpus", "files", "chat"},
     "search": {"errors", "types", "settings", "toml", "syntax", "corpus", "files", "http", "chat"},
     "engines": {"errors", "types", "settings", "syntax", "corpus", "files", "http", "processes"},
     "scoring": {"errors", "types", "syntax"},
@@ -116,3 +116,31 @@ def test_public_names_all_exist():
 def test_unknown_public_name_is_an_attribute_error():
     with pytest.raises(AttributeError, match="nonsense"):
         assay.nonsense  # noqa: B018
+
+
+#: Rooms of gold, and what of gold they never import: proposals become gold in one place, and reading needs none of it.
+GOLD_WALLS = {
+    "formats": {"lint", "mining", "review", "reanchor", "synth"},
+    "native": {"lint", "mining", "review", "reanchor", "synth", "split"},
+    "anchors": {"lint", "mining", "review", "reanchor", "synth", "split"},
+    "lint": {"mining", "review"},
+    "review": {"lint", "mining", "synth"},
+    "synth": {"mining", "review"},
+}
+
+
+@pytest.mark.parametrize("room", GOLD_WALLS)
+def test_rooms_of_gold_keep_their_walls(room):
+    reached = {name.split(".")[2] for path in (SOURCE / "gold" / room).rglob("*.py") for name in _gold_modules(path)}
+    assert not reached & GOLD_WALLS[room]
+
+
+def test_only_acceptance_makes_gold_of_proposals():
+    users = {path.name for path in SOURCE.rglob("*.py") if "assay.gold.review.applying" in _gold_modules(path)}
+    assert users == {"accepting.py"}
+
+
+def _gold_modules(path: Path) -> set[str]:
+    nodes = ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+    named = {node.module for node in nodes if isinstance(node, ast.ImportFrom) and node.module}
+    return {name for name in named if name.startswith("assay.gold.")}

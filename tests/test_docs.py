@@ -50,6 +50,12 @@ def test_first_five_minutes_run_as_written(shop, capsys):
         assert main([*command.split(), "--quiet"]) == 0, capsys.readouterr().err
 
 
+def test_readme_shows_the_demo_of_the_set_that_ships():
+    from assay import load_gold
+
+    assert f" on {len(load_gold('stdlib').golds[0].queries)} queries" in README
+
+
 def test_readme_targets_exist_in_the_makefile():
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     for target in set(re.findall(r"^make (\w+)", README, flags=re.MULTILINE)):

@@ -1,6 +1,6 @@
 """What is wrong with the published sets? Every one linted by the command line: `python -m benchmarks lint`.
 
-Counts by code and seconds go to RESULTS.md; SAMPLED findings, drawn with SEED, to sample.csv beside this file: where
+Counts by code and seconds go to RESULTS.md; SAMPLED findings, drawn with SEED, to findings.csv beside this file: where
 each stands and which rule it breaks. Whoever judges them lints the set and reads the message there.
 """
 
@@ -20,12 +20,13 @@ from pathlib import Path
 
 from assay.files import write_atomic
 from assay.gold.lint import RULES, SEVERITIES
+from benchmarks.gold.judged import judgement
 from benchmarks.gold.sets import Published, published
 from benchmarks.pages import Section, table
 
 SEED = 5
 SAMPLED = 50
-SAMPLE = Path(__file__).parent / "sample.csv"
+SAMPLE = Path(__file__).parent / "findings.csv"
 LIMIT = 10.0  # seconds for a set whose corpus is in the cache
 #: Defects that are known (gold/README.md and the notes): set, query, and the codes of which one must be found.
 KNOWN: tuple[tuple[str, str, tuple[str, ...]], ...] = (
@@ -96,6 +97,8 @@ def section(linted: Sequence[Linted]) -> Section:
         f"{total} findings in {len(linted)} sets. Slowest set: {slowest:.1f} s "
         f"({'met' if slowest <= LIMIT else 'missed'}: {LIMIT:.0f} s, corpus in the cache). Known defects found: "
         f"{len(KNOWN) - len(missed)} of {len(KNOWN)}{' (missed: ' + ', '.join(missed) + ')' if missed else ''}.",
+        "",
+        judgement(SAMPLE),
         "",
         *table(("set", "seconds", *SEVERITIES, "by code"), [_row(one) for one in linted]),
         *table(("code", "rule", "findings"), _by_rule(linted)),

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from assay.files import write_atomic
 from assay.gold.reanchor import CONFIDENCES, Moves, locate, reanchor
+from benchmarks.gold.judged import judgement
 from benchmarks.pages import Section, table
 from benchmarks.quality.sources import octocode
 
@@ -75,4 +76,6 @@ def section(timed: Sequence[Timed]) -> Section:
     labels, seconds = sum(len(one.moves.rows) for one in timed), sum(one.seconds for one in timed)
     about = f"From {timed[0].moves.old[:12]} to {timed[0].moves.new[:12]}; drawn with seed {SEED} into {SAMPLE.name}."
     header = ("set", *CONFIDENCES, "labels", "seconds")
-    return Section((about, "", *table(header, [*rows, ("both", *total, labels, f"{seconds:.1f}")])))
+    return Section(
+        (about, "", judgement(SAMPLE), "", *table(header, [*rows, ("both", *total, labels, f"{seconds:.1f}")]))
+    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import stat
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -71,6 +72,7 @@ def remove_leftovers(folder: Path, name: str = "*") -> None:
 
 def read_utf8(path: Path, error: type[InputError] = InputError, *, hint: str = "check the path") -> str:
     """Read a text file; what is not UTF-8 is an error with its line, a byte-order mark is dropped."""
+    check_regular(path, error)
     try:
         raw = path.read_bytes()
     except OSError as problem:
@@ -80,6 +82,17 @@ def read_utf8(path: Path, error: type[InputError] = InputError, *, hint: str = "
     except UnicodeDecodeError as problem:
         line = raw[: problem.start].count(b"\n") + 1
         raise error("not UTF-8", file=path, line=line, hint="save the file as UTF-8") from problem
+
+
+def check_regular(path: Path, error: type[InputError] = InputError) -> None:
+    """Refuse a pipe or a device: reading it may never end. What is not there is left to the read that follows."""
+    try:
+        mode = path.stat().st_mode
+    except (OSError, ValueError):
+        return
+    if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+        hint = "save what it gives as a file, and name that; `<(...)` is a pipe too"
+        raise error("is no regular file but a pipe or a device", file=path, hint=hint)
 
 
 def sync_folder(folder: Path) -> None:

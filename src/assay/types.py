@@ -122,6 +122,11 @@ class Query:
         """Its phrasings in the order they are shown; the first is the headline."""
         return order_forms(self.forms)
 
+    @property
+    def headline(self) -> str:
+        """The text that its score is about."""
+        return self.forms[self.ordered_forms[0]]
+
 
 @dataclass(frozen=True, slots=True)
 class CorpusSpec:

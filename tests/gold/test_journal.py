@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.errors import GoldError
-from assay.gold.journal import JournalLimits, append, opened, read_rows
+from assay.gold.journal import JournalLimits, append, opened, read_rows, read_whole, torn
 
 texts = st.text(st.characters(codec="utf-8"), min_size=1).filter(lambda text: text.strip())
 
@@ -31,6 +31,23 @@ def test_cut_anywhere_the_whole_lines_before_the_cut_are_there(tmp_path_factory,
         assert journal.cut == len(whole[:cut]) - (whole[:cut].rfind(b"\n") + 1)
         journal.append([{"n": "last"}])
     assert [row.mapping()["n"].text() for row in read_rows(path)] == [*(f"ü{n}" for n in range(left)), "last"]
+
+
+@given(st.integers(0, 200))
+def test_a_log_that_was_cut_anywhere_is_told_and_keeps_all_it_held(tmp_path_factory, cut):
+    path = tmp_path_factory.mktemp("journal") / "j.jsonl"
+    append(path, [{"n": f"ü{n}"} for n in range(10)])
+    left = path.read_bytes()[:cut]
+    path.write_bytes(left)
+    half = bool(left) and not left.endswith(b"\n")
+    assert torn(path) == len(left) - (left.rfind(b"\n") + 1)
+    if half:
+        with pytest.raises(GoldError, match="the last line is cut off") as caught:
+            read_whole(path)
+        assert caught.value.line == left.count(b"\n") + 1
+    append(path, [{"n": "last"}])
+    assert path.read_bytes() == left + (b"\n" if half else b"") + b'{"n": "last"}\n'
+    assert torn(path) == 0
 
 
 def test_no_file_is_no_line(tmp_path):

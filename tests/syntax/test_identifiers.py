@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.syntax import identifiers
-from assay.syntax.identifiers import STOP_WORDS, CacheLimits, parts, query_words, split, words
+from assay.syntax.identifiers import STOP_WORDS, CacheLimits, parts, split, words
 
 EXAMPLES = {
     "snake_case": ("snake", "case"),
@@ -78,11 +78,6 @@ def test_words_finds_a_phrase_inside_unspaced_script():
 
 def test_parts_leaves_compounds_out():
     assert parts("parse_args HTTPServer") == ["parse", "args", "http", "server"]
-
-
-def test_query_words_drops_stop_words_but_never_all():
-    assert query_words("where is the parser for floats?") == ["parser", "floats"]
-    assert query_words("what is it") == ["what", "is", "it"]
 
 
 def test_stop_words_are_single_lower_case_words():

@@ -13,6 +13,12 @@ SECRETS = [
     "use xox" + "b-12345678-abcdef",
     "pay = sk_" + "live_" + LETTERS[:24],
     "open sk" + "-" + LETTERS,
+    "model hf" + "_" + LETTERS[:34],
+    "sign GOC" + "SPX-" + LETTERS[:28],
+    "drop dop" + "_v1_" + HEX + HEX,
+    "shop shp" + "at_" + HEX,
+    "mail S" + "G." + LETTERS[:22] + "." + LETTERS,
+    "chat xa" + "pp-1-" + LETTERS,
     "map AI" + "za" + (LETTERS + LETTERS)[:35],
     f'api_key = "{HEX}"',
     f"'SECRET_TOKEN' => '{HEX}'",
@@ -23,6 +29,9 @@ SECRETS = [
     "-----BEGIN RSA " + "PRIVATE KEY-----",
 ]
 PLAIN = [
+    "MSG.something_that_is_long_enough.and_another_thing_here",
+    "SGxsomething_that_is_long_enough.and_another_thing_here",
+    "hf_hub_download(repo)",
     'sha = "' + HEX + '"',
     "task-" + "a" * 40,
     "token = next(tokens)",

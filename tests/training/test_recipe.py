@@ -9,7 +9,7 @@ from assay.training.recipe import read_recipe
 
 def recipe(tmp_path, text: str) -> TrainConfig:
     (tmp_path / "recipe.toml").write_text(text)
-    return read_recipe(tmp_path / "recipe.toml")
+    return read_recipe(tmp_path / "recipe.toml", TrainConfig)
 
 
 def test_what_is_not_said_is_the_default(tmp_path):

@@ -71,7 +71,7 @@ def test_the_exclusion_list_has_every_corpus_that_a_gold_set_of_the_project_name
 
 def test_the_model_was_made_by_the_recipe_in_the_repository(folder):
     about = json.loads((folder / "model.json").read_text(encoding="utf-8"))
-    recipe = read_recipe(RECIPES / "shipped.toml")
+    recipe = read_recipe(RECIPES / "shipped.toml", TrainConfig)
     said = {dotted: value for dotted, _, value in settings_of(recipe, "")}
     made = flat(about["settings"])
     assert said.keys() - made.keys() <= YOUNGER

@@ -174,7 +174,7 @@ def _skipped(index: Index, path: str) -> str:
 def _handle_run(args: argparse.Namespace) -> int:
     """Explain a whole run."""
     from assay.cli.missed import diagnose, document
-    from assay.cli.options import read_results
+    from assay.cli.options import read_results, split_today
     from assay.gold.split.parts import refuse_sealed
 
     for flag, given in (("a query", args.query), ("--expect", args.expect), ("--config", args.config)):
@@ -185,7 +185,7 @@ def _handle_run(args: argparse.Namespace) -> int:
     if args.k is not None or args.path != ".":
         raise ConfigError("-k and PATH mean nothing for a run", hint="leave them out: a run has its own")
     run = read_results(args.run)
-    refuse_sealed(run.suite, "explaining what was missed")
+    refuse_sealed(split_today(run.suite), "explaining what was missed")
     found = diagnose(run, args.engine, lambda text: say(args, text))
     emit(
         args,

@@ -88,6 +88,20 @@ def _named_from(gold: Gold, given: CorpusSpec | None) -> CorpusSpec:
     return beside(own, gold.source) or own
 
 
+def split_today(suite: Suite) -> Suite:
+    """Give the queries of a run the parts that their sets have now: a run from before the split tells no less."""
+    from assay.gold import load_gold
+    from assay.gold.split.parts import TAG, part_of
+
+    golds = []
+    for gold in suite.golds:
+        here = load_gold(gold.source, corpus=gold.corpus).golds if gold.source and Path(gold.source).is_file() else ()
+        parts = {query.id: part_of(query) for now in here if now.name == gold.name for query in now.queries}
+        tagged = [replace(q, tags={**q.tags, TAG: part}) if (part := parts.get(q.id)) else q for q in gold.queries]
+        golds.append(replace(gold, queries=tuple(tagged)))
+    return replace(suite, golds=tuple(golds))
+
+
 def log_look(args: argparse.Namespace, run: Run, command: str) -> None:
     """Write down that results on sealed queries are shown once more."""
     from assay.cli.output import say

@@ -10,7 +10,7 @@ import argparse
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING
 
-from assay.cli.options import claim_for, read_results, refuse
+from assay.cli.options import claim_for, log_look, read_results, refuse
 from assay.cli.output import emit
 from assay.errors import ConfigError
 
@@ -68,6 +68,7 @@ def _piloted(args: argparse.Namespace) -> Plan:
     refuse(args, "a plan from a pilot", "icc", "repositories", "queries")
     folder = args.results or "results"
     run = read_results(folder)
+    log_look(args, run, "plan")
     claim = claim_for(run, args)
     engine = args.engine or next(iter(rivals(run, claim.baseline)), None)
     if engine is None:

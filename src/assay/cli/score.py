@@ -5,9 +5,14 @@ from __future__ import annotations
 import argparse
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from assay.cli.options import add_claim, add_full, claim_for, log_look, read_results
-from assay.cli.output import emit, say
+from assay.cli.output import emit, say, warn
+from assay.errors import AssayError
+
+if TYPE_CHECKING:
+    from assay.types import Gold, Query, Run
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -26,6 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def handle(args: argparse.Namespace) -> int:
     """Score, print, and write where asked."""
     from assay.report import analyse, document, results_json, write_reports
+    from assay.report.document import Heading
     from assay.report.unpooled import score_unpooled
 
     run = read_results(args.results)
@@ -38,7 +44,43 @@ def handle(args: argparse.Namespace) -> int:
     shown, data = document(results, full=args.full), results_json(results)
     if args.without_pooled:
         own = score_unpooled(run, claim, results)
-        shown = replace(shown, blocks=(*shown.blocks, *own.blocks))
+        title = f"{shown.title} (with all labels)"
+        shown = replace(shown, title=title, blocks=(*own.blocks, Heading("With all labels"), *shown.blocks))
         data |= {"without_pooled": own.data}
-    emit(args, shown, data)
+    changed = {gold.source: many for gold in run.suite.golds if gold.source and (many := _changed(run, gold))}
+    emit(args, shown, data | ({"gold_changed": changed} if changed else {}))
+    for source, many in changed.items():
+        warn(f"{source} changed since this run: {many} {'query' if many == 1 else 'queries'}; run again")
     return 0
+
+
+def _changed(run: Run, gold: Gold) -> int:
+    """Count the queries of a set that are not what the run asked, or are new in its parts; no corpus is opened."""
+    from assay.gold import load_gold
+    from assay.gold.split.parts import part_of
+
+    path = Path(gold.source or "")
+    if not path.is_file():
+        return 0
+    try:
+        here = [one for one in load_gold(path, corpus=gold.corpus).golds if one.name == gold.name]
+    except AssayError:  # a file that is being edited says nothing of the run
+        return 0
+    today = {query.id: query for one in here for query in one.queries}
+    asked = {query.id for query in gold.queries}
+    parts = {part_of(query) for query in gold.queries}
+    partial = bool(run.header.corpora[gold.name].problems) if gold.name in run.header.corpora else False
+    new = 0 if partial else sum(name not in asked and part_of(query) in parts for name, query in today.items())
+    return new + sum(not _same(today.get(query.id), query, gold, run, partial) for query in gold.queries)
+
+
+def _same(now: Query | None, ran: Query, gold: Gold, run: Run, partial: bool) -> bool:
+    """Tell whether a query is what it was; a run that left targets out is compared by what it kept."""
+    from assay.gold import query_hash
+
+    if now is None:
+        return False
+    if partial:
+        kept = {(target.anchor, target.grade) for target in ran.targets}
+        return now.forms == ran.forms and kept <= {(target.anchor, target.grade) for target in now.targets}
+    return query_hash(now, gold.corpus) == run.hashes.get(f"{gold.name}/{ran.id}")

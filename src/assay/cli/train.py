@@ -106,9 +106,9 @@ def _order(args: argparse.Namespace) -> Order:
 
 def _config(args: argparse.Namespace, kind: type[C]) -> C:
     """Read the recipe, and put the seed of the command line in its place."""
-    from assay.training.recipe import read_recipe_of
+    from assay.training.recipe import read_recipe
 
-    config = read_recipe_of(Path(args.recipe), kind) if args.recipe else kind()
+    config = read_recipe(Path(args.recipe), kind) if args.recipe else kind()
     if args.seed is None:
         return config
     if args.seed < 0:

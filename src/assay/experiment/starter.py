@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 
 from assay.corpus import read_text
 from assay.errors import CorpusError
 from assay.syntax.identifiers import split
+from assay.syntax.lines import split_lines
 from assay.syntax.symbols import symbols
-from assay.types import Corpus, SourceFile
+from assay.types import Corpus, SourceFile, Symbol
 
 _CONFIG = """\
 # What to measure. Every key with its default; unknown keys are errors.
@@ -66,6 +68,12 @@ _DRAFTS = 5
 _LINES = range(8, 121)
 
 
+_TEST_FILE = re.compile(r"^test_|^tests?\.\w+$|[_.-](?:tests?|spec)\.\w+$|^__tests__$")
+_TEST_WORDS = (("test",), ("tests",))
+#: What marks a test that is not called one: Rust's #[test], #[tokio::test] and #[cfg(test)], Java's @Test.
+_MARK = re.compile(r"#\[(?:cfg\(test\)|(?:\w+::)*test\b)|@(?:\w+\.)*Test\b")
+
+
 @dataclass(frozen=True, slots=True)
 class _Draft:
     """A place worth asking about."""
@@ -106,18 +114,39 @@ def _best(corpus: Corpus, file: SourceFile) -> _Draft:
 
 
 def _definitions(corpus: Corpus, file: SourceFile) -> Iterator[_Draft]:
-    """List the public functions and methods of a file."""
-    for symbol in symbols(file.path, read_text(corpus, file.path), file.language):
+    """List the public functions and methods of a file, its tests aside."""
+    text = read_text(corpus, file.path)
+    found = symbols(file.path, text, file.language)
+    tests = _tests(found, text)
+    for symbol in found:
         length = symbol.end - symbol.start + 1
         private = any(part.startswith("_") for part in symbol.name.split("."))
-        if symbol.kind in ("function", "method") and length in _LINES and not private:
+        tested = any(test.start <= symbol.start and symbol.end <= test.end for test in tests)
+        if symbol.kind in ("function", "method") and length in _LINES and not private and not tested:
             yield _Draft(f"{file.path}::{symbol.name}", " ".join(split(symbol.name.rpartition(".")[2])), length)
+
+
+def _tests(found: Sequence[Symbol], text: str) -> list[Symbol]:
+    """Find the definitions that are tests, by their name or by what stands above them."""
+    lines = split_lines(text)
+    return [one for one in found if _is_test_name(one.name) or any(map(_MARK.match, _head(lines, one)))]
+
+
+def _is_test_name(name: str) -> bool:
+    """Tell a name that begins with the word test: test_total, testTotal, TestTotal, tests."""
+    return split(name.rpartition(".")[2])[:1] in _TEST_WORDS
+
+
+def _head(lines: Sequence[str], symbol: Symbol) -> Iterator[str]:
+    """Yield the comments and attributes that a definition begins with."""
+    inside = (line.strip() for line in lines[symbol.start - 1 : symbol.end])
+    return takewhile(lambda line: not line or line.startswith(("#", "@", "/", "*")), inside)
 
 
 def _is_test(path: str) -> bool:
     """Recognise test files: nobody's first question is about them."""
     names = ("test", "tests", "testing", "conftest.py")
-    return any(part in names or part.startswith("test_") for part in path.split("/"))
+    return any(part in names or _TEST_FILE.search(part) for part in path.split("/"))
 
 
 def _entry(number: int, draft: _Draft) -> str:

@@ -49,14 +49,14 @@ class Change:
     lines: tuple[int, ...] = field(default=())
 
 
-def list_commits(folder: Path, most: int) -> tuple[Commit, ...]:
+def list_commits(folder: Path, most: int, revision: str = "HEAD") -> tuple[Commit, ...]:
     """List the newest commits that changed something below a folder, without merges."""
-    return _listed(folder, most, "--no-merges")
+    return _listed(folder, most, "--no-merges", revision)
 
 
-def list_merges(folder: Path, most: int) -> tuple[Commit, ...]:
-    """List the newest merges into the branch that is checked out, each with all that it brought."""
-    return _listed(folder, most, "--merges", *_BROUGHT)
+def list_merges(folder: Path, most: int, revision: str = "HEAD") -> tuple[Commit, ...]:
+    """List the newest merges into what is checked out, or into a revision, each with all that it brought."""
+    return _listed(folder, most, "--merges", *_BROUGHT, revision)
 
 
 def changes(folder: Path, ids: Sequence[str]) -> tuple[Change, ...]:

@@ -30,10 +30,11 @@ class JournalLimits:
 class Journal:
     """A journal that nobody else writes meanwhile; made by `opened`."""
 
-    def __init__(self, path: Path, handle: int) -> None:
+    def __init__(self, path: Path, handle: int, *, keep: bool = False) -> None:
         self.path = path
         self._handle = handle
-        self.cut = _cut_torn_line(handle)  # bytes that a killed writer left behind the last whole line
+        # bytes that a killed writer left behind the last whole line
+        self.cut = _end_torn_line(handle, path) if keep else _cut_torn_line(handle)
 
     def rows(self) -> list[Field]:
         """Give the lines that are there."""
@@ -48,12 +49,12 @@ class Journal:
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[Journal]:
-    """Hold a journal against other writers, made if it is not there; a line that a kill tore is cut off first."""
+def opened(path: Path, *, keep: bool = False) -> Iterator[Journal]:
+    """Hold a journal against other writers, made if it is not there; a line that a kill tore is cut off, or kept."""
     handle = _open(path)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX)
-        yield Journal(path, handle)
+        yield Journal(path, handle, keep=keep)
     except OSError as error:
         raise _unusable(path, error) from error
     finally:
@@ -61,9 +62,32 @@ def opened(path: Path) -> Iterator[Journal]:
 
 
 def append(path: Path, values: Sequence[Mapping[str, object]]) -> None:
-    """Add lines to a journal."""
-    with opened(path) as journal:
+    """Add lines to a log that keeps all it ever held: half a line stays, ended, for its reader to complain about."""
+    with opened(path, keep=True) as journal:
         journal.append(values)
+
+
+def torn(path: Path) -> int:
+    """Count the bytes behind the last line end: what a kill, or a copy that broke off, left of a line."""
+    try:
+        with open(path, "rb") as file:
+            size = file.seek(0, os.SEEK_END)
+            file.seek(max(0, size - 1))
+            raw = b"" if file.read(1) in (b"", b"\n") else path.read_bytes()
+    except FileNotFoundError:
+        return 0
+    except OSError as error:
+        raise _unreadable(path, error) from error
+    return len(raw) - (raw.rfind(b"\n") + 1)
+
+
+def read_whole(path: Path) -> list[Field]:
+    """Read a journal that must not have lost anything: half a line at its end is an error, not the end of a file."""
+    rows = read_rows(path)
+    if torn(path):
+        hint = "complete the line or remove it; what it said does not count as it is"
+        raise GoldError("the last line is cut off", file=path, line=len(rows) + 1, hint=hint)
+    return rows
 
 
 def read_rows(path: Path, limits: JournalLimits | None = None) -> list[Field]:
@@ -73,7 +97,7 @@ def read_rows(path: Path, limits: JournalLimits | None = None) -> list[Field]:
     except FileNotFoundError:
         return []
     except OSError as error:
-        raise GoldError(f"cannot be read: {error.strerror or error}", file=path, hint="check its rights") from error
+        raise _unreadable(path, error) from error
     most = (limits or JournalLimits()).bytes
     if len(raw) > most:
         raise GoldError(f"the file has {len(raw)} bytes; at most {most} are read", file=path, hint="move it away")
@@ -102,6 +126,14 @@ def _cut_torn_line(handle: int) -> int:
     if torn:
         os.ftruncate(handle, size - torn)
     return torn
+
+
+def _end_torn_line(handle: int, path: Path) -> int:
+    """End what stands behind the last line end; give how many bytes that was."""
+    left = torn(path)
+    if left:
+        os.write(handle, b"\n")
+    return left
 
 
 def _line(value: Mapping[str, object], path: Path) -> bytes:
@@ -154,6 +186,11 @@ def _node(value: object, mark: yaml.Mark) -> yaml.Node:
         return ScalarNode("tag:yaml.org,2002:str", json.dumps(value), mark, mark)  # a number stays the text it is
 
     return make(value)
+
+
+def _unreadable(path: Path, error: OSError) -> GoldError:
+    """Say that the file cannot be read."""
+    return GoldError(f"cannot be read: {error.strerror or error}", file=path, hint="check its rights")
 
 
 def _unusable(path: Path, error: OSError) -> EnvironmentFailure:

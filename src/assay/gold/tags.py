@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from assay.errors import ConfigError
 from assay.gold.place import Place
+from assay.gold.split.parts import TAG
 from assay.types import Gold
 
 _RULE = re.compile(
@@ -37,6 +38,10 @@ class TagRule:
         match = _RULE.fullmatch(text)
         if match is None:
             raise ConfigError(f"'{text}' is not a tag rule", hint="write it like difficulty=hard:101-127")
+        if match["key"] == TAG:
+            raise ConfigError(
+                f"'{text}' would move queries to another part", hint="parts are given by `assay gold split`, in the set"
+            )
         return cls(match["key"], match["value"], tuple(_row_range(part, text) for part in match["rows"].split(",")))
 
     def covers(self, row: int) -> bool:

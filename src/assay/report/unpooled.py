@@ -9,7 +9,7 @@ from assay.report.analysis import analyse
 from assay.report.document import Block, Heading, Paragraph, table
 from assay.report.results import Results
 from assay.report.writing import results_json
-from assay.scoring.provenance import Unpooled, without_pooled
+from assay.scoring.unpooled import Unpooled, without_pooled
 from assay.types import Claim, Run
 
 
@@ -41,9 +41,17 @@ def score_unpooled(run: Run, claim: Claim, full: Results) -> UnpooledScores:
 
 def _sentence(own: Unpooled, results: Results) -> str:
     """Say what went."""
-    gone = f", and {len(own.queries)} queries that have no other answer" if own.queries else ""
-    many = f"{own.labels} labels that results of {', '.join(own.engines)} brought up are left out{gone}"
-    return f"{many}: {results.queries} queries."
+    gone = f", and {_queries(len(own.queries))} without another answer" if own.queries else ""
+    labels = "1 label" if own.labels == 1 else f"{own.labels} labels"
+    left_out = (
+        f"{labels} that results of {', '.join(own.engines)} brought up {'is' if own.labels == 1 else 'are'} left out"
+    )
+    return f"{left_out}{gone}: {_queries(results.queries)}. What follows this table is with all labels."
+
+
+def _queries(number: int) -> str:
+    """Count queries."""
+    return "1 query" if number == 1 else f"{number} queries"
 
 
 def _rows(full: Results, own: Results) -> list[list[str]]:

@@ -32,6 +32,8 @@ class StatsConfig:
         200_000  # rows × columns of one resampling block: temporaries of 1.6 MB stay in the cache, memory stays low
     )
     small_set: int = 30  # a warning below this many queries
+    assumed_sd: float = 0.3  # of paired differences before anything was run, as in the example of `assay plan`
+    assumed_icc: float = 0.1  # how alike queries of one repository are, before anything was run; likewise
 
 
 DEFAULT = StatsConfig()

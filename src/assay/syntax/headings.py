@@ -23,23 +23,29 @@ class Heading:
 
 def headings(lines: Sequence[str]) -> Iterator[Heading]:
     """Find headings outside of fenced code; the level of an underlined one is the order its sign came up in."""
-    fence: str | None = None
     signs: dict[str, int] = {}
-    for number, line in enumerate(lines, 1):
-        if found := _FENCE.match(line):
-            mark = found.group(1)
-            if fence is None:
-                fence = mark
-            elif mark[0] == fence[0] and len(mark) >= len(fence) and not found.group(2):  # as CommonMark closes it
-                fence = None
-            continue
-        if fence is not None:
-            continue
+    for number, line in unfenced(lines):
         if found := _ATX.match(line) or _ASCIIDOC.match(line):
             yield Heading(number, len(found.group(1)), found.group(2).strip())
         elif number < len(lines) and (under := _UNDERLINE.match(lines[number])) and _is_title(line, lines[number]):
             level = signs.setdefault(under.group(1), len(signs) + 1)
             yield Heading(number, level, line.strip())
+
+
+def unfenced(lines: Sequence[str]) -> Iterator[tuple[int, str]]:
+    """Yield the lines outside of fenced code, counted from 1; the fences are no such lines."""
+    fence: str | None = None
+    for number, line in enumerate(lines, 1):
+        found = _FENCE.match(line)
+        if found is None:
+            if fence is None:
+                yield number, line
+            continue
+        mark = found.group(1)
+        if fence is None:
+            fence = mark
+        elif mark[0] == fence[0] and len(mark) >= len(fence) and not found.group(2):  # as CommonMark closes it
+            fence = None
 
 
 def _is_title(line: str, under: str) -> bool:

@@ -69,12 +69,6 @@ def parts(text: str) -> list[str]:
     return [part for raw in _raw(text) for part in split(raw)]
 
 
-def query_words(text: str) -> list[str]:
-    """List the words to search with: those of `words` without stop words, or all when nothing else is asked."""
-    every = words(text)
-    return [word for word in every if word not in STOP_WORDS] or every
-
-
 def _raw(text: str) -> list[str]:
     """Find the identifiers and words of a text as they stand."""
     return (_ASCII_WORD if text.isascii() else _WORD).findall(text)

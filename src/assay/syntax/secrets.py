@@ -13,17 +13,32 @@ _ISSUERS: Final = (
     ("ghp_ gho_ ghu_ ghs_ ghr_", r"[A-Za-z0-9]{30}"),  # GitHub
     ("github_pat_", r"\w{40}"),
     ("glpat-", r"[\w-]{18}"),  # GitLab
+    ("hf_", r"[A-Za-z0-9]{30}"),  # Hugging Face
+    ("GOCSPX-", r"[\w-]{20}"),  # Google, for sign-in
+    ("ya29.", r"[\w-]{20}"),
+    ("dop_v1_ doo_v1_ dor_v1_", r"[0-9a-f]{32}"),  # DigitalOcean
+    ("shpat_ shpca_ shppa_ shpss_", r"[0-9a-fA-F]{32}"),  # Shopify
+    ("SG.", r"[\w-]{16,64}\.[\w-]{16}"),  # SendGrid
+    ("xapp-", r"[\w-]{20}"),
     ("xoxa- xoxb- xoxe- xoxo- xoxp- xoxr- xoxs-", r"[\w-]{10}"),  # Slack
-    ("sk_live_ sk_test_ rk_live_", r"\w{16}"),  # Stripe
+    ("sk_live_ sk_test_ rk_live_ rk_test_ whsec_", r"\w{16}"),  # Stripe
     ("sk-", r"[A-Za-z0-9_-]{32}"),  # OpenAI
     ("AIza", r"[\w-]{35}"),  # Google
+    ("gsk_ nvapi- r8_ xai- tvly-", r"[\w-]{32}"),  # Groq, Nvidia, Replicate, xAI, Tavily
+    ("hvs. hvb.", r"[\w-]{24}"),  # Vault
+    ("glsa_ glc_", r"[\w+/=]{32}"),  # Grafana
+    ("dapi", r"[0-9a-f]{32}"),  # Databricks
+    ("lin_api_ rubygems_ figd_ sq0atp- sq0csp- NRAK- pscale_tkn_", r"[\w-]{20}"),  # Linear, RubyGems, Figma, ...
+    ("AGE-SECRET-KEY-1", r"[0-9A-Z]{50}"),
     ("npm_", r"[A-Za-z0-9]{36}\b"),
     ("pypi-", r"[\w-]{40}"),
     ("eyJ", r"[\w-]{15,2000}\.eyJ[\w-]{15}"),  # a signed web token
 )
 #: A pattern that begins with a plain string is found fast; what must not stand before it is therefore said after it.
 _ISSUED: Final = tuple(
-    (mark, re.compile(rf"{mark}(?<![A-Za-z0-9]{mark}){rest}")) for marks, rest in _ISSUERS for mark in marks.split()
+    (mark, re.compile(rf"{re.escape(mark)}(?<![A-Za-z0-9]{re.escape(mark)}){rest}"))
+    for marks, rest in _ISSUERS
+    for mark in marks.split()
 )
 _PRIVATE_KEY: Final = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY(?:[\s\S]{0,8000}?-----END)?")
 #: A long string without a blank, and what is said of it before.

@@ -17,17 +17,11 @@ from typing import Any, TypeVar, cast
 from assay.errors import ConfigError
 from assay.settings import read_settings
 from assay.toml import TomlFile, line_of, read_toml
-from assay.training.config import TrainConfig
 
 T = TypeVar("T")
 
 
-def read_recipe(path: Path) -> TrainConfig:
-    """Read how a model is made; what the recipe does not say is as in `TrainConfig`."""
-    return read_recipe_of(path, TrainConfig)
-
-
-def read_recipe_of(path: Path, kind: type[T]) -> T:
+def read_recipe(path: Path, kind: type[T]) -> T:
     """Read a recipe of any kind; what it does not say is as there."""
     file = read_toml(path, hint="write a recipe, or leave --recipe out")
     _check(file, kind, file.data, "")

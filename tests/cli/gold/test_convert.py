@@ -1,12 +1,15 @@
 """`assay gold convert` as a user meets it."""
 
 import json
+import shlex
 
 import pytest
 
 from assay.cli.main import main
 from assay.corpus import open_corpus
 from assay.gold import load_gold, resolve
+from tests.gold.formats.data_sets import CODESEARCHNET, SWEBENCH, lines
+from tests.gold.formats.samples import KARTA_LAYERS, SEMBLE
 
 CODE = "def total(basket):\n    return sum(basket)\n\n\ndef rates():\n    return {}\n"
 GOLD = """\
@@ -75,6 +78,53 @@ def test_convert_there_and_back_keeps_what_the_format_holds(shop, capsys):
     assert [(q.id, q.forms, q.targets) for q in after.queries] == [(q.id, q.forms, q.targets) for q in before.queries]
 
 
+READ_IN_PART = {
+    "swe-bench": (
+        "swe.jsonl",
+        lines(SWEBENCH),
+        ["left out: files that a patch makes: 3", "not read: hints_text, test_p"],
+    ),
+    "codesearchnet": ("judged.csv", CODESEARCHNET, ["left out: judged wrong: 2", "not read: 1 notes of judges"]),
+    "semble": ("shop.json", SEMBLE, ["not read: seed"]),
+    "karta": ("shop.yaml", KARTA_LAYERS, ["not read: "]),
+}
+
+
+@pytest.mark.parametrize("name", READ_IN_PART)
+def test_convert_tells_what_was_not_taken_from_the_source(shop, capsys, name):
+    file, text, told = READ_IN_PART[name]
+    (shop / file).write_text(text, "utf-8")
+    corpus = () if name in ("swe-bench", "codesearchnet") else ("--corpus", "code")
+    code, out, err = call(capsys, file, "out/", "--to", "native", *corpus)
+    assert code == 0
+    assert "Nothing was lost" not in out
+    for sentence in told:
+        assert err.count(f"not taken from {file}: {sentence}") == 1
+    _, out, _ = call(capsys, file, "out/", "--to", "native", "--json", "--force", *corpus)
+    data = json.loads(out)
+    assert data["lost"] == []
+    assert all(any(f"{file}: {sentence}" in one for one in data["not_read"]) for sentence in told)
+
+
+def test_convert_does_not_tell_again_what_an_earlier_reading_left_out(shop, capsys):
+    (shop / "shop.json").write_text(SEMBLE)
+    assert call(capsys, "shop.json", "shop.yaml", "--to", "native", "--corpus", "code")[0] == 0
+    code, out, err = call(capsys, "shop.yaml", "again/shop.yaml", "--to", "native")
+    assert (code, err) == (0, "")
+    assert "Nothing was lost." in out
+
+
+def test_convert_warns_that_a_seal_is_lost(shop, capsys):
+    (shop / "gold" / "shop.yaml").write_text(GOLD.replace("{category: pricing}", "{split: sealed}"))
+    code, out, err = call(capsys, "gold/shop.yaml", "shop.csv", "--to", "plain")
+    assert code == 0
+    assert "WARNING: 1 sealed query loses its seal" in err.splitlines()[0]
+    _, out, _ = call(capsys, "gold/shop.yaml", "shop.csv", "--to", "octocode", "--json", "--force")
+    assert any("1 sealed query loses its seal" in sentence for sentence in json.loads(out)["lost"])
+    _, out, err = call(capsys, "gold/shop.yaml", "shop.yaml", "--to", "native")
+    assert ("seal" in err, "Nothing was lost." in out) == (False, True)
+
+
 def test_convert_keeps_a_local_corpus_where_it_is(shop, capsys):
     assert call(capsys, "gold/shop.yaml", "a/b/shop.yaml", "--to", "native")[0] == 0
     assert load_gold("a/b/shop.yaml").golds[0].corpus.value == "../../code"
@@ -121,6 +171,11 @@ def test_convert_overwrites_only_when_forced(shop, capsys):
 
 BAD = {
     "unknown format": (["gold/shop.yaml", "x", "--to", "octocod"], "did you mean 'octocode'"),
+    "a suffix": (
+        ["gold/shop.yaml", "x", "--to", "csv"],
+        "formats in .csv files: plain: CSV with",
+    ),
+    "a suffix of YAML": (["gold/shop.yaml", "x", "--to", ".YAML"], "formats in .yaml files: native: YAML"),
     "read only": (["gold/shop.yaml", "x", "--to", "karta"], "not written"),
     "no such file": (["gold/none.yaml", "x", "--to", "plain"], "no such file"),
     "bad corpus": (["gold/shop.yaml", "x", "--to", "plain", "--corpus", "nope:x"], "unknown kind of corpus"),
@@ -171,3 +226,30 @@ def test_convert_writes_the_documents_of_a_beir_set_beside_it(shop, capsys):
     assert (code, "holds something else than documents" in err) == (2, True)
     assert (shop / "documents" / "thesis.txt").read_text() == "mine"
     assert not (shop / "docs.yaml").exists()
+
+
+def test_convert_warns_of_documents_without_a_text(shop, capsys):
+    assert call(capsys, "gold/shop.yaml", "beir", "--to", "beir")[0] == 0
+    code, out, err = call(capsys, "beir/shop", "stubs.yaml", "--to", "native")
+    assert (code, "Nothing was lost" in out) == (0, False)
+    assert "3 of 3 documents in beir/shop/corpus.jsonl have no text" in err
+    assert "--corpus PATH" in err
+    code, out, err = call(capsys, "beir/shop", "code.yaml", "--to", "native", "--corpus", "code")
+    assert (code, err, "Nothing was lost." in out) == (0, "", True)
+
+
+def test_convert_says_that_it_made_a_folder(shop, capsys):
+    code, out, _ = call(capsys, "gold/shop.yaml", "new/deep/shop.csv", "--to", "plain")
+    assert (code, "The folder new/deep was made for it." in out) == (0, True)
+    code, out, _ = call(capsys, "gold/shop.yaml", "new/deep/two.csv", "--to", "plain", "--json")
+    assert json.loads(out)["made"] is None
+    assert "made" not in call(capsys, "gold/shop.yaml", "new/deep/three.csv", "--to", "plain")[1]
+
+
+def test_a_set_without_a_corpus_is_told_a_command_that_gives_it_one(shop, capsys):
+    (shop / "my set.csv").write_text("query,path\nq,tax.py\n")
+    assert main(["gold", "split", "my set.csv"]) == 2
+    command = "assay gold convert 'my set.csv' 'my set.yaml' --to native --corpus PATH"
+    assert command in capsys.readouterr().err
+    assert main(shlex.split(command.replace("PATH", "code"))[1:]) == 0
+    assert load_gold("my set.yaml").golds[0].corpus.value == "code"

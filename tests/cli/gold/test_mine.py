@@ -122,6 +122,27 @@ def test_what_was_asked_without_a_location_is_listed_and_not_queued(here, tree, 
     assert "Asked, no location" in mine(capsys, "--shell", "history").out
 
 
+def test_proposals_are_linted_as_the_set_is(gold_set, here, tree, capsys):  # noqa: F811
+    gold_set.write_text(SET.replace("{path: code}", "{path: code, include: ['pkg/**', 'tests/**']}"))
+    body = "    def keep(self):\n        return self\n"
+    net = f"{FILES['pkg/net.py']}\n\ndef use(one: BigStore, two: NetFixture):\n    return one, two\n"
+    write(tree, {"tests/a.py": f"class NetFixture:\n{body}", "b/b.py": f"class BigStore:\n{body}", "pkg/net.py": net})
+    opened = f"vim +{net.count(chr(10))} code/pkg/net.py"
+    (here / "history").write_text(f"rg NetFixture\n{opened}\nrg BigStore\n{opened}\n")
+    mine(capsys, "--shell", "history")
+    notes = {item.query.headline: [note[:4] for note in item.notes if note.startswith("G")] for item in queued(here)}
+    assert notes == {"NetFixture": [], "BigStore": ["G202"]}
+
+
+def test_what_a_model_did_not_see_is_told(here, tree, capsys):  # noqa: F811
+    write(tree, {"pkg/huge.py": "".join(f"def function_number_{n}(x):\n    return x\n" for n in range(900))})
+    with serving(in_turn(answer(GOOD))) as server:
+        flags = ("--propose", "--endpoint", server.url, "--model", "m", "--dry-run")
+        (note,) = mine_json(capsys, *flags)["sources"][0]["notes"]
+        assert note.endswith("of its definitions did not fit, so the model did not see them")
+        assert "did not fit" in mine(capsys, *flags).out
+
+
 def test_adversaries_and_phrasings_are_for_the_queries_of_the_set(gold_set, here, tree, capsys):  # noqa: F811
     data = mine_json(capsys, "--adversaries", "--phrasings")
     kinds = {item.kind for item in queued(here)}
@@ -150,6 +171,83 @@ def test_a_run_shows_what_engines_confuse(gold_set, here, tree, capsys):  # noqa
     assert all(item["origin"]["how"] in ("names", "confusion") for item in items)
 
 
+def run_on(capsys, *more):
+    """Run two engines on the set."""
+    engines = ("--engine", "a=builtin", "--engine", "b=keywords")
+    assert main(["run", "--gold", "gold.yaml", *engines, "--out", "results", "--quiet", *more]) == 0
+    capsys.readouterr()
+
+
+@pytest.mark.parametrize(("then", "now"), [("dev", "sealed"), ("sealed", "dev"), ("sealed", "sealed")])
+def test_a_run_with_sealed_queries_is_refused(gold_set, here, tree, capsys, then, now):  # noqa: F811
+    marked = SET.replace("    cognitive:", "    tags: {split: PART}\n    cognitive:")
+    gold_set.write_text(marked.replace("PART", then))
+    run_on(capsys, *(["--split", "sealed"] if then == "sealed" else []))
+    gold_set.write_text(marked.replace("PART", now))
+    printed = mine(capsys, "--from", "comments", "--adversaries", "--run", "results", "--dry-run", code=2)
+    assert "mining would look at 1 sealed query" in printed.err
+    assert "engines rank it" not in printed.out
+    mine(capsys, "--from", "comments", "--adversaries", "--run", "results", code=2)
+    assert not (here / "gold.review").exists()
+
+
+def test_histories_alone_turn_the_other_sources_off_and_that_is_said(here, tree, capsys):  # noqa: F811
+    (here / "history").write_text("rg 'failed download'\nvim code/pkg/net.py\n")
+    said = "only what is named is mined; add --from history,docs,comments"
+    assert said in mine(capsys, "--shell", "history").err
+    assert said not in mine(capsys, "--shell", "history", "--from", "docs").err
+    assert said not in mine(capsys).err
+
+
+@pytest.mark.parametrize("part", ["pkg", "elsewhere"])
+def test_code_that_is_not_the_sets_is_refused_before_anything_is_queued(gold_set, here, tree, capsys, part):  # noqa: F811
+    write(tree, {"elsewhere/a.py": FILES["pkg/store.py"]})
+    assert main(["gold", "mine", f"code/{part}", "--set", "gold.yaml", "--from", "comments"]) == 2
+    error = capsys.readouterr().err
+    assert "is not the code of this set: it lacks 1 of the 1 files" in error
+    assert "which is code" in error
+    assert not (here / "gold.review").exists()
+
+
+def test_another_copy_of_the_code_is_told_and_the_same_folder_is_not(gold_set, here, tree, capsys):  # noqa: F811
+    write(here / "copy", FILES)
+    warning = "is not the corpus that the set names"
+    assert warning not in mine(capsys, "--from", "comments").err
+    (here / "deep").mkdir()
+    (here / "deep" / "gold.yaml").write_text(SET.replace("path: code", "path: ../code"))
+    assert main(["gold", "mine", str(here / "code"), "--set", "deep/gold.yaml", "--from", "comments"]) == 0
+    assert warning not in capsys.readouterr().err
+    assert main(["gold", "mine", "copy", "--set", "gold.yaml", "--from", "comments"]) == 0
+    assert warning in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["gold.csv", "gold.jsonl", "gold"])
+def test_a_new_set_is_native(here, tree, capsys, name):  # noqa: F811
+    assert main(["gold", "mine", "code", "--set", name, "--from", "comments"]) == 2
+    error = capsys.readouterr().err
+    assert "a new set is native" in error
+    assert "name it gold.yaml" in error
+    assert not (here / "gold.review").exists()
+
+
+def test_a_revision_of_a_local_repository_has_its_history(here, repository, capsys):  # noqa: F811
+    folder = mine_json(capsys, "--from", "history", "--dry-run")["items"]
+    ids = []
+    for revision in ("HEAD", "HEAD~1"):  # before the merge
+        arguments = ["gold", "mine", f"git:code@{revision}", "--set", "gold.yaml", "--from", "history", "--dry-run"]
+        assert main([*arguments, "--json"]) == 0
+        ids.append([item["id"] for item in json.loads(capsys.readouterr().out)["items"]])
+    assert ids[0] == [item["id"] for item in folder]
+    assert len(ids[1]) == len(ids[0]) - 1 > 0
+
+
+def test_a_bare_repository_says_what_to_do_for_its_history(here, repository, capsys):  # noqa: F811
+    run_git(here, "clone", "-q", "--bare", "code", "bare.git")
+    assert main(["gold", "mine", "git:bare.git@main", "--set", "gold.yaml"]) == 0
+    printed = " ".join(capsys.readouterr().out.split())
+    assert "git:bare.git has no work tree to read it from; check main out, and name that folder" in printed
+
+
 def test_an_endpoint_proposes_and_lint_looks_at_it(here, tree, capsys):  # noqa: F811
     with serving(in_turn(answer(GOOD, {**GOOD, "targets": ["pkg/net.py::nothing"]}))) as server:
         data = mine_json(capsys, "--propose", "--endpoint", server.url, "--model", "m")
@@ -171,7 +269,11 @@ def test_a_failing_endpoint_ends_with_4_and_keeps_what_was_queued(here, tree, ca
     ("arguments", "why"),
     [
         (["--from", "hystory"], "did you mean 'history'?"),
+        (["--from", "commits"], "did you mean 'history'? there are: history, docs, comments, names"),
+        (["--from", "everything"], "there are: history, docs, comments, names"),
+        (["--from", ","], "--from names no source"),
         (["--count", "0"], "--count is less than 1"),
+        (["--seed", "-1"], "--seed is less than 0"),
         (["--run", "x"], "--run means nothing without --adversaries"),
         (["--propose"], "--propose needs an endpoint"),
         (["--endpoint", "http://x/v1", "--model", "m"], "--endpoint means nothing"),

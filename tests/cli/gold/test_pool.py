@@ -6,6 +6,7 @@ import pytest
 
 from assay.cli.main import main
 from assay.gold import load_gold
+from assay.gold.anchors.digests import content_digest
 from assay.gold.review import Queue
 
 
@@ -86,7 +87,13 @@ def test_pooled_labels_can_be_left_out_of_the_scores(ran, capsys):
     assert mean(scored, "mine") > mean(without["results"], "mine")
     code, out, _ = call(capsys, "score", "results", "--without-pooled")
     assert code == 0
-    assert "1 labels that results of mine brought up are left out: 3 queries." in out
+    assert "1 label that results of mine brought up is left out: 3 queries." in out
+    assert (
+        out.index("Without pooled labels")
+        < out.index("With all labels\n")
+        < out.index("nDCG@10", out.index("With all labels\n"))
+    )
+    assert "(with all labels)" in out.splitlines()[0]
 
 
 def test_scores_of_a_run_without_pooled_labels_say_so(ran, capsys):
@@ -113,10 +120,70 @@ def test_two_runs_are_pooled_together_and_a_changed_question_is_left_out(ran, ca
     (ran / "gold.yaml").write_text(text.replace("which percentage is charged", "which share is charged"))
     code, out, err = call(capsys, "gold", "pool", "gold.yaml", "results", "more", "--json")
     assert code == 0
-    assert "1 queries of the runs are not in gold.yaml, or ask something else there" in err
+    assert "left out, not in gold.yaml or asking something else there: 1 query of the runs" in err
     found = json.loads(out)
     assert [bounds["engine"] for bounds in found["bounds"]] == ["mine", "yours", "third"]
     assert {one["query"] for one in found["candidates"]} <= {"cart-total", "retry-wait"}
+
+
+def test_a_score_says_that_the_set_changed_since_the_run(ran, capsys):
+    assert "changed since this run" not in call(capsys, "score", "results")[2]
+    text = (ran / "gold.yaml").read_text()
+    (ran / "gold.yaml").write_text(text.replace("which percentage is charged", "which share is charged"))
+    code, out, err = call(capsys, "score", "results", "--json", "--quiet")
+    assert code == 0
+    assert "gold.yaml changed since this run: 1 query; run again" in err
+    assert list(json.loads(out)["gold_changed"].values()) == [1]
+    (ran / "gold.yaml").write_text(
+        text + "  - {id: new, retrieval: {primary: [shop/receipt.py]}, cognitive: {human: who prints?}}\n"
+    )
+    assert "changed since this run: 1 query; run again" in call(capsys, "score", "results")[2]
+    (ran / "gold.yaml").write_text("- half a file")
+    assert call(capsys, "score", "results")[0] == 0
+    (ran / "gold.yaml").unlink()
+    assert "changed since this run" not in call(capsys, "score", "results")[2]
+
+
+LINES = """\
+from assay.types import Hit
+
+
+def mine(text, k):
+    return [Hit("shop/tax.py", 11, 13), Hit("shop/cart.py", 1, 4)]
+"""
+
+
+def test_pooled_lines_carry_what_they_say(shop, capsys, monkeypatch):
+    (shop / "pooled_lines.py").write_text(LINES)
+    monkeypatch.syspath_prepend(str(shop))
+    engine = ["--engine=mine=python:pooled_lines:mine", "--baseline=mine"]
+    assert call(capsys, "run", "--gold", "gold.yaml", "--no-references", "--quiet", *engine)[0] == 0
+    flags = ["gold", "pool", "gold.yaml", "results", "--measure", "nDCG(level=lines)@10", "--queue"]
+    tax = (shop / "shop" / "tax.py").read_text()
+    (shop / "shop" / "tax.py").write_text(f"# changed after the run\n{tax}")
+    assert called(capsys, *flags)["queued"]["new"] > 0
+    digests = {(i.target.span.path, i.target.digest) for i in Queue(shop / "gold.yaml").items()}
+    said = (shop / "shop" / "cart.py").read_text().split("\n")[:4]
+    assert ("shop/cart.py", content_digest(said)) in digests
+    assert ("shop/tax.py", None) in digests
+
+
+def test_a_pooled_label_is_accepted_with_its_digest_and_left_out_after_its_lines_moved(shop, capsys, monkeypatch):
+    (shop / "pooled_lines.py").write_text(LINES)
+    monkeypatch.syspath_prepend(str(shop))
+    run = ["run", "--gold=gold.yaml", "--no-references", "--quiet", "--engine=mine=python:pooled_lines:mine"]
+    assert call(capsys, *run, "--baseline=mine")[0] == 0
+    called(capsys, "gold", "pool", "gold.yaml", "results", "--measure", "nDCG(level=lines)@10", "--queue")
+    items = {(i.query.id, i.target.span.path): i for i in Queue(shop / "gold.yaml").items()}
+    chosen = items["tax-lookup", "shop/tax.py"]
+    for name in ("ada", "bob"):
+        call(capsys, "gold", "review", "gold.yaml", "--as", name, f"--vote={chosen.id}=1", "--reason", "x")
+    assert called(capsys, "gold", "review", "gold.yaml", "--accept")["added"] == 1
+    assert f"shop/tax.py:11-13#{chosen.target.digest}" in (shop / "gold.yaml").read_text()
+    tax = (shop / "shop" / "tax.py").read_text()
+    (shop / "shop" / "tax.py").write_text(f"# one line more\n{tax}")
+    assert call(capsys, *run, "--baseline=mine")[0] == 0
+    assert called(capsys, "score", "results", "--without-pooled")["without_pooled"]["labels"] == 1
 
 
 def test_sealed_queries_are_not_pooled(ran, capsys):

@@ -90,7 +90,7 @@ def test_reanchor_moves_a_format_that_names_no_corpus(small, capsys):
     folder, old, _ = small
     (folder / "code.csv").write_text("query,result1,result2,result3\nwhere is alpha,a.py:1-6:2,a.py:17-22:1,\n")
     code, _, err = call(capsys, "code.csv", "--to", "main")
-    assert (code, "names no corpus" in err) == (2, True)
+    assert (code, "names no corpus" in err, "--repo" in err, "--corpus" in err) == (2, True, True, False)
     arguments = ("code.csv", "--repo", "repo", "--from", old, "--to", "main", "--out", "moved.csv")
     assert call(capsys, *arguments)[0] == 0
     assert (folder / "moved.csv").read_text().split("\n")[1] == "where is alpha,a.py:2-7:2,a.py:10-15:1,"
@@ -127,3 +127,98 @@ def test_reanchor_says_what_is_wrong(small, capsys, arguments):
     code, _, err = call(capsys, *arguments)
     assert code == 2
     assert "→" in err
+
+
+def test_reanchor_lists_what_moved_with_changes_and_counts_what_kept_its_text(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    old = commit(tmp_path / "repo", OLD)
+    edited = module("alpha", "beta", "gamma").replace("step_1 = beta_helper(1)", "step_1 = 1")
+    commit(tmp_path / "repo", {"a.py": "import os\n" + edited})
+    (tmp_path / "gold.yaml").write_text(GOLD.format(rev=old, second="a.py:9-14"))
+    code, out, _ = call(capsys, "gold.yaml", "--to", "main")
+    words = " ".join(out.split())
+    assert code == 0
+    assert "first target a.py:9-14 sure a.py:10-15" in words
+    assert "a.py:1-6" not in out
+    assert "with the same text: 1, 1 of them elsewhere; --all lists them" in words
+    code, out, _ = call(capsys, "gold.yaml", "--to", "main", "--all")
+    assert "first target a.py:1-6 exact a.py:2-7" in " ".join(out.split())
+    assert "--all" not in out
+
+
+LABELLED = """\
+assay: 1
+name: small
+corpus: {{path: .}}
+queries:
+  - id: first
+    retrieval: {{primary: ["a.py:1-6"], secondary: ["a.py:17-22"]}}
+    cognitive: {{human: where is alpha?}}
+    labels: [{labels}]
+"""
+
+
+def labelled(folder, **commits):
+    """Write a set of a work tree whose labels name these commits."""
+    anchors = {"one": "a.py:1-6", "two": "a.py:17-22"}
+    labels = [f'{{target: "{anchors[name]}", by: [ann], commit: {commit}}}' for name, commit in commits.items()]
+    (folder / "gold.yaml").write_text(LABELLED.format(labels=", ".join(labels)))
+
+
+def test_reanchor_of_a_work_tree_begins_at_the_commit_that_its_labels_name(small, monkeypatch, capsys):
+    folder, old, new = small
+    monkeypatch.chdir(folder / "repo")
+    labelled(folder / "repo", one=old, two=old)
+    code, out, err = call(capsys, "gold.yaml", "--to", "HEAD", "--in-place")
+    assert (code, f"comparing {old} with HEAD" in err, "None" in err) == (0, True, False)
+    assert "no label" not in out
+    (gold,) = load_gold("gold.yaml").golds
+    assert [(label.target, label.commit) for label in gold.queries[0].labels] == [
+        ("a.py:2-7", new),
+        ("a.py:10-15", new),
+    ]
+
+
+def test_reanchor_tells_of_anchors_whose_commit_it_takes_from_other_labels(small, monkeypatch, capsys):
+    folder, old, _ = small
+    monkeypatch.chdir(folder / "repo")
+    labelled(folder / "repo", one=old)
+    code, out, _ = call(capsys, "gold.yaml", "--to", "HEAD", "--json", "--quiet")
+    (note,) = json.loads(out)["notes"]
+    assert (code, note.startswith("anchors without a label that says their commit: 1;"), old[:12] in note) == (
+        0,
+        True,
+        True,
+    )
+    code, out, _ = call(capsys, "gold.yaml", "--from", old, "--to", "HEAD", "--json", "--quiet")
+    assert json.loads(out)["notes"] == []
+
+
+def test_reanchor_asks_for_the_commit_where_labels_disagree_or_name_none(small, monkeypatch, capsys):
+    folder, old, new = small
+    monkeypatch.chdir(folder / "repo")
+    labelled(folder / "repo", one=old, two=new)
+    code, _, err = call(capsys, "gold.yaml", "--to", "HEAD")
+    assert (code, "--from" in err, "None" in err) == (2, True, False)
+    assert f"{old[:12]} (1)" in err
+    assert f"{new[:12]} (1)" in err
+    (folder / "repo" / "gold.yaml").write_text(LABELLED.format(labels="").replace("    labels: []\n", ""))
+    code, _, err = call(capsys, "gold.yaml", "--to", "HEAD")
+    assert (code, "--from" in err, "None" in err, "labels" in err) == (2, True, False, False)
+
+
+def test_reanchor_says_why_git_does_not_read_a_repository(small, monkeypatch, capsys):
+    folder, _, _ = small
+    monkeypatch.setenv("GIT_TEST_ASSUME_DIFFERENT_OWNER", "1")
+    code, _, err = call(capsys, "gold.yaml", "--to", "main")
+    assert (code, "dubious ownership" in err, "safe.directory" in err, "fetch it" in err) == (2, True, True, False)
+    monkeypatch.delenv("GIT_TEST_ASSUME_DIFFERENT_OWNER")
+    (folder / "plain").mkdir()
+    code, _, err = call(capsys, "gold.yaml", "--to", "main", "--repo", "plain")
+    assert (code, "not a git repository" in err, "--repo" in err) == (2, True, True)
+
+
+def test_reanchor_says_that_it_made_a_folder(small, capsys):
+    for made in (True, False):
+        _, _, err = call(capsys, "gold.yaml", "--to", "main", "--out", "sub/out.yaml")
+        assert ("the folder sub was made" in err) is made

@@ -6,6 +6,7 @@ import json
 import pytest
 
 from assay.cli.main import main
+from assay.errors import GoldError
 from assay.gold import load_gold
 from assay.gold.review import Origin, Queue, make_item
 from assay.gold.review.votes import Ballot
@@ -125,6 +126,164 @@ def test_on_a_terminal_item_after_item_is_asked(shop, items, capsys, monkeypatch
     assert "ada: 1 vote kept, 2 open." in out
     votes = Ballot(Queue(shop / "gold.yaml"), "ada").votes()
     assert {(vote.item, vote.value, vote.reason) for vote in votes.values()} == {(items[0], "1", "it helps")}
+
+
+def test_on_a_terminal_a_letter_is_enough_and_one_can_go_back(shop, items, capsys, monkeypatch):
+    said = ["s", "0", "wrong", "b", "2", "no, right", "R", "", "nobody asks"]
+    monkeypatch.setattr("sys.stdin", Terminal("".join(f"{line}\n" for line in said)))
+    code, out, err = call(capsys, "review", "gold.yaml", "--as", "ada")
+    assert code == 0
+    assert "Enter or s skips, b goes back, q ends" in err
+    assert "a few words, please" in err
+    assert "ada: 2 votes kept, 1 open." in out
+    votes = Ballot(Queue(shop / "gold.yaml"), "ada").votes()
+    assert {vote.item: vote.value for vote in votes.values()} == {items[1]: "2", items[2]: "reject"}
+
+
+def test_what_was_voted_before_an_interruption_is_kept_and_told(shop, items, capsys, monkeypatch):
+    lines = iter(["2\n", "yes\n"])
+
+    class Interrupted(Terminal):
+        def readline(self, *_):
+            try:
+                return next(lines)
+            except StopIteration:
+                raise KeyboardInterrupt from None
+
+    monkeypatch.setattr("sys.stdin", Interrupted())
+    code, _, err = call(capsys, "review", "gold.yaml", "--as", "ada")
+    assert code == 130
+    assert "1 answer kept" in err
+    assert len(Ballot(Queue(shop / "gold.yaml"), "ada").votes()) == 1
+
+
+def test_with_a_limit_all_that_is_open_is_counted(shop, items, capsys, monkeypatch):
+    monkeypatch.setattr("sys.stdin", Terminal("2\nyes\n"))
+    _, out, _ = call(capsys, "review", "gold.yaml", "--as", "ada", "--most", "1")
+    assert "ada: 1 vote kept, 2 open." in out
+    _, out, _ = call(capsys, "review", "gold.yaml", "--as", "ada", "--list", "--most", "1")
+    assert "2 items are open for ada, 1 of them listed." in out
+
+
+def test_what_is_settled_is_open_for_nobody(shop, items, capsys):
+    settle(capsys, items)
+    call(capsys, "review", "gold.yaml", "--accept")
+    call(capsys, "review", "gold.yaml", "--queue-labels")
+    listed = called(capsys, "review", "gold.yaml", "--as", "cy", "--list")["items"]
+    assert listed
+    assert not {item["item"] for item in listed} & set(items)
+    call(capsys, "review", "gold.yaml", "--as", "ada", "--vote", f"{listed[0]['item']}=2", "--reason", "x")
+    status = called(capsys, "review", "gold.yaml", "--status")
+    assert status["open"] == {"ada": len(listed) - 1, "bob": len(listed)}
+
+
+def test_a_list_shows_what_is_asked_and_where_the_answers_are(shop, items, capsys):
+    _, out, _ = call(capsys, "review", "gold.yaml", "--as", "ada", "--list")
+    row = next(line for line in out.splitlines() if line.startswith(items[2]))
+    assert "who prints?" in row
+    assert "shop/receipt.py" in row
+
+
+def test_accepting_says_what_is_not_settled(shop, items, capsys):
+    call(
+        capsys, "review", "gold.yaml", "--as", "ada", "--vote", f"{items[0]}=2", "--vote", f"{items[1]}=2", "--reason=x"
+    )
+    call(capsys, "review", "gold.yaml", "--as", "bob", "--vote", f"{items[0]}=0", "--reason", "x")
+    code, out, _ = call(capsys, "review", "gold.yaml", "--accept")
+    assert code == 0
+    assert "0 items became gold, 0 were turned down." in out
+    assert "Not settled: 1 without a vote, 1 waiting for another vote, 1 disputed (--adjudicate)." in out
+
+
+def test_a_dispute_is_decided_by_a_third_person_and_votes_are_not_gone_around(shop, items, capsys):
+    call(
+        capsys, "review", "gold.yaml", "--as", "ada", "--vote", f"{items[0]}=2", "--vote", f"{items[1]}=2", "--reason=x"
+    )
+    call(capsys, "review", "gold.yaml", "--as", "bob", "--vote", f"{items[0]}=0", "--reason", "x")
+
+    def decided(name, item):
+        value = "accept" if item == items[2] else "1"
+        return call(capsys, "review", "gold.yaml", "--as", name, "--decide", f"{item}={value}", "--reason", "x")
+
+    for name, item, wrong in (
+        ("ada", items[0], "a decision needs a third person"),
+        ("Bob", items[0], "a decision needs a third person"),
+        ("cy", items[1], "is waiting, not disputed"),
+        ("cy", items[2], "is open, not disputed"),
+    ):
+        code, _, err = decided(name, item)
+        assert (code, wrong in err) == (2, True), err
+    assert not (shop / "gold.review" / "decisions.jsonl").exists()
+    assert decided("cy", items[0])[0] == 0
+    assert decided("dee", items[0])[0] == 0  # a later decision takes the place of an earlier one
+
+
+def test_on_a_terminal_a_disputant_is_not_asked_to_decide(shop, items, capsys, monkeypatch):
+    for name, value in (("ada", "2"), ("bob", "0")):
+        call(capsys, "review", "gold.yaml", "--as", name, "--vote", f"{items[0]}={value}", "--reason", "x")
+    monkeypatch.setattr("sys.stdin", Terminal("1\nit helps\n"))
+    code, out, err = call(capsys, "review", "gold.yaml", "--as", "ada", "--adjudicate")
+    assert code == 0
+    assert "left to a third person, for ada voted on them: 1" in err
+    assert "0 decided, 1 still disputed." in out
+
+
+def test_half_a_line_of_votes_is_told(shop, items, capsys):
+    settle(capsys, items)
+    path = shop / "gold.review" / "votes" / "bob.jsonl"
+    path.write_bytes(path.read_bytes()[:-9])
+    for command in (["review", "gold.yaml", "--status"], ["agreement", "gold.yaml"]):
+        code, _, err = call(capsys, *command, "--quiet")
+        assert code == 0
+        assert "bob.jsonl: the last line is cut off" in err
+    assert "cut off" in call(capsys, "review", "gold.yaml", "--as", "bob", "--list")[2]
+    assert "cut off" not in call(capsys, "review", "gold.yaml", "--as", "ada", "--list")[2]
+
+
+def test_votes_after_acceptance_do_not_count_in_the_agreement(shop, items, capsys):
+    settle(capsys, items)
+    before = called(capsys, "agreement", "gold.yaml")["kinds"]
+    call(capsys, "review", "gold.yaml", "--accept")
+    votes = [f"--vote={items[0]}=0", f"--vote={items[2]}=reject"]
+    call(capsys, "review", "gold.yaml", "--as", "bob", *votes, "--reason", "seen the set")
+    assert called(capsys, "agreement", "gold.yaml")["kinds"] == before
+
+
+def test_every_wrong_line_of_a_file_is_told_with_its_number(shop, items, capsys):
+    (shop / "votes.csv").write_text(f"item,vote,reason\n{items[0]},2,yes\n{items[1]},7,no\nzz,2,x\n{items[2]},accept\n")
+    code, _, err = call(capsys, "review", "gold.yaml", "--as", "ada", "--votes", "votes.csv")
+    assert code == 2
+    assert "votes.csv:3: '7' is no vote" in err
+    assert "(and 2 more wrong lines)" in err
+    assert "votes.csv:4: no item of the queue begins with 'zz'" in err
+    assert "votes.csv:5: 2 columns" in err
+    assert Ballot(Queue(shop / "gold.yaml"), "ada").votes() == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "message", "hint"),
+    [
+        ("item;vote;reason\na;2;x\n", "votes.csv:1: the columns are separated by semicolons", "by commas"),
+        ("item,value\na,2\n", "votes.csv:1: the columns are item, value", "item,vote,reason"),
+        ("item,value,why\na,2,b\n", "votes.csv:1: the columns are item, value, why", "item,vote,reason"),
+        ("item,vote,reason\n", "holds no vote", "item,vote,reason"),
+    ],
+)
+def test_a_file_of_another_shape_is_told_once(shop, items, capsys, text, message, hint):
+    (shop / "votes.csv").write_text(text)
+    code, _, err = call(capsys, "review", "gold.yaml", "--as", "ada", "--votes", "votes.csv")
+    assert code == 2
+    assert message in err
+    assert hint in err
+
+
+def test_a_new_set_that_could_not_be_made_takes_no_vote(shop, capsys):
+    made = make_item(
+        "query", Query("new", {"human": "who prints?"}, (Target(Span("shop/receipt.py")),)), Origin("docs")
+    )
+    with pytest.raises(GoldError, match="a new one is a native one"):
+        Queue(shop / "fresh.csv").add([made])
+    assert not (shop / "fresh.review").exists()
 
 
 def test_a_terminal_that_ends_keeps_what_was_voted(shop, items, capsys, monkeypatch):
@@ -266,9 +425,9 @@ def test_what_lint_finds_keeps_an_item_out(shop, capsys):
         (["--as", "ada"], "there is no terminal to ask on"),
         (["--list"], "nobody is named"),
         (["--as", "a b", "--list"], "is no name for a reviewer"),
-        (["--as", "ada", "--vote", "x=2", "--reason", "y"], "begin with 'x'"),
+        (["--as", "ada", "--vote", "x=2", "--reason", "y"], "no item of the queue begins with 'x'"),
         (["--as", "ada", "--vote", "x", "--reason", "y"], "'x' is no vote"),
-        (["--as", "ada", "--vote", "x=2"], "1 votes and 0 reasons"),
+        (["--as", "ada", "--vote", "x=2"], "1 vote and 0 reasons"),
         (["--as", "ada", "--reason", "y"], "--reason belongs to"),
         (["--as", "ada", "--list", "--status"], "are two things"),
         (["--as", "ada", "--list", "--most", "0"], "--most 0"),

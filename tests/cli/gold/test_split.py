@@ -69,6 +69,60 @@ def test_force_divides_anew(divided, capsys):
     assert len(found) > 1
 
 
+def test_dividing_anew_after_a_look_is_told_and_written_down(divided, capsys):
+    flags = ["--by", "query", "--dev", ".34", "--test", ".33", "--sealed", ".33", "--force"]
+    before = part("sealed")
+    for seed in range(6):
+        assert "were seen before" not in call(capsys, "gold", "split", "gold.yaml", *flags, "--seed", str(seed))[1]
+    assert read_looks(divided / "gold.yaml") == ()
+    assert run(capsys, "--split", "sealed")[0] == 0
+    before, said = part("sealed"), []
+    for seed in range(6):
+        said.append(" ".join(call(capsys, "gold", "split", "gold.yaml", *flags, "--seed", str(seed))[1].split()))
+        if part("sealed") != before:
+            break
+    assert "results on sealed queries were seen before this; 1 left the sealed part, 1 came in" in said[-1]
+    look, *anew = read_looks(divided / "gold.yaml")
+    assert (look.command, look.divided) == ("run", "")
+    assert [(one.command, one.sealed) for one in anew] == [("gold split --force", 1)]
+    out = call(capsys, "gold", "looks", "gold.yaml")[1]
+    assert "1 look at the sealed queries of gold.yaml; divided anew 1 time since." in out
+
+
+def test_a_second_split_goes_on_as_the_first(divided, capsys):
+    new = "  - {id: new, retrieval: {primary: [shop/receipt.py]}, cognitive: {human: who prints?}}\n"
+    with open("gold.yaml", "a") as file:
+        file.write(new)
+    code, out, err = call(capsys, "gold", "split", "gold.yaml", "--json")
+    assert code == 0, err
+    assert json.loads(out)["by"] == "query"
+    assert "split: by query, seed 0" in (divided / "gold.yaml").read_text()
+    out = " ".join(call(capsys, "gold", "split", "gold.yaml", "--by", "query", "--seed", "3")[1].split())
+    assert "Every query has its part already: nothing was changed." in out
+    code, _, err = call(capsys, "gold", "split", "gold.yaml", "--by", "module")
+    assert code == 2
+    assert "both have an answer in the folder shop" in err
+    assert "--by file ties less; --force divides all anew, sealed queries too" in err
+
+
+def test_another_way_than_the_sets_own_is_told(divided, capsys):
+    out = " ".join(call(capsys, "gold", "split", "gold.yaml", "--by", "file")[1].split())
+    assert "It is divided by query; --force divides it by file." in out
+
+
+def test_parts_that_miss_their_share_are_told(shop, capsys):
+    out = " ".join(
+        call(capsys, "gold", "split", "gold.yaml", "--by", "query", "--dev", ".5", "--test", ".5")[1].split()
+    )
+    assert "dev has 33% instead of 50%, test has 67% instead of 50%, since groups are not torn apart: add" in out
+
+
+def test_shares_that_are_not_named_divide_the_rest(shop, capsys):
+    code, out, err = call(capsys, "gold", "split", "gold.yaml", "--by", "query", "--sealed", "0", "--json")
+    assert code == 0, err
+    assert json.loads(out)["sizes"] == {"dev": 2, "test": 1, "sealed": 0}
+
+
 def test_the_table_says_what_each_part_could_show(shop, capsys):
     code, out, _ = call(
         capsys, "gold", "split", "gold.yaml", "--by", "query", "--dev", ".67", "--test", ".33", "--sealed", "0"

@@ -133,7 +133,7 @@ def test_resolve_tells_folders_and_files_that_were_left_out(make_corpus):
     assert "left out of the corpus (oversized: 9 MB)" in messages[0]
     assert "left out of the corpus (excluded)" in messages[1]
     assert "json is a folder" in messages[2]
-    assert "on disk but not part of the corpus" in messages[3]
+    assert "is there but not part of the corpus" in messages[3]
 
 
 def in_language(corpus: Corpus, language: str) -> Corpus:

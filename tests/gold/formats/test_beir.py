@@ -141,6 +141,13 @@ def test_documents_that_cannot_be_the_corpus_are_refused(tmp_path, corpus, messa
         load_gold(make(tmp_path, corpus=corpus))
 
 
+def test_a_set_in_this_folder_without_documents_is_told_how_to_name_its_code(tmp_path, monkeypatch):
+    monkeypatch.chdir(make(tmp_path))
+    with pytest.raises(GoldError) as error:
+        load_gold(".")
+    assert "assay gold convert . shop.yaml --to native --corpus PATH" in (error.value.hint or "")
+
+
 def test_no_judgements_and_a_single_file_are_refused(tmp_path):
     write(tmp_path, "shop/queries.jsonl", QUERIES)
     (tmp_path / "shop" / "qrels").mkdir()

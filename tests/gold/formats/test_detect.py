@@ -46,6 +46,14 @@ def test_detect_knows_a_broken_file_so_that_its_error_has_a_line(kind, text):
 def test_detect_lists_the_formats_when_none_fits(tmp_path):
     error = caught(tmp_path, "gold.csv", "question,file\nq,a.py\n")
     assert all(known.name in (error.hint or "") for known in FORMATS)
+    assert all((known.looks in (error.hint or "")) is (".csv" in known.suffixes) for known in FORMATS)
+
+
+@pytest.mark.parametrize("text", ["", "\n \n"])
+def test_detect_says_of_an_empty_file_that_it_is_empty(tmp_path, text):
+    error = caught(tmp_path, "gold.csv", text)
+    assert (error.message, error.line) == ("the file is empty", 1)
+    assert len(error.hint or "") < 100
 
 
 def test_format_overrides_and_must_be_known(tmp_path):

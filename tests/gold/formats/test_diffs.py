@@ -61,6 +61,15 @@ WHOLE = {
         "diff --git a/old name.py b/new.py\nsimilarity index 100%\nrename from old name.py\nrename to new.py\n",
         FileDiff("old name.py", "new.py"),
     ),
+    "a rename of quoted names": (
+        'diff --git "a/\\303\\244.py" "b/\\303\\266 \\".py"\nsimilarity index 100%\n'
+        'rename from "\\303\\244.py"\nrename to "\\303\\266 \\".py"\r\n',
+        FileDiff("ä.py", 'ö ".py'),
+    ),
+    "a copy of a quoted name": (
+        'diff --git "a/\\303\\244.py" b/x.py\ncopy from "\\303\\244.py"\ncopy to x.py\n',
+        FileDiff("ä.py", "x.py"),
+    ),
     "a binary": (
         "diff --git a/x.png b/x.png\nindex 1..2 100644\nBinary files a/x.png and b/x.png differ\n",
         FileDiff("x.png", "x.png"),

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.errors import GoldError
-from assay.gold.formats.common.jsonlines import first_entry, read_entries, unread
+from assay.gold.formats.common.jsonlines import read_entries, unread
 from assay.gold.source import Source
 
 VALUES = st.recursive(
@@ -31,14 +31,12 @@ def test_lines_come_back_with_their_numbers(objects, end, ascii_only):
     step = end.count("\n")
     assert [record.place.line for record in records] == [1 + step * n for n in range(len(objects))]
     assert [record.what for record in records] == [f"row {n}" for n in range(1, len(objects) + 1)]
-    assert first_entry(source(written)) == objects[0]
 
 
 @given(OBJECTS, st.sampled_from([None, 1]))
 def test_a_list_is_read_as_its_lines_are(objects, indent):
     written = json.dumps(objects, indent=indent)
     assert [record.values for record in read_entries(source(written))] == objects
-    assert first_entry(source(written)) == objects[0]
 
 
 BAD = {
@@ -61,11 +59,6 @@ def test_a_broken_line_is_named(text, line, message):
     assert (error.value.file, error.value.line) == ("drawn.jsonl", line)
     assert message in error.value.message
     assert error.value.hint
-
-
-@pytest.mark.parametrize("text", ["", "{", "[", "[1]", "x", "3\n", "[" * 100_000])
-def test_first_entry_of_what_has_none_is_empty(text):
-    assert first_entry(source(text)) == {}
 
 
 def test_unread_names_the_keys_nobody_read():

@@ -1,8 +1,12 @@
 """octocode's CSV: what is read, and that no row is lost in silence."""
 
+from dataclasses import replace
+
 import pytest
 
-from assay.types import Span
+from assay.gold.formats.octocode import write_octocode
+from assay.gold.native.editing import save
+from assay.types import Span, Suite, Target
 from tests.gold.formats.files import HERE, OCTOCODE, caught, load_one
 
 
@@ -48,3 +52,55 @@ def test_csv_needs_a_corpus(tmp_path):
     error = caught(tmp_path, "code.csv", OCTOCODE + "q,a.rs:1-2:2\n", corpus=None)
     assert "names no corpus" in error.message
     assert "--corpus" in (error.hint or "")
+
+
+TWO = (
+    "query,result1,result2\r\n"
+    '"merge","a.rs:1-2:2"\r\n'
+    "\r\n"
+    '"parse ""it""",b.rs:1-1:1, b.rs:2-3:2\r\n'
+    "\r\n"
+    "three,c.rs:1-2:2,\r\n"
+)
+
+
+def test_octocode_keeps_columns_quotes_and_lines_of_what_did_not_change(tmp_path):
+    gold = load_one(tmp_path, "code.csv", TWO)
+    saved = save(gold, gold)
+    assert (saved.lost, (tmp_path / "code.csv").read_bytes().decode()) == ((), TWO)
+
+
+def test_octocode_writes_only_the_changed_row_anew(tmp_path):
+    gold = load_one(tmp_path, "code.csv", TWO)
+    first, second, third = gold.queries
+    moved = replace(second, targets=(Target(Span("b.rs", 4, 5)),))
+    assert save(gold, replace(gold, queries=(first, moved, third))).lost == ()
+    wanted = TWO.replace("b.rs:1-1:1, b.rs:2-3:2", "b.rs:4-5:2,")
+    assert (tmp_path / "code.csv").read_bytes().decode() == wanted
+    moved = replace(first, targets=(Target(Span("a.rs", 4, 5)),))
+    save(gold, replace(gold, queries=(moved, second, third)))
+    wanted = wanted.replace('"merge","a.rs:1-2:2"', '"merge",a.rs:4-5:2,').replace(
+        "b.rs:4-5:2,", "b.rs:2-3:2,b.rs:1-1:1"
+    )
+    assert (tmp_path / "code.csv").read_bytes().decode() == wanted
+
+
+def test_octocode_adds_a_column_only_where_a_query_needs_it(tmp_path):
+    gold = load_one(tmp_path, "code.csv", TWO)
+    more = tuple(Target(Span("a.rs", n, n)) for n in (1, 2, 3))
+    save(gold, replace(gold, queries=(replace(gold.queries[0], targets=more), *gold.queries[1:])))
+    assert (tmp_path / "code.csv").read_bytes().decode() == TWO.replace("result2\r", "result2,result3\r").replace(
+        '"a.rs:1-2:2"', "a.rs:1-1:2,a.rs:2-2:2,a.rs:3-3:2"
+    )
+
+
+def test_octocode_cuts_the_row_of_a_query_that_is_gone(tmp_path):
+    gold = load_one(tmp_path, "code.csv", TWO)
+    save(gold, replace(gold, queries=(gold.queries[0], gold.queries[2])))
+    now = (tmp_path / "code.csv").read_bytes().decode()
+    assert now == TWO.replace('"parse ""it""",b.rs:1-1:1, b.rs:2-3:2\r\n\r\n', "")
+
+
+def test_octocode_tells_the_corpus_of_a_set_that_comes_from_elsewhere(tmp_path):
+    gold = replace(load_one(tmp_path, "code.csv", TWO), source=str(tmp_path / "none.csv"))
+    assert "1 corpus (.)" in write_octocode(Suite((gold,))).lost[0]

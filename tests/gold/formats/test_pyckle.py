@@ -93,6 +93,145 @@ def test_pyckle_says_which_line_is_no_literal(tmp_path, text, line, message):
     assert (error.line, message in error.message) == (line, True), str(error)
 
 
+CHANGES = {
+    "key of an item": ("EVAL_SET[0]['expected'] = 'y.py'", 2),
+    "key in a loop": ("for e in EVAL_SET:\n    e['expected'] = 'y.py'", 3),
+    "key in a numbered loop": ("for i, e in enumerate(EVAL_SET):\n    e['expected'] = 'y.py'", 3),
+    "key behind a slice": ("for e in EVAL_SET[1:]:\n    e.update(expected='y.py')", 3),
+    "key behind a bar": ("for e in tqdm(sorted(EVAL_SET)):\n    del e['expected']", 3),
+    "key after a loop": ("for e in EVAL_SET:\n    pass\ne['expected'] = 'y.py'", 4),
+    "key in a selection": ("some = [e for e in EVAL_SET if e]\nsome[0]['expected'] = 'y.py'", 3),
+    "list inside an item": ("for e in EVAL_SET:\n    e['expected'].append('y.py')", 3),
+    "list under a name": ("for e in EVAL_SET:\n    wanted = e.get('expected')\n    wanted += ['y.py']", 4),
+    "taken apart": ("first, *rest = EVAL_SET\nfirst['expected'] = 'y.py'", 3),
+    "unpacked": ("EVAL_SET, B = [], []", 2),
+    "deleted": ("del EVAL_SET", 2),
+    "item deleted": ("del EVAL_SET[0]", 2),
+    "walrus": ("print(EVAL_SET := [])", 2),
+    "walrus alias": ("(x := EVAL_SET).append({})", 2),
+    "other name": ("X = EVAL_SET\nY = X\nY.append({})", 4),
+    "other name in one step": ("X = Y = EVAL_SET\nX += [{}]", 3),
+    "either": ("X = EVAL_SET if 1 else []\nX.clear()", 3),
+    "globals": ("globals()['EVAL_SET'] = []", 2),
+    "vars": ("vars()['EVAL_SET'] = []", 2),
+    "exec": ("exec('EVAL_SET.clear()')", 2),
+    "setattr": ("import sys\nsetattr(sys.modules[__name__], 'EVAL_SET', [])", 3),
+    "module dict": ("import sys\nsys.modules[__name__].__dict__['EVAL_SET'] = []", 3),
+    "global": ("def f():\n    global EVAL_SET\n    EVAL_SET = []\nf()", 4),
+    "function": ("def EVAL_SET():\n    pass", 2),
+    "class": ("class EVAL_SET:\n    pass", 2),
+    "import": ("from other import EVAL_SET", 2),
+    "import as": ("import other as EVAL_SET", 2),
+    "import all": ("from other import *", 2),
+    "loop variable": ("for EVAL_SET in ([], []):\n    pass", 2),
+    "with": ("with open('x') as EVAL_SET:\n    pass", 2),
+    "except": ("try:\n    pass\nexcept OSError as EVAL_SET:\n    pass", 4),
+    "case": ("match 1:\n    case EVAL_SET:\n        pass", 3),
+    "in a function": ("def f():\n    EVAL_SET.append({})\nf()", 3),
+    "in an inner function": ("def f():\n    EVAL_SET.pop()\n    def g(EVAL_SET):\n        pass", 3),
+    "handed to a function": ("def f(s, more):\n    s.extend(more)\nf(EVAL_SET, [{}])", 3),
+    "handed by keyword": ("def f(*, s):\n    s.extend([{}])\nf(s=EVAL_SET)", 3),
+    "handed to a method": ("class A:\n    def f(self, s):\n        s.sort()\nA().f(EVAL_SET)", 4),
+    "default": ("def f(s=EVAL_SET):\n    s.clear()\nf()", 3),
+    "item handed to a function": ("def f(e):\n    e['expected'] = 1\nfor e in EVAL_SET:\n    f(e)", 3),
+    "given back": ("def f():\n    return EVAL_SET\nf().append({})", 4),
+    "lambda": ("list(map(lambda e: e.update(expected=1), EVAL_SET))", 2),
+    "comprehension": ("[e.pop('expected') for e in EVAL_SET]", 2),
+    "shuffled": ("import random\nrandom.shuffle(EVAL_SET)", 3),
+    "method of the type": ("list.append(EVAL_SET, {})", 2),
+    "method kept": ("add = EVAL_SET.append\nadd({})", 2),
+    "put away": ("class A:\n    pass\nA.s = EVAL_SET\nA.s.append({})", 4),
+}
+
+
+@pytest.mark.parametrize(("code", "line"), CHANGES.values(), ids=CHANGES)
+def test_pyckle_refuses_a_list_that_is_changed_later(tmp_path, code, line):
+    error = caught(tmp_path, "eval_set.py", f"EVAL_SET = [{ENTRY}]\n{code}\n")
+    assert (error.line, "EVAL_SET of line 1 is changed here" in error.message) == (line, True), str(error)
+    assert "JSON" in (error.hint or "")
+
+
+def test_pyckle_refuses_a_second_name_that_is_changed(tmp_path):
+    error = caught(tmp_path, "eval_set.py", f"EVAL_SET = COPY = [{ENTRY}]\nCOPY.append({ENTRY})\n")
+    assert (error.line, "is changed here" in error.message) == (2, True)
+
+
+MADE_OTHERWISE = {
+    "unpacked": ("EVAL_SET, B = [], []", 2),
+    "in a function": ("def f():\n    global EVAL_SET\n    EVAL_SET = []", 4),
+    "imported": ("from other import EVAL_SET", 2),
+    "walrus": ("print(EVAL_SET := [])", 2),
+}
+
+
+@pytest.mark.parametrize(("code", "line"), MADE_OTHERWISE.values(), ids=MADE_OTHERWISE)
+def test_pyckle_takes_no_other_list_for_an_eval_set_it_cannot_read(tmp_path, code, line):
+    error = caught(tmp_path, "eval_set.py", f"OTHER = [{ENTRY}]\n{code}\n")
+    assert (error.line, "no plain assignment" in error.message) == (line, True)
+
+
+EVALUATION = """\
+from harness import *
+from dataclasses import dataclass
+import random
+
+__all__ = ["EVAL_SET"]
+EVAL_SET: list[dict] = [{'query': 'q', 'expected': 'x.py'}]
+assert EVAL_SET and "query" in EVAL_SET[0]
+
+
+def pick(category, limit=None, entries=EVAL_SET):
+    chosen = [entry for entry in entries if entry.get("category") == category]
+    chosen.sort(key=lambda entry: entry["query"])
+    random.shuffle(chosen)
+    return chosen[:limit]
+
+
+def evaluate(search, eval_set):
+    results, ranks = [], {}
+    for number, item in enumerate(eval_set, 1):
+        query, expected = item["query"], item["expected"]
+        if isinstance(expected, str):
+            expected = [expected]
+        hits = search(query.lower())
+        hits.sort()
+        rank = next((n for n, hit in enumerate(hits, 1) if hit in expected), None)
+        ranks[query] = rank
+        row = dict(item)
+        row["rank"] = rank
+        results.append({"query": item["query"], "expected": item["expected"], "rank": rank, **item})
+        print(f"{number}/{len(eval_set)} {item['query']}: {rank}")
+    results[-1]["last"] = True
+    results += [item["query"] for item in EVAL_SET]
+    return results
+
+
+def other(EVAL_SET):
+    for item in EVAL_SET:
+        item["rank"] = 1
+    EVAL_SET = []
+    return EVAL_SET
+
+
+if __name__ == "__main__":
+    import argparse
+    args = vars(argparse.ArgumentParser().parse_args())
+    found = evaluate(len, EVAL_SET)
+    found.append(len(EVAL_SET) + sum(1 for item in EVAL_SET if item["query"]))
+    other([{}])
+    print(found, args, EVAL_SET, pick("a", limit=2))
+"""
+
+
+def test_pyckle_reads_the_list_of_a_script_that_only_asks_it(tmp_path):
+    assert pairs(load_one(tmp_path, "evaluate.py", EVALUATION)) == [("q", ["x.py"])]
+
+
+def test_pyckle_says_that_code_is_too_deep_to_look_through(tmp_path):
+    text = f"EVAL_SET = [{ENTRY}]\nx = {' + '.join(['1'] * 2000)}\n"
+    assert "nested too deeply" in caught(tmp_path, "eval_set.py", text).message
+
+
 JSON_BAD = {
     "no expected": ('[{"query": "q", "expected": "x"},\n{"query": "q"}]', 2, "lacks the key 'expected'"),
     "empty expected": ('[{"query": "q", "expected": []}]', 1, "no primary"),

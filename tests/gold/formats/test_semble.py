@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from assay.errors import GoldError
+from assay.corpus import open_corpus
+from assay.errors import AssayError, GoldError
 from assay.gold import load_gold
 from assay.types import CorpusSpec, Span
 from tests.gold.formats.files import HERE, write
@@ -95,6 +96,34 @@ def test_semble_says_which_entry_is_wrong(tmp_path, text, line, message):
     assert (error.value.file, error.value.line) == (str(path), line)
     assert message in error.value.message
     assert error.value.hint
+
+
+NO_ADDRESSES = [
+    "ext::sh -c 'touch made'",
+    "fd::17",
+    "foo+bar::https://x/y",
+    "--upload-pack=touch made",
+    "-oProxyCommand=touch made",
+    " --upload-pack=touch made",
+    "--upload-pack=touch made:x",
+]
+
+
+@pytest.mark.parametrize("url", NO_ADDRESSES)
+def test_semble_refuses_what_git_would_run(tmp_path, url):
+    semble(tmp_path)
+    path = write(tmp_path, "repos.json", json.dumps([*REPOS[1:], {**REPOS[0], "url": url}], indent=0))
+    with pytest.raises(GoldError, match="not the address of a repository") as error:
+        load_gold(tmp_path)
+    assert (error.value.file, error.value.line) == (str(path), 8)
+
+
+@pytest.mark.parametrize("url", NO_ADDRESSES)
+def test_no_corpus_hands_git_what_it_would_run(tmp_path, monkeypatch, url):
+    monkeypatch.setattr("assay.corpus.git.commit.git", lambda *a, **k: pytest.fail(f"git was asked: {a}"))
+    monkeypatch.setattr("assay.corpus.git.commit.fetch_commit", lambda *a: pytest.fail(f"git was asked: {a}"))
+    with pytest.raises(AssayError):
+        open_corpus(CorpusSpec("git", url, rev="main"), base=tmp_path)
 
 
 def test_semble_refuses_annotations_of_an_unknown_repository(tmp_path):

@@ -7,7 +7,7 @@ import pytest
 from assay.errors import GoldError
 from assay.gold import load_gold
 from assay.types import CorpusSpec, Gold
-from tests.gold.formats.data_sets import COMMIT, OTHER, SWEBENCH, lines
+from tests.gold.formats.data_sets import COMMIT, OTHER, PATCH, SWEBENCH, lines
 from tests.gold.formats.files import write
 
 
@@ -54,6 +54,13 @@ def test_a_file_without_changed_lines_or_with_an_odd_path_is_told(tmp_path):
     assert [target.anchor for target in gold.queries[0].targets] == ["empty.py"]
     assert "files of a patch without a changed line: 1 (x.png of shop__shop-1)" in gold.provenance["left out"]
     assert "files whose path no gold set can hold: 1 (a:b.py of shop__shop-1)" in gold.provenance["left out"]
+
+
+def test_a_renamed_file_with_a_quoted_name_is_told_by_its_name(tmp_path):
+    rename = 'diff --git "a/\\303\\244.py" b/x.py\nrename from "\\303\\244.py"\nrename to x.py\n'
+    [gold] = load(tmp_path, [{**SWEBENCH[0], "patch": PATCH + rename}])
+    assert "files of a patch without a changed line: 1 (ä.py of shop__shop-1)" in gold.provenance["left out"]
+    assert "no gold set can hold" not in gold.provenance["left out"]
 
 
 def test_a_single_commit_keeps_the_name_and_takes_a_corpus(tmp_path):

@@ -98,3 +98,23 @@ def test_repair_that_uncovers_another_is_followed(corpus):
     mended = mend(gold_of(corpus, query("q", "where is it", "src/main.py:5-7", "src/Main.py::two")), corpus)
     assert anchors(mended.gold) == [["src/Main.py::two"]]
     assert [finding.code for finding in mended.repaired] == ["G104", "G105", "G303"]
+
+
+def test_repair_that_makes_a_wrong_answer_right_too_is_not_made(corpus):
+    both = query("q", "where is it", "src/Main.py", adversaries=["src/main.py::two"])
+    fixed = repaired(corpus, both)
+    assert fixed.gold.queries == (both,)
+    assert not fixed.repaired
+
+
+def test_round_of_repairs_that_brings_new_errors_is_not_made(corpus, monkeypatch):
+    from assay.gold.lint import mending
+
+    gold = gold_of(corpus, query("q", "where is it", "src/main.py"))
+
+    def worse(given, findings):
+        broken = gold_of(corpus, query("q", "where is it", "gone.py"), query("r", "where was it", "gone.py"))
+        return replace(fix(given, findings), gold=broken)
+
+    monkeypatch.setattr(mending, "fix", worse)
+    assert mend(gold, corpus).gold == gold

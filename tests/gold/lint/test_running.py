@@ -5,7 +5,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from assay.errors import ConfigError
-from assay.gold.lint import RULES, Selection, lint
+from assay.gold.lint import RULES, Selection, lint, view
+from assay.gold.lint.view import _outline
 from tests.gold.lint.world import codes, corpus_of, gold_of, query
 
 FILES = {
@@ -94,6 +95,28 @@ def test_code_that_selects_nothing_is_refused():
 def test_codes_are_unique_and_say_what_they_mean():
     assert len({rule.code for rule in RULES}) == len({rule.name for rule in RULES}) == len(RULES)
     assert all(rule.about.endswith(".") and rule.advice.endswith((".", "]")) for rule in RULES)
+
+
+@pytest.mark.parametrize(
+    ("code", "claim"),
+    [("G102", "disk"), ("G111", "scores"), ("G202", "mention"), ("G203", "passes on"), ("G311", "line ")],
+)
+def test_rules_claim_no_more_than_they_check(code, claim):
+    (rule,) = [rule for rule in RULES if rule.code == code]
+    assert claim not in f"{rule.about} {rule.advice}"
+
+
+def test_every_file_is_parsed_once_for_all_rules(corpus, monkeypatch):
+    parsed = []
+
+    def outline(file, text):
+        parsed.append(file.path)
+        return _outline(file, text)
+
+    monkeypatch.setattr(view, "_outline", outline)
+    lint(gold_of(corpus, query("q", "Lid", "src/c.ts", "src/d.ts", tags={"category": "symbol"})), corpus)
+    assert {"src/b.rs", "src/c.ts", "src/d.ts"} <= set(parsed)
+    assert len(parsed) == len(set(parsed))
 
 
 def test_finding_points_to_the_line_of_its_anchor(tmp_path, corpus):

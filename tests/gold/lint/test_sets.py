@@ -1,4 +1,4 @@
-from assay.gold.lint import Power, Report, Tools, join
+from assay.gold.lint import LintConfig, Power, Report, Tools, join
 from assay.types import CorpusSpec, Gold, Suite
 from tests.gold.lint.world import codes, corpus_of, lint_all, messages, query
 
@@ -57,6 +57,21 @@ def test_size_is_told_of_all_sets_together():
         "6 queries in 3 repositories show a difference of 0.3 at best (guessing); the margin is 0.02"
     ]
     assert not codes(join(Suite(golds), [], Power(lambda *_: 0.02, "guessing")))
+
+
+def test_size_has_two_digits_and_names_the_one_repository():
+    gold = Gold("g", CorpusSpec("path", "."), (query("q", "x", "a.py"),))
+    report = join(Suite((gold,)), [], Power(lambda *_: 0.1507, "guessing"))
+    assert messages(report, "G604") == [
+        "1 query in 1 repository shows a difference of 0.15 at best on this repository (guessing); the margin is 0.02"
+    ]
+
+
+def test_size_is_measured_by_the_margin_that_is_given():
+    gold = Gold("g", CorpusSpec("path", "."), (query("q", "x", "a.py"),))
+    power = Power(lambda *_: 0.15, "guessing")
+    assert codes(join(Suite((gold,)), [], power, config=LintConfig(margin=0.1))) == ["G604"]
+    assert not codes(join(Suite((gold,)), [], power, config=LintConfig(margin=0.2)))
 
 
 def test_size_that_shows_nothing_says_so():

@@ -1,7 +1,8 @@
 import pytest
 
+from assay.gold.lint import LintConfig, lint
 from assay.types import Query, Span, Target
-from tests.gold.lint.world import codes, corpus_of, lint_all, messages, query
+from tests.gold.lint.world import codes, corpus_of, gold_of, lint_all, messages, query
 
 FILES = {
     "a.py": "def one():\n    return 1\n",
@@ -123,3 +124,10 @@ def test_leaks_are_counted_not_found(tmp_path):
     leak = report.leaks[0]
     assert (leak.none, leak.some, leak.half) == (1, 1, 1)
     assert not codes(report, "G4")
+
+
+def test_leaks_are_counted_by_the_share_that_is_configured(tmp_path):
+    corpus = corpus_of(tmp_path, FILES)
+    gold = gold_of(corpus, query("q", "how routes become known to large programs", "verified_routes.py"))
+    leak = lint(gold, corpus, config=LintConfig(leak_half=0.1)).leaks[0]
+    assert (leak.none, leak.some, leak.half) == (0, 0, 1)

@@ -8,13 +8,15 @@ from hypothesis import strategies as st
 
 from assay.chat import Endpoint
 from assay.gold.building import build_query
+from assay.gold.lint import Selection, lint
 from assay.gold.mining import Ground, ask_phrasings, mine_phrasings
-from assay.gold.mining.phrasings.asking import answer_problem, runs
+from assay.gold.mining.phrasings.asking import answer_problem
 from assay.gold.mining.phrasings.confusable import slips
 from assay.gold.mining.phrasings.rules import rule_phrases, wrong_term
 from assay.gold.place import Place
 from assay.gold.synth.survey import Survey
 from assay.gold.targets import parse_target
+from assay.gold.wrong_terms import replacements
 from assay.types import Corpus, CorpusSpec, Gold
 from tests.serving import Reply, in_turn, serving
 
@@ -31,6 +33,11 @@ def gold_of(*queries):
 
 def phrases(ground, query):
     return {phrase.form: phrase.text for phrase in rule_phrases(ground, query)}
+
+
+def test_names_keep_the_underscores_they_begin_with(ground):
+    query = query_of({"human": "where does __getitem__ call _read_entry?"})
+    assert set(phrases(ground, query)["keyword"].split()) >= {"__getitem__", "_read_entry"}
 
 
 def test_keywords_are_the_rarest_words_first(ground):
@@ -101,11 +108,11 @@ EMPTY = Ground(Survey(Corpus(Path("."), CorpusSpec("path", "."), (), ""), ()))
 
 
 @given(WORDS)
-def test_a_wrong_term_is_exactly_one_run_of_words(chosen):
+def test_a_wrong_term_is_exactly_one_replacement(chosen):
     query = query_of({"human": " ".join(chosen)}, "z/y.py::x")
     phrase = wrong_term(EMPTY, query)
     if phrase is not None:
-        assert runs(query.forms["human"], phrase.text) == 1
+        assert replacements(query.forms["human"], phrase.text) == 1
         assert answer_problem(query, "wrong_terminology", phrase.text) is None
 
 
@@ -146,6 +153,22 @@ def test_an_endpoint_is_asked_for_each_form_and_its_answers_are_checked(intake):
 
 
 @pytest.mark.parametrize(
+    ("answer", "fits"),
+    [
+        ("does the client wait until the client answers?", True),  # one wrong term, wherever it stands
+        ("does a server wait until the server answers?", False),  # no wrong term
+        ("does the client wait until the queue answers?", False),
+    ],
+)
+def test_answers_have_one_wrong_term_as_lint_counts_them(ground, answer, fits):
+    human = "does the server wait until the server answers?"
+    assert (answer_problem(query_of({"human": human}), "wrong_terminology", answer) is None) is fits
+    both = gold_of(query_of({"human": human, "wrong_terminology": answer}))
+    found = lint(both, ground.corpus, selection=Selection(("G41",))).findings
+    assert (not found) is fits
+
+
+@pytest.mark.parametrize(
     ("answer", "why"),
     [
         ("", "empty"),
@@ -153,7 +176,7 @@ def test_an_endpoint_is_asked_for_each_form_and_its_answers_are_checked(intake):
         ("x" * 400, "more than 300 characters"),
         ("How long do we wait for the server", "says what another form says"),
         ("mail ada@example.org", "a mail address"),
-        ("how long did they wait for that client?", "exactly one run"),
+        ("how long did they wait for that client?", "exactly one term"),
     ],
 )
 def test_bad_answers_are_told_and_not_queued(intake, answer, why):

@@ -7,7 +7,7 @@ import pytest
 from assay.chat import Endpoint
 from assay.errors import AssayError
 from assay.gold.mining import Intake, Stamp, propose
-from assay.gold.mining.config import PROPOSING
+from assay.gold.mining.config import PROPOSING, TEXTS
 from assay.gold.mining.modules import modules
 from assay.gold.mining.proposals import Intent, Remarks
 from assay.gold.mining.proposing import read_queries
@@ -46,6 +46,28 @@ def test_a_module_shows_what_it_defines_within_its_budget(ground, tree, make_gro
     assert len(module.digest) <= PROPOSING.chars
     assert module.cut > 1000
     assert "Backoff.next_wait" in module.digest
+
+
+def test_a_module_counts_what_it_does_not_show(tree, make_ground):
+    for n in range(100):  # paths that fill the budget, so that nothing is left for the files behind them
+        name = f"{'long_name_of_a_file_' * 6}{n}" if n < 80 else f"z{n}"
+        (tree / f"pkg/{name}.py").write_text("def one(x):\n    return x\n\n\ndef two(x):\n    return x\n")
+    ground = make_ground(tree)
+    (module,) = modules(ground)
+    shown = sum(line.startswith("  pkg/") for line in module.digest.split("\n"))
+    assert len(module.digest) <= PROPOSING.chars
+    assert shown + module.cut == sum(ground.answers(spot) for spot in ground.spots)
+
+
+@pytest.mark.parametrize("text", [json.dumps({"queries": [GOOD]}), "no list"])
+def test_what_the_model_did_not_see_is_told(intake, tree, make_ground, text):
+    reply = Reply({"choices": [{"message": {"content": text}}]})
+    assert ask(intake, reply)[1][0].notes == ()
+    (tree / "pkg/huge.py").write_text("".join(f"def function_number_{n}(x):\n    return x\n" for n in range(2000)))
+    large = Intake(make_ground(tree), None, stamp=Stamp())
+    (batch,) = ask(large, reply)[1]
+    (module,) = modules(large.ground)
+    assert batch.notes == (f"folder pkg: {module.cut} of its definitions did not fit, so the model did not see them",)
 
 
 def test_what_holds_is_let_through_with_what_the_model_said(intake):
@@ -144,6 +166,15 @@ def test_checks_refuse_and_remark(ground):
     passed = intake.queries([Intent(text, targets, Origin("rules", "here")) for text in texts])
     assert [(item.query.forms["human"], item.notes) for item in passed.items] == [(HUMAN, ("G401 a",))]
     assert [(one.text, one.reason) for one in passed.refused] == [(texts[1], "G101 b")]
+
+
+def test_ids_whose_words_are_taken_get_digits_of_their_text(intake):
+    targets = (parse_target("pkg/net.py::Backoff.next_wait", Place("x")),)
+    texts = ("retry waits of a failed remote download", "retry waits of a failed remote download by the cache")
+    passed = intake.queries([Intent(text, targets, Origin("rules", "here")) for text in texts])
+    first, second = (item.query.id for item in passed.items)
+    assert second.startswith(f"{first}-")
+    assert len(second) == len(first) + 1 + TEXTS.digits
 
 
 def test_a_location_that_is_not_there_is_refused_wherever_it_comes_from(intake):

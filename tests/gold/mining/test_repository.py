@@ -2,7 +2,7 @@
 
 import pytest
 
-from assay.gold.mining import MINERS
+from assay.gold.mining import DEFAULT_SOURCES, MINERS, SOURCES
 from assay.gold.mining.repository.docs import sentence_question
 from assay.gold.mining.repository.history import mine_history
 from assay.gold.synth.config import Draw
@@ -96,6 +96,7 @@ def test_tests_and_documents_are_no_targets(repository, make_ground):
     files = {"tests/test_net.py": "def test_fetch_archive():\n    assert 'archive is fetched again'\n"}
     commit(repository, "Check that the archive is fetched again when the cache folder is empty", files)
     found = mine_history(make_ground(repository), WANTED)
+    assert len(found.intents) == 2
     assert all(target.span.path.startswith("pkg/") for intent in found.intents for target in intent.targets)
 
 
@@ -142,6 +143,33 @@ def test_documents_become_questions_for_what_they_name(ground):
         "which code downloads and unpacks a remote archive of members?": {"pkg/net.py::fetch_archive": 2},
         "which code returns the text of one cached entry?": {"pkg/store.py::read_entry": 2},
     }
+
+
+def test_documents_end_a_block_of_code_where_its_own_fence_ends_it(tree, make_ground):
+    block = "```sh\n~~~\n# a comment\n\nUse `read_entry` to open all files of the store.\n```\n"
+    said = "# Waits and locks\n\nUse `fetch_archive` to copy a remote archive of members.\n"
+    (tree / "docs/guide.md").write_text(f"# Guide\n\n{block}{said}")
+    found = MINERS["docs"](make_ground(tree), WANTED)
+    assert texts(found) == {"which code copies a remote archive of members?": {"pkg/net.py::fetch_archive": 2}}
+    assert [intent.origin.source for intent in found.intents] == ["line 9 of docs/guide.md"]
+
+
+def test_documents_with_underlined_headings_are_read(tree, make_ground):
+    said = "Locks\n=====\nUse `fetch_archive` to copy a remote archive of members.\n\n=====\nOther\n=====\n"
+    (tree / "docs/guide.md").unlink()
+    (tree / "docs/guide.rst").write_text(said)
+    found = texts(MINERS["docs"](make_ground(tree), WANTED))
+    assert found == {"which code copies a remote archive of members?": {"pkg/net.py::fetch_archive": 2}}
+
+
+def test_proposals_say_which_source_they_come_from(ground):
+    for source in ("docs", "comments"):
+        assert {intent.origin.how for intent in MINERS[source](ground, WANTED).intents} == {source}
+
+
+def test_sources_are_the_miners_in_the_order_that_seeds_their_draws():
+    assert tuple(MINERS) == SOURCES
+    assert set(DEFAULT_SOURCES) < set(SOURCES)
 
 
 @pytest.mark.parametrize(

@@ -42,6 +42,9 @@ from tests.gold.mining.conftest import anchors
         ("cat a.py b.py", [Opened("a.py"), Opened("b.py")]),
         ("rg foo_bar -l | xargs vim", [Search("foo_bar", "keyword")]),
         ("grep '[a-z]*' x", []),
+        ("rg TODO", []),
+        ("grep -rnE 'TODO|FIXME' .", []),
+        ("rg 'TODO: retry'", [Search("TODO retry", "keyword")]),
         ("echo 'never closed", []),
         ("ls -la", []),
     ],
@@ -125,6 +128,32 @@ def test_a_definition_asked_for_by_name_is_the_answer_in_the_file_opened_next(tm
     (tmp_path / "h").write_text("rg 'def next_wait'\nvim +1 pkg/net.py\n")
     found = mine_shell(ground, tmp_path / "h")
     assert [anchors(intent) for intent in found.intents] == [{"pkg/net.py::Backoff.next_wait": 2}]
+
+
+def test_a_name_that_has_the_words_comes_before_a_body_that_has_them(tmp_path, make_ground):
+    (tmp_path / "code").mkdir()
+    caller = "fn extract_command(x: u8) -> u8 {\n    determine_ls_command(x)\n}\n"
+    named = "fn determine_ls_command(x: u8) -> u8 {\n" + "    let y = x;\n" * 9 + "    y\n}\n"
+    (tmp_path / "code" / "main.rs").write_text(f"{caller}\n{named}\nfn run_ls_command_or_die() {{}}\n")
+    (tmp_path / "h").write_text('rg "ls_command"\nvim main.rs\nrg "ls command"\nvim main.rs\n')
+    found = mine_shell(make_ground(tmp_path / "code"), tmp_path / "h")
+    assert [anchors(intent) for intent in found.intents] == [{"main.rs::determine_ls_command": 2}] * 2
+
+
+def test_a_text_without_a_word_of_the_code_has_no_answer(tmp_path, ground):
+    (tmp_path / "h").write_text("semble search 'invoice customer billing quarterly'\nvim pkg/net.py\n")
+    found = mine_shell(ground, tmp_path / "h")
+    assert not found.intents
+    assert [one.text for one in found.unplaced] == ["invoice customer billing quarterly"]
+
+
+def test_a_name_of_the_code_is_asked_however_it_looks(tmp_path, make_ground):
+    (tmp_path / "code").mkdir()
+    (tmp_path / "code" / "a.py").write_text("def x509_v3_ext_base64(x):\n    y = x\n    return y\n")
+    (tmp_path / "h").write_text("rg x509_v3_ext_base64\nrg x509_v3_ext_base65\n")
+    found = mine_shell(make_ground(tmp_path / "code"), tmp_path / "h")
+    assert [intent.text for intent in found.intents] == ["x509_v3_ext_base64"]
+    assert [one.source for one in found.refused] == ["line 2 of h"]
 
 
 def test_a_file_opened_much_later_is_no_answer(tmp_path, ground):

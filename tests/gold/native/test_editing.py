@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from assay.errors import GoldError
 from assay.gold.loading import load_gold
 from assay.gold.native.editing import rewritten, save
 from assay.gold.native.reading import read_native
@@ -154,3 +155,28 @@ def test_save_writes_all_anew_where_it_must(tmp_path):
     new = replace(old, queries=tuple(reversed(old.queries)))
     assert save(old, new).whole
     assert plain(load_gold(path).golds[0]) == plain(new)
+
+
+def test_save_keeps_line_ends_a_byte_order_mark_and_links(tmp_path):
+    real = tmp_path / "real.yaml"
+    real.write_bytes(b"\xef\xbb\xbf" + TEXT.replace("\n", "\r\n").encode())
+    link = tmp_path / "small.yaml"
+    link.symlink_to(real)
+    old = load_gold(link).golds[0]
+    new = changed(old, 0, tags={"split": "test"})
+    save(old, new)
+    raw = real.read_bytes()
+    assert link.is_symlink()
+    assert raw.startswith(b"\xef\xbb\xbf")
+    assert raw.count(b"\n") == raw.count(b"\r\n")
+    assert plain(load_gold(link).golds[0]) == plain(new)
+
+
+def test_save_refuses_a_set_that_could_not_be_read_again(tmp_path):
+    path = tmp_path / "small.yaml"
+    path.write_text(TEXT, "utf-8")
+    old = load_gold(path).golds[0]
+    twice = changed(old, 0, targets=(Target(Span("a.py")), Target(Span("a.py"))))
+    with pytest.raises(GoldError):
+        save(old, twice)
+    assert path.read_text("utf-8") == TEXT

@@ -134,6 +134,14 @@ def test_native_names_the_nearest_key(native):
         load_gold(native(("tags:", "tgas:")))
 
 
+def test_native_names_the_nearest_source_of_a_corpus(native):
+    with pytest.raises(GoldError, match="did you mean 'path' by 'paht'") as caught:
+        load_gold(native(("{path: .}", "{root: src, paht: .}")))
+    assert "names no source" in caught.value.message
+    with pytest.raises(GoldError, match="exactly one of stdlib, path"):
+        load_gold(native(("{path: .}", "{where: here}")))
+
+
 @pytest.mark.parametrize("text", ["", "# nothing\n", "assay: 1\nname: x\ncorpus: {path: .}\nqueries: []\n"])
 def test_native_refuses_an_empty_set(tmp_path, text):
     path = tmp_path / "empty.yaml"

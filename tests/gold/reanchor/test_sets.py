@@ -44,7 +44,7 @@ def test_rows_are_in_gold_order_and_counted(tmp_path):
 
 def test_nothing_is_written_while_something_is_lost(tmp_path):
     moves = moves_of(tmp_path, query("one", "a.py:9-14"), query("two", "a.py:1-6"))
-    with pytest.raises(GoldError, match="1 anchors of 'g' could not be moved") as caught:
+    with pytest.raises(GoldError, match="1 anchor of 'g' could not be moved") as caught:
         apply(moves)
     assert "--drop-lost" in (caught.value.hint or "")
 

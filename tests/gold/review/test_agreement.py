@@ -1,226 +1,80 @@
-"""Agreement equals what was published, obeys its laws, and is what other people's code computes."""
+"""Agreement is over blind votes, kind by kind."""
 
-import itertools
-import random
-
-import krippendorff
-import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from sklearn.metrics import cohen_kappa_score
 
-from assay.errors import ConfigError
-from assay.gold.review.agreement import (
-    METRICS,
-    Ratings,
-    Resampling,
-    cohen_kappa,
-    confusion,
-    krippendorff_alpha,
-    percent_agreement,
-    with_interval,
-)
+from assay.gold.review import Origin, make_item
+from assay.gold.review.agreement import agreement
+from assay.gold.review.coefficients import Resampling
+from assay.gold.review.decisions import Decision
+from assay.gold.review.votes import Vote
+from assay.types import Query, Span, Target
 
-GRADES = ("0", "1", "2")
+FEW = Resampling(draws=20)
 
 
-def table(counts, values):
-    """Two reviewers whose confusion table is given."""
-    return Ratings.of(
-        {"a": one, "b": other}
-        for one, row in zip(values, counts, strict=True)
-        for other, count in zip(values, row, strict=True)
-        for _ in range(count)
-    )
+def item(number, kind="target"):
+    return make_item(kind, Query("q", {"human": f"{number}?"}, (Target(Span("a.py")),)), Origin("pool"))
 
 
-@pytest.mark.parametrize(
-    ("counts", "expected"),
-    [
-        (((20, 5), (10, 15)), 0.4),  # the grant proposals of the textbook example
-        (((45, 15), (25, 15)), 0.1304),  # the same percent agreement ...
-        (((25, 35), (5, 35)), 0.2593),  # ... and other margins
-        (((88, 14, 18), (10, 40, 10), (2, 6, 12)), 0.492),  # Cohen 1960, table 1, in 200ths
-    ],
-)
-def test_kappa_equals_published_examples(counts, expected):
-    values = ("yes", "no", "maybe")[: len(counts)]
-    assert cohen_kappa(table(counts, values), "a", "b", values) == pytest.approx(expected, abs=5e-4)
-
-
-def test_weighted_kappa_equals_the_worked_example():
-    # Fleiss, Levin & Paik, Statistical Methods for Rates and Proportions: 3 ordered categories, n = 100
-    counts, values = ((75, 1, 4), (5, 4, 1), (0, 0, 10)), ("1", "2", "3")
-    ratings = table(counts, values)
-    assert cohen_kappa(ratings, "a", "b", values) == pytest.approx(0.676, abs=5e-4)
-    # by hand: Σ w·o = 1 + 4·2 + 5 + 1 = 15 of 100; Σ w·e = (80·5 + 80·15·2 + 10·80 + 10·15 + 10·80·2 + 10·5)/100 = 54
-    assert cohen_kappa(ratings, "a", "b", values, "linear") == pytest.approx(1 - 15 / 54)
-
-
-#: Krippendorff 2011, the reliability data of four observers and twelve units; None is a missing value.
-OBSERVERS = (
-    (1, 2, 3, 3, 2, 1, 4, 1, 2, None, None, None),
-    (1, 2, 3, 3, 2, 2, 4, 1, 2, 5, None, 3),
-    (None, 3, 3, 3, 2, 3, 4, 2, 2, 5, 1, None),
-    (1, 2, 3, 3, 2, 4, 4, 1, 2, 5, 1, None),
-)
-
-
-def units(observers):
-    """Turn a row an observer into a mapping an item."""
+def votes(items, **said):
     return [
-        {f"r{row}": str(value) for row, value in enumerate(column) if value is not None}
-        for column in zip(*observers, strict=True)
+        Vote(one.id, name, value, "why", f"2026-01-01T00:00:0{at}")
+        for name, values in said.items()
+        for at, (one, value) in enumerate(zip(items, values, strict=True))
+        if value
     ]
 
 
-@pytest.mark.parametrize(("metric", "expected"), [("nominal", 0.743), ("ordinal", 0.815), ("interval", 0.849)])
-def test_alpha_equals_krippendorffs_own_example(metric, expected):
-    ratings = Ratings.of(units(OBSERVERS))
-    assert krippendorff_alpha(ratings, ("1", "2", "3", "4", "5"), metric) == pytest.approx(expected, abs=5e-4)
+def test_each_kind_has_its_own_numbers():
+    grades, whole = [item(n) for n in range(4)], [item(n, "query") for n in range(4)]
+    said = votes(grades, ada="2102", bob="2101")
+    said += [
+        Vote(one.id, name, "accept" if at else "reject", "y", "0") for at, one in enumerate(whole) for name in "ab"
+    ]
+    targets, queries = sorted(agreement([*grades, *whole], said, [], FEW), key=lambda found: -len(found.alpha))
+    assert (targets.kind, targets.items, targets.votes, targets.reviewers) == ("target", 4, 8, ("ada", "bob"))
+    assert list(targets.alpha) == ["nominal", "ordinal", "interval"]
+    assert targets.percent == pytest.approx(0.75)
+    assert targets.pairs[0].table == ((1, 0, 0), (0, 1, 0), (0, 1, 1))  # rows: ada said 0, 1, 2
+    assert targets.pairs[0].weighted is not None
+    assert (queries.kind, queries.percent, queries.pairs[0].weighted) == ("query", 1, None)
+    assert queries.pairs[0].kappa.value == 1
 
 
-def test_alpha_of_two_observers_and_binary_data_equals_krippendorffs_own_example():
-    observers = ((0, 1, 0, 0, 0, 0, 0, 0, 1, 0), (1, 1, 1, 0, 0, 1, 0, 0, 0, 0))
-    assert krippendorff_alpha(Ratings.of(units(observers)), ("0", "1")) == pytest.approx(0.095, abs=5e-4)
+def test_unsure_is_a_missing_vote():
+    items = [item(n) for n in range(3)]
+    said = votes(items[:2], ada="21", bob="21") + [Vote(items[2].id, "ada", "unsure", "?", "0")]
+    said.append(Vote(items[2].id, "bob", "2", "y", "0"))
+    found = agreement(items, said, [], FEW)[0]
+    assert (found.items, found.unsure, found.percent) == (2, 1, 1)
 
 
-votes = st.lists(
-    st.dictionaries(st.sampled_from(["ada", "bob", "cy", "dee"]), st.sampled_from(GRADES), max_size=4),
-    min_size=1,
-    max_size=30,
-)
-pairs = st.lists(st.tuples(st.sampled_from(GRADES), st.sampled_from(GRADES)), min_size=1, max_size=40)
+def test_the_last_vote_counts_and_votes_after_a_decision_do_not():
+    one, two = item(1), item(2)
+    said = [
+        Vote(one.id, "ada", "0", "y", "2026-01-01"),
+        Vote(one.id, "ada", "2", "y", "2026-01-02"),  # a change of mind, still blind
+        Vote(one.id, "bob", "2", "y", "2026-01-02"),
+        Vote(two.id, "ada", "0", "y", "2026-01-01"),
+        Vote(two.id, "bob", "2", "y", "2026-01-01"),
+        Vote(two.id, "ada", "2", "y", "2026-01-09"),  # after the decision was there to be read
+    ]
+    decided = [Decision(two.id, "cy", "2", "y", "2026-01-05"), Decision(two.id, "cy", "2", "y", "2026-01-10")]
+    assert agreement([one, two], said, decided, FEW)[0].percent == 0.5
 
 
-@settings(max_examples=60, deadline=None)
-@given(items=votes)
-def test_alpha_equals_the_krippendorff_package(items):
-    names = ("ada", "bob", "cy", "dee")
-    data = np.array([[float(item[name]) if name in item else np.nan for item in items] for name in names])
-    for metric in METRICS:
-        ours = krippendorff_alpha(Ratings.of(items), GRADES, metric)
-        if ours is None:
-            continue
-        theirs = krippendorff.alpha(reliability_data=data, level_of_measurement=metric, value_domain=[0.0, 1.0, 2.0])
-        assert ours == pytest.approx(theirs, abs=1e-9)
+def test_votes_after_the_set_took_an_item_up_do_not_count():
+    one = item(1)
+    said = [Vote(one.id, name, "2", "y", "2026-01-01") for name in ("ada", "bob")]
+    said.append(Vote(one.id, "bob", "0", "y", "2026-01-09"))
+    assert agreement([one], said, [], FEW)[0].percent == 0
+    assert agreement([one], said, [], FEW, {one.id: "2026-01-05"})[0].percent == 1
+    late = [Decision(one.id, "cy", "0", "y", "2026-01-10")]
+    assert agreement([one], said, late, FEW, {one.id: "2026-01-05"})[0].percent == 1
 
 
-@settings(max_examples=60, deadline=None)
-@given(said=pairs, weights=st.sampled_from(["none", "linear", "quadratic"]))
-def test_kappa_equals_scikit_learn(said, weights):
-    ratings = Ratings.of({"a": one, "b": other} for one, other in said)
-    ours = cohen_kappa(ratings, "a", "b", GRADES, weights)
-    first, second = zip(*said, strict=True)
-    if ours is None:
-        assert len(set(first) | set(second)) == 1
-        return
-    theirs = cohen_kappa_score(first, second, labels=GRADES, weights=None if weights == "none" else weights)
-    assert ours == pytest.approx(theirs, abs=1e-9)
-
-
-@settings(max_examples=60, deadline=None)
-@given(items=votes, data=st.data())
-def test_neither_the_order_of_items_nor_the_names_of_reviewers_matter(items, data):
-    shuffled = data.draw(st.permutations(items))
-    renamed = dict(zip(["ada", "bob", "cy", "dee"], data.draw(st.permutations(["w", "x", "y", "z"])), strict=True))
-    other = [{renamed[name]: value for name, value in item.items()} for item in shuffled]
-    for metric in METRICS:
-        one, two = (krippendorff_alpha(Ratings.of(some), GRADES, metric) for some in (items, other))
-        assert one == two or one == pytest.approx(two, abs=1e-9)
-    assert percent_agreement(Ratings.of(items)) == percent_agreement(Ratings.of(other))
-
-
-@settings(max_examples=60, deadline=None)
-@given(items=votes, order=st.permutations(["x", "y", "z"]))
-def test_nominal_values_are_only_names(items, order):
-    names = dict(zip(GRADES, order, strict=True))
-    other = [{who: names[value] for who, value in item.items()} for item in items]
-    one = krippendorff_alpha(Ratings.of(items), GRADES)
-    two = krippendorff_alpha(Ratings.of(other), ("x", "y", "z"))
-    assert one == two or one == pytest.approx(two, abs=1e-9)
-
-
-@given(values=st.lists(st.sampled_from(GRADES), min_size=2, max_size=20).filter(lambda said: len(set(said)) > 1))
-def test_perfect_agreement_is_one(values):
-    ratings = Ratings.of({"a": value, "b": value, "c": value} for value in values)
-    assert all(krippendorff_alpha(ratings, GRADES, metric) == pytest.approx(1) for metric in METRICS)
-    assert cohen_kappa(ratings, "a", "b", GRADES) == 1
-    assert percent_agreement(ratings) == 1
-
-
-def test_votes_by_chance_agree_by_chance():
-    rng = random.Random(5)
-    ratings = Ratings.of({name: rng.choice(GRADES) for name in "abc"} for _ in range(4000))
-    assert all(abs(krippendorff_alpha(ratings, GRADES, metric) or 1) < 0.03 for metric in METRICS)
-    assert abs(cohen_kappa(ratings, "a", "b", GRADES) or 1) < 0.05
-
-
-def test_agreement_that_chance_would_reach_is_not_a_number():
-    ratings = Ratings.of({"a": "2", "b": "2"} for _ in range(5))
-    assert cohen_kappa(ratings, "a", "b", GRADES) is None
-    assert krippendorff_alpha(ratings, GRADES) is None
-    assert with_interval(lambda r: krippendorff_alpha(r, GRADES), ratings).value is None
-    assert percent_agreement(ratings) == 1
-
-
-def test_a_lone_vote_says_nothing():
-    some = [{"a": "2", "b": "1"}, {"a": "0", "b": "0"}]
-    with_lone = [*some, {"a": "1"}, {}]
-    assert Ratings.of(with_lone) == Ratings.of(some)
-    assert percent_agreement(Ratings.of([{"a": "1"}])) is None
-
-
-def test_graded_metrics_forgive_near_votes_more_than_far_ones():
-    near = Ratings.of([{"a": "2", "b": "1"}, *({"a": g, "b": g} for g in GRADES * 3)])
-    far = Ratings.of([{"a": "2", "b": "0"}, *({"a": g, "b": g} for g in GRADES * 3)])
-    for metric in ("ordinal", "interval"):
-        assert (krippendorff_alpha(near, GRADES, metric) or 0) > (krippendorff_alpha(far, GRADES, metric) or 0)
-    assert krippendorff_alpha(near, GRADES) == pytest.approx(krippendorff_alpha(far, GRADES))
-
-
-def test_interval_holds_the_value_and_is_the_same_each_time():
-    rng = random.Random(3)
-    ratings = Ratings.of(
-        {"a": (one := rng.choice(GRADES)), "b": one if rng.random() < 0.7 else rng.choice(GRADES)} for _ in range(80)
-    )
-    found = [with_interval(lambda r: krippendorff_alpha(r, GRADES, "ordinal"), ratings) for _ in range(2)]
-    assert found[0] == found[1]
-    low, value, high = found[0].low, found[0].value, found[0].high
-    assert low is not None
-    assert value is not None
-    assert high is not None
-    assert low < value < high
-    wider = with_interval(lambda r: krippendorff_alpha(r, GRADES, "ordinal"), ratings, Resampling(level=0.99))
-    assert wider.low is not None
-    assert wider.low < low
-
-
-def test_interval_covers_the_truth_about_as_often_as_it_says():
-    rng, inside, trials = random.Random(11), 0, 150
-    agree = 0.6  # with uniform margins κ of "copy with probability p, else draw" is p
-    for trial in range(trials):
-        ratings = Ratings.of(
-            {"a": (one := rng.choice(GRADES)), "b": one if rng.random() < agree else rng.choice(GRADES)}
-            for _ in range(100)
-        )
-        found = with_interval(lambda r: cohen_kappa(r, "a", "b", GRADES), ratings, Resampling(draws=200, seed=trial))
-        inside += (found.low or 0) <= agree <= (found.high or 0)
-    assert 0.88 <= inside / trials <= 0.99
-
-
-def test_confusion_counts_every_item_that_both_voted_on():
-    ratings = Ratings.of([{"a": "2", "b": "1"}, {"a": "2", "b": "1", "c": "0"}, {"a": "0", "c": "0"}])
-    assert confusion(ratings, "a", "b", GRADES) == ((0, 0, 0), (0, 0, 0), (0, 2, 0))
-    assert sum(itertools.chain(*confusion(ratings, "a", "c", GRADES))) == 2
-
-
-def test_a_value_nobody_named_is_refused():
-    ratings = Ratings.of([{"a": "2", "b": "3"}])
-    with pytest.raises(ConfigError, match="'3' is none of the values"):
-        krippendorff_alpha(ratings, GRADES)
-    with pytest.raises(ConfigError, match="'3' is none of the values"):
-        cohen_kappa(ratings, "a", "b", GRADES)
-    with pytest.raises(ConfigError, match="is no number"):
-        krippendorff_alpha(Ratings.of([{"a": "x", "b": "y"}]), ("x", "y"), "interval")
+def test_three_reviewers_make_three_pairs():
+    items = [item(n) for n in range(4)]
+    found = agreement(items, votes(items, ada="2102", bob="2101", cy="2100"), [], FEW)[0]
+    assert [(pair.first, pair.second) for pair in found.pairs] == [("ada", "bob"), ("ada", "cy"), ("bob", "cy")]
+    assert found.alpha["ordinal"].items == 4

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from assay.errors import GoldError
 from assay.gold.journal import read_row
-from assay.gold.review.items import Item, Origin, item_mapping, make_item, read_item
+from assay.gold.review.items import HOWS, Item, Origin, item_mapping, make_item, read_item
 from assay.types import FORMS, Adversary, Query, Span, Target
 
 texts = st.text(st.characters(codec="utf-8"), min_size=1).filter(lambda text: text.strip())
@@ -29,7 +29,7 @@ def read_back(item: Item, path) -> Item:
 @given(
     query=queries,
     kind=st.sampled_from(["query", "target"]),
-    origin=st.builds(Origin, texts, texts | st.just(""), st.lists(texts, max_size=2).map(tuple)),
+    origin=st.builds(Origin, st.sampled_from(HOWS), texts | st.just(""), st.lists(texts, max_size=2).map(tuple)),
     notes=st.lists(texts | st.just("  "), max_size=3),
 )
 def test_an_item_reads_back_as_it_was(tmp_path_factory, query, kind, origin, notes):

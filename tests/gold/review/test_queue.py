@@ -100,7 +100,7 @@ for n in range(20):
 
 def test_processes_that_add_at_once_add_each_proposal_once(tmp_path):
     path = tmp_path / "gold.yaml"
-    writers = [subprocess.Popen([sys.executable, "-c", WRITER, str(path), name]) for name in ("one", "two", "three")]
+    writers = [subprocess.Popen([sys.executable, "-c", WRITER, str(path), name]) for name in ("docs", "pool", "rules")]
     assert [writer.wait(60) for writer in writers] == [0, 0, 0]
     items = Queue(path).items()
     lines = Queue(path).path.read_text().splitlines()

@@ -13,6 +13,8 @@ from assay.types import CorpusSpec, Gold, Query, Span, Suite, Target
 
 
 def gold(path, *parts):
+    if path is not None and path.parent.is_dir():
+        path.touch()
     queries = tuple(
         Query(f"q{n}", {"human": f"{n}?"}, (Target(Span("a.py")),), tags={"split": part})
         for n, part in enumerate(parts)
@@ -51,6 +53,22 @@ def test_a_damaged_log_is_told_with_its_line(tmp_path):
     with pytest.raises(GoldError, match="not a line of JSON") as caught:
         read_looks(tmp_path / "gold.yaml")
     assert caught.value.line == 1
+
+
+@pytest.mark.parametrize("damage", [b'{"when": "2026', b"\xff\xfe\x00"])
+def test_half_a_line_of_a_log_is_told_and_not_overwritten(tmp_path, damage):
+    path = tmp_path / "gold.yaml"
+    path.touch()
+    suite = Suite((gold(path, "sealed"),))
+    log_looks(suite, "run", [])
+    with open(looks_file(path), "ab") as log:
+        log.write(damage)
+    for _ in range(2):
+        with pytest.raises(GoldError) as caught:
+            read_looks(path)
+        assert caught.value.line == 2
+        log_looks(suite, "score", [])
+    assert damage in looks_file(path).read_bytes()
 
 
 LOOKER = """\

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from assay.errors import ConfigError, GoldError
 from assay.gold.split.dividing import Division, Shares, divide
+from assay.gold.split.memory import Way, recall, remember
 from assay.gold.split.parts import PARTS, part_of, refuse_sealed, sealed_queries, select
 from assay.types import CorpusSpec, Gold, Query, Span, Suite, Target
 
@@ -92,6 +93,45 @@ def test_shares_are_what_was_asked_for():
 def test_shares_make_a_whole(shares):
     with pytest.raises(ConfigError, match="do not make 1"):
         Shares(*shares)
+
+
+@pytest.mark.parametrize(
+    ("given", "shares"),
+    [
+        ({}, (0.5, 0.25, 0.25)),
+        ({"sealed": 0.0}, (2 / 3, 1 / 3, 0)),
+        ({"dev": 0.6}, (0.6, 0.2, 0.2)),
+        ({"dev": 0.6, "test": 0.4}, (0.6, 0.4, 0)),
+        ({"dev": 1.0}, (1, 0, 0)),
+    ],
+)
+def test_shares_that_are_not_given_divide_the_rest(given, shares):
+    assert Shares.of(**given).values() == pytest.approx(shares)
+
+
+def test_shares_that_are_all_given_make_a_whole():
+    with pytest.raises(ConfigError, match="do not make 1"):
+        Shares.of(dev=0.5, test=0.2, sealed=0.2)
+    with pytest.raises(ConfigError, match="do not make 1"):
+        Shares.of(dev=0.9, test=0.2)
+
+
+@pytest.mark.parametrize(
+    ("division", "said"),
+    [
+        (Division(), "by module, seed 0"),
+        (Division(by="module", depth=1, seed=4), "by module of 1 folder, seed 4"),
+        (Division(by="module", depth=12), "by module of 12 folders, seed 0"),
+        (Division(by="repository"), "by repository, seed 0"),
+    ],
+)
+def test_a_set_remembers_how_it_was_divided(division, said):
+    gold = remember(suite(query("a", "a.py")).golds[0], division)
+    assert gold.provenance["split"] == said
+    assert recall(Suite((gold,))) == Way(division.by, division.depth)
+    other = remember(gold, replace(division, by="file", depth=None))
+    assert recall(Suite((gold, other))) is None
+    assert recall(suite(query("a", "a.py"))) is None
 
 
 def test_a_module_is_the_folder_to_a_depth():

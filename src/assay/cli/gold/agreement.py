@@ -1,7 +1,7 @@
 """Say how far the reviewers of a set agree, beyond chance.
 
 Cohen's κ for two reviewers, Krippendorff's α for any number; votes that say unsure count as missing.
-Only votes that were cast before an item was decided are taken: after that nobody is blind.
+Only votes that were cast before an item was decided or accepted are taken: after that nobody is blind.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from assay.cli.gold.desk import open_desk
+from assay.cli.gold.desk import counted, open_desk
 from assay.cli.output import emit
 from assay.errors import GoldError
 
 if TYPE_CHECKING:
-    from assay.gold.review.agreeing import KindAgreement, PairAgreement
-    from assay.gold.review.agreement import Coefficient
+    from assay.gold.review.agreement import KindAgreement, PairAgreement
+    from assay.gold.review.coefficients import Coefficient
     from assay.report.document import Block, Table
 
 _NOTE = "Intervals: 95 %, bootstrap over items. A dash: everybody said the same, which chance would have done as well."
@@ -31,17 +31,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def handle(args: argparse.Namespace) -> int:
     """Compute the agreement and show it."""
-    from assay.gold.review.agreeing import agreement
-    from assay.gold.review.agreement import Resampling
+    from assay.gold.review.accepting import read_taken
+    from assay.gold.review.agreement import agreement
+    from assay.gold.review.coefficients import Resampling
     from assay.gold.review.decisions import read_decisions
     from assay.gold.review.votes import all_votes
     from assay.report.document import Document
 
     desk = open_desk(Path(args.set), None)
+    desk.tell_torn()
     votes = all_votes(desk.queue)
     if not votes:
         raise GoldError("nobody voted yet", file=desk.queue.folder, hint="vote: assay gold review SET --as NAME")
-    found = agreement(desk.items(), votes, read_decisions(desk.queue), Resampling(seed=args.seed))
+    taken = read_taken(desk.queue)
+    found = agreement(desk.items(), votes, read_decisions(desk.queue), Resampling(seed=args.seed), taken)
     blocks = tuple(block for kind in found for block in _blocks(kind))
     data = {"schema": "assay/gold-agreement/1", "kinds": [asdict(kind) for kind in found]}
     emit(args, Document(f"Agreement on {desk.path.name}", blocks), data)
@@ -52,7 +55,7 @@ def _blocks(kind: KindAgreement) -> list[Block]:
     """Show the agreement on one kind of item."""
     from assay.report.document import Heading, Paragraph, table
 
-    many = f"{kind.items} items with two votes or more, {kind.votes} votes, {kind.unsure} unsure"
+    many = f"{counted(kind.items, 'item')} with two votes or more, {counted(kind.votes, 'vote')}, {kind.unsure} unsure"
     share = "" if kind.percent is None else f"; {kind.percent:.0%} of the pairs of votes agree"
     rows = [[f"Krippendorff's α ({metric})", *_cells(value)] for metric, value in kind.alpha.items()]
     for pair in kind.pairs:

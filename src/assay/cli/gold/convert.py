@@ -44,12 +44,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def handle(args: argparse.Namespace) -> int:
     """Read, write, and tell what was lost on the way."""
     from assay.corpus import parse_spec
+    from assay.gold.formats.common.untaken import untaken
 
     known = _writable(args.to)
     corpus = parse_spec(args.corpus) if args.corpus else None
     suite = load_on(args.source, corpus, format=args.format)
-    converted = _convert(args, suite, known)
+    converted = replace(_convert(args, suite, known), not_read=untaken(suite.golds))
     _check_out(Path(args.out), known, force=args.force)
+    missing = missing_folder(Path(args.out))
     _write(converted, force=args.force)
     data = {
         "schema": "assay/gold-convert/1",
@@ -57,11 +59,23 @@ def handle(args: argparse.Namespace) -> int:
         "files": converted.places,
         "sets": [{"name": gold.name, "queries": len(gold.queries)} for gold in suite.golds],
         "lost": list(converted.lost),
+        "not_read": list(converted.not_read),
+        "notes": list(converted.notes),
+        "made": str(missing) if missing else None,
     }
-    emit(args, _document(suite, known, converted), data)
-    for sentence in converted.lost:
-        warn(f"{known.name} does not hold: {sentence}")
+    emit(args, _document(suite, known, converted, missing), data)
+    _warn(known, converted)
     return 0
+
+
+def _warn(known: Format, converted: _Converted) -> None:
+    """Tell what is not in the files: what the format cannot hold, and what was not taken from the source."""
+    from assay.gold.formats.common.losses import breaks_seal
+
+    for sentence in converted.lost:
+        warn(f"WARNING: {sentence}" if breaks_seal(sentence) else f"{known.name} does not hold: {sentence}")
+    for sentence in (*(f"not taken from {one}" for one in converted.not_read), *converted.notes):
+        warn(sentence)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +85,9 @@ class _Converted:
     files: Mapping[Path, str | bytes]
     lost: tuple[str, ...]
     documents: Mapping[Path, Mapping[str, str]]  # folders of texts that are the corpus of a set
+    notes: tuple[str, ...] = ()  # what to know about these
+
+    not_read: tuple[str, ...] = ()  # what its reader left in the source
 
     @property
     def places(self) -> list[str]:
@@ -82,7 +99,7 @@ def _writable(name: str) -> Format:
     """Find a format that can be written."""
     from assay.gold.formats.detect import FORMATS, named
 
-    known = named(name)
+    known = named(name, write=True)
     if known.write is None:
         names = ", ".join(other.name for other in FORMATS if other.write is not None)
         raise ConfigError(f"gold sets are read from the format {name}, not written", hint=f"written are: {names}")
@@ -107,11 +124,11 @@ def _convert(args: argparse.Namespace, suite: Suite, known: Format) -> _Converte
     written = known.write(replace(suite, golds=tuple(moved)))
     lost = [sentence for done in ready for sentence in done.lost] + list(written.lost)
     if inside or len(written.files) > 1:
-        return _Converted({out / name: data for name, data in written.files.items()}, tuple(lost), own)
+        return _Converted({out / name: data for name, data in written.files.items()}, tuple(lost), own, unpacked.notes)
     renamed = not known.says_name and "-".join(out.stem.split()) != suite.name
     before = told([Loss("name", suite.name)]) if renamed else ()
     (data,) = written.files.values()
-    return _Converted({out: data}, (*before, *lost), own)
+    return _Converted({out: data}, (*before, *lost), own, unpacked.notes)
 
 
 def _with_lines(args: argparse.Namespace, gold: Gold, known: Format) -> Lined:
@@ -139,6 +156,11 @@ def named_from(gold: Gold, folder: Path) -> CorpusSpec:
     if not local or os.path.isabs(spec.value):
         return spec
     return replace(spec, value=os.path.relpath(_folder(gold) / spec.value, folder))
+
+
+def missing_folder(out: Path) -> Path | None:
+    """Give the folder that will be made for a file, where there is none yet."""
+    return None if out.parent.exists() else out.parent
 
 
 def _check_out(out: Path, known: Format, *, force: bool) -> None:
@@ -171,7 +193,7 @@ def _write(converted: _Converted, *, force: bool) -> None:
         write_atomic(path, data)
 
 
-def _document(suite: Suite, known: Format, converted: _Converted) -> Document:
+def _document(suite: Suite, known: Format, converted: _Converted, made: Path | None) -> Document:
     """Show what was written."""
     from assay.report.document import Document, Paragraph, table
 
@@ -179,5 +201,7 @@ def _document(suite: Suite, known: Format, converted: _Converted) -> Document:
     shown = converted.places[:_SHOWN]
     more = len(converted.places) - len(shown)
     files = Paragraph("Written: " + ", ".join(shown) + (f" and {more} more" if more else ""))
-    nothing = [] if converted.lost else [Paragraph("Nothing was lost.")]
-    return Document(f"Converted to {known.name}", (table(["set", ">queries"], rows), files, *nothing))
+    new = [Paragraph(f"The folder {made} was made for it.")] if made else []
+    less = converted.lost or converted.not_read or converted.notes
+    nothing = [] if less else [Paragraph("Nothing was lost.")]
+    return Document(f"Converted to {known.name}", (table(["set", ">queries"], rows), files, *new, *nothing))

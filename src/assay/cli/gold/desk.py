@@ -10,6 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from assay.cli.output import warn
 from assay.errors import ConfigError, GoldError
 
 if TYPE_CHECKING:
@@ -77,6 +78,15 @@ class Desk:
             raise GoldError("the review queue is empty", file=self.queue.path, hint=hint)
         return items
 
+    def tell_torn(self, reviewer: str | None = None) -> None:
+        """Warn of journals that end in half a line; for one who votes only of what is not another reviewer's."""
+        from assay.gold.journal import torn
+
+        for path in sorted(self.queue.folder.rglob("*.jsonl")):
+            mine = reviewer is None or path.parent == self.queue.folder or path.stem == reviewer
+            if mine and (left := torn(path)):
+                warn(f"{path}: the last line is cut off ({counted(left, 'byte')}) and does not count")
+
 
 def open_desk(path: Path, corpus: str | None) -> Desk:
     """Open the review of a gold file."""
@@ -86,6 +96,11 @@ def open_desk(path: Path, corpus: str | None) -> Desk:
     if path.is_dir():
         raise GoldError("is a folder", file=path, hint="review one gold file at a time")
     return Desk(path, beside(parse_spec(corpus), str(path)) if corpus else None)
+
+
+def counted(number: int, thing: str) -> str:
+    """Count things in words: one item, two items."""
+    return f"{number} {thing}" if number == 1 else f"{number} {thing}s"
 
 
 def reviewer_of(args: argparse.Namespace) -> str:
@@ -124,6 +139,7 @@ class Said:
     item: str
     value: str
     reason: str
+    line: int | None = None  # of the file it stands in
 
 
 def read_flags(given: list[str], reasons: list[str] | None) -> list[Said]:
@@ -132,7 +148,8 @@ def read_flags(given: list[str], reasons: list[str] | None) -> list[Said]:
     if len(said) == 1:
         said *= len(given)
     if len(said) != len(given):
-        raise ConfigError(f"{len(given)} votes and {len(said)} reasons", hint='give each its --reason "..."')
+        many = f"{counted(len(given), 'vote')} and {counted(len(said), 'reason')}"
+        raise ConfigError(many, hint='give each its --reason "..."')
     rows = []
     for text, reason in zip(given, said, strict=True):
         item, equals, value = text.partition("=")

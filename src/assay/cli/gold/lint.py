@@ -14,19 +14,15 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from assay.cli.output import emit, say, warn
 
 if TYPE_CHECKING:
-    from assay.gold.lint import Finding, Power, Reach, Report, Selection, Tools
-    from assay.types import Corpus, CorpusSpec, Gold, Suite
+    from assay.gold.lint import Finding, LintConfig, Power, Reach, Report, Selection
+    from assay.types import CorpusSpec, Gold, Suite
 
-#: What paired differences are like before anything was measured, as in the example of `assay plan`, which takes the
-#: real spread from a pilot run.
-_SD, _ICC = 0.3, 0.1
 _BUILTIN = "builtin"  # as `--reach` names our own engine
 
 
@@ -52,15 +48,24 @@ class _Linted:
     repaired: tuple[Finding, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class _Rules:
+    """By what every set is looked at."""
+
+    selection: Selection
+    config: LintConfig
+    reaches: tuple[Reach, ...]  # of the engines whose chunks were given
+
+
 def handle(args: argparse.Namespace) -> int:
     """Lint every set, repair if asked to, and say what is left."""
-    from assay.gold.lint import join, read_chunks
+    from assay.gold.lint import LintConfig, join, read_chunks
 
-    selection = _selection(args)
+    selection, config = _selection(args), LintConfig()
     reaches = tuple(read_chunks(Path(name)) for name in args.reach or () if name != _BUILTIN)
     suite = _load(args)
-    parts = [_lint(args, gold, selection, reaches) for gold in suite.golds]
-    report = join(suite, [part.report for part in parts], _power(), selection)
+    parts = [_lint(args, gold, _Rules(selection, config, reaches)) for gold in suite.golds]
+    report = join(suite, [part.report for part in parts], _power(config.margin), selection, config=config)
     repaired = [finding for part in parts for finding in part.repaired]
     _emit(args, suite, report, repaired)
     return 2 if report.count("error") or (args.strict and report.count("warning")) else 0
@@ -95,27 +100,22 @@ def _here(spec: CorpusSpec) -> CorpusSpec:
     return replace(spec, value=str(Path(spec.value).absolute())) if local else spec
 
 
-def _lint(args: argparse.Namespace, gold: Gold, selection: Selection, reaches: Sequence[Reach]) -> _Linted:
+def _lint(args: argparse.Namespace, gold: Gold, rules: _Rules) -> _Linted:
     """Lint one set, and repair it if asked to."""
+    from assay.cli.gold.lending import builtin_reach, folder_of, lend
+    from assay.corpus import open_corpus
     from assay.gold.lint import lint, mend
 
     say(args, f"{gold.name}: reading the corpus")
-    corpus = _open(gold, gold.corpus)
-    own = (_builtin(corpus),) if _BUILTIN in (args.reach or ()) else ()
-    tools = _tools(gold, (*own, *reaches))
+    corpus = open_corpus(gold.corpus, base=folder_of(gold))
+    own = (builtin_reach(corpus),) if _BUILTIN in (args.reach or ()) else ()
+    tools = lend(gold.name, gold.corpus, folder_of(gold), (*own, *rules.reaches))
     if not args.fix:
-        return _Linted(lint(gold, corpus, tools=tools, selection=selection), ())
-    mended = mend(gold, corpus, tools=tools, selection=selection)
+        return _Linted(lint(gold, corpus, tools=tools, selection=rules.selection, config=rules.config), ())
+    mended = mend(gold, corpus, tools=tools, selection=rules.selection, config=rules.config)
     if mended.repaired:
         _save(gold, mended.gold)
     return _Linted(mended.report, mended.repaired)
-
-
-def _open(gold: Gold, spec: CorpusSpec) -> Corpus:
-    """Open a corpus; a folder is meant from where the gold file lies."""
-    from assay.corpus import open_corpus
-
-    return open_corpus(spec, base=Path(gold.source).parent if gold.source else None)
 
 
 def _save(old: Gold, new: Gold) -> None:
@@ -124,8 +124,8 @@ def _save(old: Gold, new: Gold) -> None:
 
     written = _written_corpus(old)
     saved = save(replace(old, corpus=written), replace(new, corpus=written))
-    for sentence in saved.lost:
-        warn(f"{saved.path} does not hold: {sentence}")
+    for note in saved.notes:
+        warn(note)
 
 
 def _written_corpus(gold: Gold) -> CorpusSpec:
@@ -138,54 +138,19 @@ def _written_corpus(gold: Gold) -> CorpusSpec:
     return read_native(source).corpus if detect(source).name == "native" else gold.corpus
 
 
-def _tools(gold: Gold, reaches: Sequence[Reach]) -> Tools:
-    """Lend the rules what other rooms know: the whole checkout, what is beside the code, what engines can return."""
-    from assay.errors import AssayError
-    from assay.gold.lint import Tools
-    from assay.search.noise import NOISE, file_noise
-
-    def whole() -> Corpus | None:
-        try:
-            return _open(gold, replace(gold.corpus, include=(), exclude=()))
-        except AssayError as error:
-            warn(f"{gold.name}: what the globs leave out cannot be read: {error.message}")
-            return None
-
-    def aside(path: str) -> bool:
-        return NOISE[file_noise(path, "", "code", None)] != "none"
-
-    return Tools(whole, aside, tuple(reaches))
-
-
-def _builtin(corpus: Corpus) -> Reach:
-    """Give what our own engine can return."""
-    from assay.corpus import read_text
-    from assay.gold.lint import Reach
-    from assay.search.chunking import Source, cut
-    from assay.search.chunking.config import ChunkConfig
-    from assay.types import Span
-
-    files = {file.path: file for file in corpus.files}
-
-    @cache
-    def chunks(path: str) -> list[Span]:
-        file = files[path]
-        units = cut(Source(path, read_text(corpus, path), file.kind, file.language), ChunkConfig()).units
-        return [Span(path, unit.start, unit.end) for unit in units]
-
-    return Reach("the builtin engine", chunks)
-
-
-def _power() -> Power:
+def _power(margin: float) -> Power:
     """Say what a number of queries can show, by the plan that `assay plan` makes."""
-    from assay.gold.lint import LintConfig, Power
+    from assay.gold.lint import Power
     from assay.stats import components_of, plan
+    from assay.stats.config import DEFAULT
+
+    sd, icc = DEFAULT.assumed_sd, DEFAULT.assumed_icc
 
     def smallest(queries: int, repositories: int) -> float:
-        components = components_of(_SD, _ICC, repositories, queries / repositories)
-        return plan(components, LintConfig().margin).mde_now
+        components = components_of(sd, icc, repositories, queries / repositories)
+        return plan(components, margin).mde_now
 
-    return Power(smallest, f"80 % power, assuming a standard deviation of {_SD} and a correlation of {_ICC}")
+    return Power(smallest, f"80 % power, assuming a standard deviation of {sd} and a correlation of {icc}")
 
 
 def _emit(args: argparse.Namespace, suite: Suite, report: Report, repaired: Sequence[Finding]) -> None:

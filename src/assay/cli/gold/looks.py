@@ -6,6 +6,7 @@ import argparse
 from dataclasses import asdict
 from pathlib import Path
 
+from assay.cli.gold.desk import counted
 from assay.cli.output import emit
 from assay.errors import GoldError
 
@@ -22,10 +23,15 @@ def handle(args: argparse.Namespace) -> int:
 
     path = Path(args.set)
     if not path.is_file() and not looks_file(path).is_file():
-        raise GoldError("there is no such file", file=path, hint="name the gold file")
+        wrong = "is a folder" if path.is_dir() else "there is no such file"
+        raise GoldError(wrong, file=path, hint="name the gold file")
     looks = read_looks(path)
-    rows = [[look.when, look.who, look.command, ", ".join(look.engines), str(look.sealed)] for look in looks]
-    many = f"{len(looks)} {'look' if len(looks) == 1 else 'looks'} at the sealed queries of {path.name}."
+    rows = [
+        [look.when, look.who, look.command, look.divided or ", ".join(look.engines), str(look.sealed)] for look in looks
+    ]
+    seen = sum(not look.divided for look in looks)
+    again = f"; divided anew {counted(len(looks) - seen, 'time')} since" if seen < len(looks) else ""
+    many = f"{counted(seen, 'look')} at the sealed queries of {path.name}{again}."
     listed = (table(["when", "who", "command", "engines", ">sealed"], rows),) if rows else ()
     data = {"schema": "assay/gold-looks/1", "file": str(path), "looks": [asdict(look) for look in looks]}
     emit(args, Document("Looks", (Paragraph(many), *listed)), data)

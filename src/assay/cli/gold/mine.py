@@ -9,7 +9,9 @@ assay gold mine . --set gold.yaml --phrasings --endpoint http://localhost:8080/v
 assay gold mine . --set gold.yaml --propose --endpoint ... --model ...    queries by a model, every location looked up
 
 Proposals wait in gold.review/ beside the set until they are voted on: assay gold review gold.yaml --as NAME
-Of histories and transcripts nothing but the words of a query is kept, and no query that looks private.
+With --shell, --transcript or --propose alone nothing else is mined: name more with --from.
+Of histories and transcripts nothing but the words of a query is kept, and what looks like a secret or a private path
+is left out. Look through the proposals of a shell history before you share them.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from assay.cli.output import emit, say
-from assay.errors import AssayError, ConfigError, GoldError
+from assay.errors import AssayError, ConfigError, GoldError, nearest
 
 if TYPE_CHECKING:
     from assay.chat import Endpoint
@@ -29,10 +31,12 @@ if TYPE_CHECKING:
     from assay.gold.review import Item, Queue
     from assay.gold.synth.config import Draw
     from assay.report.document import Document
-    from assay.types import CorpusSpec, Gold
+    from assay.types import CorpusSpec, Gold, Run
 
 #: Entries of a list on the terminal; --json has all.
 _LISTED = 20
+#: What sources are called by people who do not know their names; the nearest spelling would be another one.
+_OTHERWISE = {"commits": "history", "commit": "history", "git": "history", "log": "history", "docstrings": "comments"}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -43,7 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seed", type=int, default=0, metavar="S", help="seed of the draw (0)")
     parser.add_argument("--dry-run", action="store_true", help="show the proposals, queue nothing")
     queries = parser.add_argument_group("queries")
-    queries.add_argument("--from", dest="sources", metavar="LIST", help="sources, by commas (history,docs,comments)")
+    queries.add_argument("--from", dest="sources", metavar="LIST", help="by commas, of: history,docs,comments,names")
     queries.add_argument("--shell", action="append", default=[], metavar="FILE", help="a shell history (repeatable)")
     queries.add_argument("--transcript", action="append", default=[], metavar="FILE", help="of an agent (repeatable)")
     queries.add_argument("--propose", action="store_true", help="ask the endpoint, module by module")
@@ -79,16 +83,21 @@ class _Work:
     intake: Intake
     queue: Queue
     wanted: Draw
+    run: Run | None
 
 
 def handle(args: argparse.Namespace) -> int:
     """Mine what was asked for, queue it source by source, say what there is."""
+    from assay.gold.mining import DEFAULT_SOURCES
     from assay.gold.synth.config import Draw
 
     _check(args)
     gold = _load(Path(args.set), needed=args.adversaries or args.phrasings)
+    run = _run(args.run, gold) if args.run and gold else None
     spec = _spec(args.repo, gold)
-    work = _work(args, spec, gold, Draw(count=args.count, seed=args.seed))
+    work = _work(args, spec, gold, Draw(count=args.count, seed=args.seed), run)
+    if args.sources is None and (args.shell or args.transcript or args.propose):
+        say(args, f"only what is named is mined; add --from {','.join(DEFAULT_SOURCES)} for the code's own texts")
     tallies: list[_Tally] = []
     for source, batches in _sources(work):
         tallies.append(_Tally(source))
@@ -103,6 +112,7 @@ def _check(args: argparse.Namespace) -> None:
     asks = args.propose or args.phrasings
     problems = {
         "--count is less than 1": args.count < 1,
+        "--seed is less than 0": args.seed < 0,
         "--run means nothing without --adversaries": args.run and not args.adversaries,
         "--propose needs an endpoint": args.propose and not args.endpoint,
         "--endpoint means nothing without --propose or --phrasings": args.endpoint and not asks,
@@ -120,7 +130,6 @@ def _check(args: argparse.Namespace) -> None:
 def _source_names(args: argparse.Namespace) -> tuple[str, ...]:
     """Give the sources of the repository that were named; the usual ones when nothing at all was asked for."""
     from assay.gold.mining import DEFAULT_SOURCES, SOURCES
-    from assay.gold.schema import suggest
 
     if args.sources is None:
         other = args.shell or args.transcript or args.propose or args.adversaries or args.phrasings
@@ -128,7 +137,11 @@ def _source_names(args: argparse.Namespace) -> tuple[str, ...]:
     names = tuple(name.strip() for name in args.sources.split(",") if name.strip())
     for name in names:
         if name not in SOURCES:
-            raise ConfigError(f"there is no source {name!r}", hint=suggest(name, SOURCES))
+            near = [_OTHERWISE[name]] if name in _OTHERWISE else nearest(name, SOURCES)
+            meant = f"did you mean '{near[0]}'? " if near else ""
+            raise ConfigError(f"there is no source {name!r}", hint=f"{meant}there are: {', '.join(SOURCES)}")
+    if not names:
+        raise ConfigError("--from names no source", hint=f"there are: {', '.join(SOURCES)}")
     return names
 
 
@@ -149,11 +162,27 @@ def _load(path: Path, *, needed: bool) -> Gold | None:
         if needed:
             hint = "make one first: mine queries, review them, then `assay gold review --accept`"
             raise GoldError("there is no such set, so no query to work on", file=path, hint=hint)
+        if path.suffix not in (".yaml", ".yml"):
+            raise GoldError("a new set is native", file=path, hint=f"name it {path.stem or 'gold'}.yaml")
         return None
     golds = load_gold(path).golds
     if len(golds) != 1:
         raise GoldError(f"holds {len(golds)} sets", file=path, hint="mine for one file at a time")
     return golds[0]
+
+
+def _run(folder: str, gold: Gold) -> Run:
+    """Read a run, and refuse one that shows how engines fare on a sealed query, sealed then or since."""
+    from assay.cli.options import read_results
+    from assay.gold.split.parts import refuse_sealed, sealed_queries
+    from assay.types import Suite
+
+    run = read_results(folder)
+    refuse_sealed(run.suite, "mining")
+    ran = {query.id for one in run.suite.golds if one.name == gold.name for query in one.queries}
+    since = tuple(query for query in sealed_queries(gold) if query.id in ran)
+    refuse_sealed(Suite((replace(gold, queries=since),)), "mining")
+    return run
 
 
 def _spec(repo: str, gold: Gold | None) -> CorpusSpec:
@@ -169,21 +198,26 @@ def _spec(repo: str, gold: Gold | None) -> CorpusSpec:
     )
 
 
-def _work(args: argparse.Namespace, spec: CorpusSpec, gold: Gold | None, wanted: Draw) -> _Work:
+def _work(args: argparse.Namespace, spec: CorpusSpec, gold: Gold | None, wanted: Draw, run: Run | None) -> _Work:
     """Read the code and the queue."""
+    from assay.cli.gold.lending import lend
     from assay.corpus import open_corpus
     from assay.gold.circumstances import commit_of, today
-    from assay.gold.mining import Ground, Intake, Stamp, lint_check
+    from assay.gold.mining import Ground, Intake, Stamp, foreign, lint_check
     from assay.gold.review import Queue
     from assay.gold.synth.survey import survey
 
     say(args, f"reading {args.repo}")
     corpus = open_corpus(spec)
+    warning = foreign(corpus, gold) if gold else None
+    if warning:
+        say(args, warning)
     ground = Ground(survey(corpus))
     queue = Queue(Path(args.set))
     stamp = Stamp(today(), commit_of(corpus))
-    intake = Intake(ground, gold, queue.items(), stamp=stamp, check=lint_check(gold, corpus))
-    return _Work(args, ground, gold, intake, queue, wanted)
+    tools = lend(gold.name if gold else "proposals", spec, None)
+    intake = Intake(ground, gold, queue.items(), stamp=stamp, check=lint_check(gold, corpus, tools))
+    return _Work(args, ground, gold, intake, queue, wanted, run)
 
 
 def _sources(work: _Work) -> Iterator[tuple[str, Iterable[Passed | Found]]]:
@@ -212,11 +246,9 @@ def _once(miner: Callable[..., Found], *arguments: object) -> Iterator[Found]:
 
 def _adversaries(work: _Work, gold: Gold) -> Iterator[Passed]:
     """Propose wrong answers, with a run's results where one is named."""
-    from assay.cli.options import read_results
     from assay.gold.mining import mine_adversaries
 
-    run = read_results(work.args.run) if work.args.run else None
-    yield mine_adversaries(work.intake, gold, run)
+    yield mine_adversaries(work.intake, gold, work.run)
 
 
 def _phrasings(work: _Work, gold: Gold) -> Iterator[Passed]:
@@ -258,6 +290,7 @@ def _take(work: _Work, tally: _Tally, batch: Passed | Found) -> None:
         work.queue.add(new)
     tally.items += new
     tally.refused += batch.refused
+    tally.notes += batch.notes
     tally.known += batch.known + len(batch.items) - len(new)
     if batch.items:
         say(work.args, f"{tally.source}: {_count(len(tally.items), 'new proposal')}, {tally.known} known")
@@ -315,7 +348,7 @@ def _document(work: _Work, tallies: list[_Tally]) -> Document:
 
 def _shown(item: Item) -> list[str]:
     """Show a proposal in one row."""
-    text = item.query.forms[item.query.ordered_forms[0]]
+    text = item.query.headline
     if item.kind == "adversary":
         wrong = item.adversary
         return [f"{item.kind}: {wrong.relationship}", f"{text} ({wrong.confusion})", wrong.target.anchor]

@@ -10,18 +10,20 @@ A label that is added because an engine returned the place is marked: `assay sco
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from assay.cli.gold.desk import counted
 from assay.cli.output import emit, say
-from assay.errors import ConfigError, GoldError
+from assay.errors import AssayError, ConfigError, GoldError
 
 if TYPE_CHECKING:
     from assay.gold.review import Added, Item, Queue
     from assay.report.document import Block, Document
     from assay.scoring.pooling import Candidate, Contest, Judged, Pool
-    from assay.types import Gold, Query, Run, Span, Suite
+    from assay.types import Gold, Query, Run, Span, Suite, Target
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -50,7 +52,7 @@ def handle(args: argparse.Namespace) -> int:
     measure = parse_measure(args.measure or f"nDCG@{min(10, run.k)}")
     found = pool(run, measure, _judged(queue), PoolConfig(args.depth))
     listed = found.candidates[: args.most]
-    added = queue.add(_items(listed, run)) if args.queue else None
+    added = queue.add(_items(listed, run, gold)) if args.queue else None
     emit(args, _document(found, listed, run, added), _data(found, listed, run, added))
     return 0
 
@@ -72,11 +74,16 @@ def _run(args: argparse.Namespace, gold: Gold) -> Run:
 
     joined = join_runs({folder: read_results(folder) for folder in args.results})
     if joined.left_out:
-        say(args, f"{joined.left_out} queries are not the same in all runs and are left out")
+        say(args, f"left out, not the same in all runs: {_queries(joined.left_out)}")
     suite, dropped = _todays(gold, joined.run)
     if dropped:
-        say(args, f"{dropped} queries of the runs are not in {args.set}, or ask something else there; left out")
+        say(args, f"left out, not in {args.set} or asking something else there: {_queries(dropped)} of the runs")
     return restrict_run(joined.run, suite)
+
+
+def _queries(number: int) -> str:
+    """Count queries."""
+    return "1 query" if number == 1 else f"{number} queries"
 
 
 def _todays(gold: Gold, run: Run) -> tuple[Suite, int]:
@@ -124,24 +131,52 @@ def _judged(queue: Queue) -> Judged:
     return lambda _, query, span: any(span.common_lines(other) > 0 for other in wrong.get(query, ()))
 
 
-def _items(listed: tuple[Candidate, ...], run: Run) -> list[Item]:
+def _items(listed: tuple[Candidate, ...], run: Run, gold: Gold) -> list[Item]:
     """Make a proposal of each candidate; who returned it is kept, and shown to no reviewer who does not ask."""
     from assay.gold.circumstances import today
     from assay.gold.review import Origin, make_item
-    from assay.types import Target
 
+    target = _anchoring(gold, run)
     queries = {query.id: query for gold in run.suite.golds for query in gold.queries}
     revisions = {name: facts.revision or "" for name, facts in run.header.corpora.items()}
     return [
         make_item(
             "target",
-            replace(queries[one.query], targets=(Target(one.span),), adversaries=(), rationale=None),
+            replace(queries[one.query], targets=(target(one.span),), adversaries=(), rationale=None),
             Origin("pool", "unjudged results", tuple(sorted({returned.engine for returned in one.returned}))),
             on=today(),
             commit=revisions.get(one.gold, ""),
         )
         for one in listed
     ]
+
+
+def _anchoring(gold: Gold, run: Run) -> Callable[[Span], Target]:
+    """Make the function that anchors lines with their content hash; a corpus that is gone or changed gives none."""
+    from assay.corpus import open_corpus, read_text
+    from assay.gold.anchors.digests import content_digest
+    from assay.syntax.lines import split_lines
+    from assay.syntax.tokens import line_bytes
+    from assay.types import Target
+
+    base = Path(gold.source).parent if gold.source else None
+    try:
+        corpus = open_corpus(gold.corpus, base=base)
+    except AssayError:
+        return Target
+    sizes = run.lines.get(gold.name, {})
+    texts: dict[str, str] = {}
+
+    def anchored(span: Span) -> Target:
+        if span.start is None or span.end is None or span.path not in corpus.hashes:
+            return Target(span)
+        if span.path not in texts:
+            texts[span.path] = read_text(corpus, span.path)
+        same = sizes.get(span.path) == line_bytes(texts[span.path])  # as the run saw the file
+        lines = split_lines(texts[span.path])[span.start - 1 : span.end]
+        return Target(span, digest=content_digest(lines) if same else None)
+
+    return anchored
 
 
 def _data(found: Pool, listed: tuple[Candidate, ...], run: Run, added: Added | None) -> dict[str, object]:
@@ -191,8 +226,9 @@ def _document(found: Pool, listed: tuple[Candidate, ...], run: Run, added: Added
     """Show the pool."""
     from assay.report.document import Document, Heading, Paragraph, table
 
-    many = f"{len(found.candidates)} results of {found.queries} queries, at {found.level} level, were judged by nobody"
-    blocks: list[Block] = [Paragraph(f"{many} (first {found.depth} ranks, headline phrasings).")]
+    many = f"{counted(len(found.candidates), 'result')} of {_queries(found.queries)}, at {found.level} level"
+    note = f"(first {counted(found.depth, 'rank')}, headline phrasings)"
+    blocks: list[Block] = [Paragraph(f"Judged by nobody: {many} {note}.")]
     rows = [[b.engine, f"{b.now:.3f}", f"{b.all_right:.3f}", str(b.unjudged)] for b in found.bounds]
     note = "now: every unjudged result is wrong; all right: every one of the pool is a primary answer."
     blocks.append(table(["engine", f">{found.measure} now", ">all right", ">unjudged"], rows, note))
@@ -203,7 +239,7 @@ def _document(found: Pool, listed: tuple[Candidate, ...], run: Run, added: Added
         note = "What grade 2 would change, and in brackets grade 1. Largest change of the gap first."
         blocks += [Heading("Worth judging first"), table(columns, [_row(one, names) for one in listed], note)]
     if added:
-        blocks.append(Paragraph(f"{added.new} queued for review, {added.known} were in the queue already."))
+        blocks.append(Paragraph(f"{added.new} queued for review; in the queue already: {added.known}."))
     return Document("Unjudged results", tuple(blocks))
 
 

@@ -1,6 +1,7 @@
 """Move the anchors of a gold set from one commit to another.
 
 assay gold reanchor gold.yaml --to HEAD                     what would move, what could not, and where it may be
+assay gold reanchor gold.yaml --to HEAD --all               the same, with what keeps its text listed too
 assay gold reanchor gold.yaml --to HEAD --in-place          write it, and the new commit as the set's revision
 assay gold reanchor code.csv --repo ../octocode --from b1771ba --to master --out moved.csv
 assay gold reanchor gold.yaml --digest --in-place           add content hashes to the line anchors
@@ -25,7 +26,7 @@ from assay.cli.output import emit, say
 from assay.errors import ConfigError, GoldError
 
 if TYPE_CHECKING:
-    from assay.gold.reanchor import Applied, Lines, Lost, Move, Moves
+    from assay.gold.reanchor import Applied, Confidence, Lines, Lost, Move, Moves
     from assay.report.document import Block, Document
     from assay.types import Gold
 
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the flags of this action."""
     parser.add_argument("gold", metavar="SET", help="the gold set, a file in any format")
-    parser.add_argument("--from", dest="old", metavar="REV", help="commit it was made at (the revision of its corpus)")
+    parser.add_argument("--from", dest="old", metavar="REV", help="commit it was made at (of its corpus or labels)")
     parser.add_argument("--to", dest="new", metavar="REV", help="commit to move it to")
     parser.add_argument("--repo", metavar="PATH", help="git repository with both, bare or not (that of its corpus)")
     where = parser.add_mutually_exclusive_group()
@@ -42,6 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     lost = parser.add_mutually_exclusive_group()
     lost.add_argument("--drop-lost", action="store_true", help="leave out what was lost, and queries without a primary")
     lost.add_argument("--keep-lost", action="store_true", help="keep the old anchors of what was lost")
+    parser.add_argument("--all", action="store_true", help="list every anchor, also those that keep their text")
     parser.add_argument("--digest", action="store_true", help="add content hashes to line anchors")
 
 
@@ -52,27 +54,43 @@ def handle(args: argparse.Namespace) -> int:
         if not args.digest:
             raise ConfigError("there is nothing to do", hint="name the commit to move to with --to, or use --digest")
         return _hash(args, gold)
-    from assay.gold.reanchor import apply, locate, reanchor
+    from assay.gold.reanchor import apply, locate, made_at, reanchor
 
-    say(args, f"comparing {args.old or gold.corpus.rev} with {args.new}")
-    moves = reanchor(gold, locate(gold, args.repo, args.old, args.new))
+    old = args.old or made_at(gold)
+    say(args, f"comparing {old} with {args.new}")
+    moves = reanchor(gold, locate(gold, args.repo, old, args.new))
     applied = None
     if args.out or args.in_place:
         lost: Lost = "drop" if args.drop_lost else "keep" if args.keep_lost else "refuse"
         applied = apply(moves, lost=lost, digest=args.digest)
-    notes = (applied.notes if applied else ()) + _written(args, gold, applied)
-    emit(args, _document(moves, notes), _data(moves, notes))
+    notes = _assumed(args, gold) + (applied.notes if applied else ()) + _written(args, gold, applied)
+    emit(args, _document(moves, notes, every=args.all), _data(moves, notes))
     return 0
+
+
+def _assumed(args: argparse.Namespace, gold: Gold) -> tuple[str, ...]:
+    """Tell of anchors that are taken to be of the commit that the labels of others name."""
+    from assay.gold.reanchor import made_at, unlabelled
+
+    count = unlabelled(gold)
+    if args.old or gold.corpus.rev or not count:
+        return ()
+    said = made_at(gold)[:12]
+    return (f"anchors without a label that says their commit: {count}; taken as made at {said}, as the others are",)
 
 
 def _one(args: argparse.Namespace) -> Gold:
     """Read the one set of a file; one that names no corpus is about the repository that was given."""
     from assay.gold import load_gold
+    from assay.gold.formats.common.corpora import NO_CORPUS
     from assay.types import CorpusSpec
 
     try:
         golds = load_gold(args.gold).golds
-    except GoldError:
+    except GoldError as error:
+        if args.repo is None and error.message == NO_CORPUS:
+            hint = "name its repository with --repo, and the commit it was made at with --from"
+            raise GoldError(error.message, file=error.file, line=error.line, hint=hint) from error
         if args.repo is None:
             raise
         golds = load_gold(args.gold, corpus=CorpusSpec("git", args.repo, args.old)).golds
@@ -84,16 +102,17 @@ def _one(args: argparse.Namespace) -> Gold:
 
 def _written(args: argparse.Namespace, gold: Gold, applied: Applied | None) -> tuple[str, ...]:
     """Write the set where it was asked for, and say what its format could not hold."""
-    from assay.cli.gold.convert import named_from
+    from assay.cli.gold.convert import missing_folder, named_from
     from assay.gold.native.editing import save
 
     if applied is None:
         return ()
     out = Path(args.out) if args.out else None
     new = applied.gold if out is None else replace(applied.gold, corpus=named_from(applied.gold, out.parent))
+    missing = missing_folder(out) if out else None
     saved = save(gold, new, out)
-    say(args, f"written to {saved.path}")
-    return saved.lost
+    say(args, f"written to {saved.path}" + (f"; the folder {missing} was made for it" if missing else ""))
+    return saved.notes
 
 
 def _hash(args: argparse.Namespace, gold: Gold) -> int:
@@ -125,18 +144,29 @@ def _reader(args: argparse.Namespace, gold: Gold) -> Lines:
     return lambda path: split_lines(read_text(corpus, path)) if path in known else None
 
 
-def _document(moves: Moves, notes: Sequence[str]) -> Document:
-    """Show how many went how, and what a person should look at."""
-    from assay.report.document import Document, Heading, Paragraph, table
+def _document(moves: Moves, notes: Sequence[str], *, every: bool) -> Document:
+    """Show how many went how, what moved, and what a person should look at."""
+    from assay.report.document import Document, Paragraph, table
 
     counts = [[confidence, str(count)] for confidence, count in moves.counts.items()]
-    rows = [row for row in moves.rows if row.move.confidence in ("low", "lost")]
-    blocks: list[Block] = [table(["anchors", ">count"], counts)]
-    if rows:
-        cells = [[row.query, row.role, row.move.old.anchor, row.move.confidence, _where(row.move)] for row in rows]
-        blocks += [Heading("To look at"), table(["query", "as", "anchor", "moved", "to, or candidates"], cells)]
+    same = moves.counts["unchanged"] + moves.counts["exact"]
+    hidden = f"with the same text: {same}, {moves.counts['exact']} of them elsewhere; --all lists them"
+    blocks: list[Block] = [table(["anchors", ">count"], counts, "" if every or not same else hidden)]
+    if every:
+        blocks += _listed("The same text", moves, ("unchanged", "exact"))
+    blocks += _listed("Moved with changes", moves, ("sure",))
+    blocks += _listed("To look at", moves, ("low", "lost"))
     blocks += [Paragraph(note, "warning") for note in notes]
     return Document(f"{moves.gold.name}: {moves.old[:12]} → {moves.new[:12]}", tuple(blocks))
+
+
+def _listed(title: str, moves: Moves, confidences: Sequence[Confidence]) -> list[Block]:
+    """List the moves of some confidence, old place and new; nothing where there is none."""
+    from assay.report.document import Heading, table
+
+    rows = [row for row in moves.rows if row.move.confidence in confidences]
+    cells = [[row.query, row.role, row.move.old.anchor, row.move.confidence, _where(row.move)] for row in rows]
+    return [Heading(title), table(["query", "as", "anchor", "moved", "to, or candidates"], cells)] if rows else []
 
 
 def _where(done: Move) -> str:

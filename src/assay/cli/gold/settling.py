@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import argparse
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from assay.cli.gold.desk import Desk, Said, ask_line, on_terminal, read_flags, reviewer_of, show
+from assay.cli.gold.asking import ask_said, walk
+from assay.cli.gold.desk import Desk, Said, counted, on_terminal, read_flags, reviewer_of, show
 from assay.cli.output import emit, say
 from assay.errors import ConfigError
 
 if TYPE_CHECKING:
     from assay.gold.anchors.resolving import Problem
-    from assay.gold.review import Item
     from assay.gold.review.accepting import Acceptance
     from assay.gold.review.decisions import Decision
     from assay.gold.review.standing import Standing
@@ -22,22 +22,27 @@ if TYPE_CHECKING:
 
 def show_status(args: argparse.Namespace, desk: Desk) -> int:
     """Count the items by state, and the votes by reviewer."""
-    from assay.gold.review.accepting import read_standings
-    from assay.gold.review.standing import STATES, ReviewRules
+    from assay.gold.review.accepting import read_closed
+    from assay.gold.review.standing import STATES
     from assay.report.document import Document, table
 
-    found = read_standings(desk.queue, ReviewRules(args.least))
+    found = _standings(args, desk)
     states = Counter(standing.state for standing in found)
     kinds = sorted({standing.item.kind for standing in found})
     by_kind = {kind: Counter(s.state for s in found if s.item.kind == kind) for kind in kinds}
     rows = [[state, str(states[state]), *(str(by_kind[kind][state]) for kind in kinds)] for state in STATES]
     votes = Counter(vote.reviewer for standing in found for vote in standing.votes)
-    people = [[name, _reader(found, name), str(votes[name]), str(len(found) - votes[name])] for name in sorted(votes)]
+    closed = read_closed(desk.queue)
+    unsettled = [standing for standing in found if standing.item.id not in closed]
+    left = {name: sum(not _voted(standing, name) for standing in unsettled) for name in sorted(votes)}
+    people = [[name, _reader(found, name), str(votes[name]), str(left[name])] for name in left]
     blocks = (
         table(
             ["state", ">items", *(f">{kind}" for kind in kinds)], rows, f"Agreed: at least {args.least} say the same."
         ),
-        table(["reviewer", "reader", ">votes", ">open"], people),
+        table(
+            ["reviewer", "reader", ">votes", ">open"], people, "Open: not voted on by the reviewer, and not settled."
+        ),
     )
     data = {
         "schema": "assay/gold-review-status/1",
@@ -45,9 +50,19 @@ def show_status(args: argparse.Namespace, desk: Desk) -> int:
         "states": {state: states[state] for state in STATES},
         "kinds": {kind: dict(sorted(by_kind[kind].items())) for kind in kinds},
         "reviewers": {name: votes[name] for name in sorted(votes)},
+        "open": left,
     }
     emit(args, Document(f"Review of {desk.path.name}", blocks), data)
     return 0
+
+
+def _standings(args: argparse.Namespace, desk: Desk) -> tuple[Standing, ...]:
+    """Tell where each item stands; votes that a torn line cost are told."""
+    from assay.gold.review.accepting import read_standings
+    from assay.gold.review.standing import ReviewRules
+
+    desk.tell_torn()
+    return read_standings(desk.queue, ReviewRules(args.least))
 
 
 def _reader(found: Sequence[Standing], name: str) -> str:
@@ -58,18 +73,18 @@ def _reader(found: Sequence[Standing], name: str) -> str:
 
 def adjudicate(args: argparse.Namespace, desk: Desk) -> int:
     """Show what is disputed with all votes, and take decisions where there is a terminal."""
-    from assay.gold.review.accepting import read_standings
-    from assay.gold.review.standing import ReviewRules
-
-    disputed = [s for s in read_standings(desk.queue, ReviewRules(args.least)) if s.state == "disputed"]
+    disputed = [standing for standing in _standings(args, desk) if standing.state == "disputed"]
     if args.json or not on_terminal():
         return _list_disputed(args, desk, disputed)
-    reviewer, taken = reviewer_of(args), 0
-    for number, standing in enumerate(disputed, 1):
-        said = _asked(args, desk, standing, f"{number}/{len(disputed)}")
-        if said is None:
-            break
-        taken += _decide(desk, reviewer, [said]) if said.value else 0
+    reviewer = reviewer_of(args)
+    others = [standing for standing in disputed if not _voted(standing, reviewer)]
+    if len(others) < len(disputed):
+        say(args, f"left to a third person, for {reviewer} voted on them: {len(disputed) - len(others)}")
+    taken = walk(
+        others,
+        lambda standing, place: _asked(args, desk, standing, place),
+        lambda _, said: _decide(args, desk, reviewer, [said]),
+    )
     return _decided(args, taken, len(disputed) - taken)
 
 
@@ -81,19 +96,7 @@ def _asked(args: argparse.Namespace, desk: Desk, standing: Standing, place: str)
     values = [value for value in values_for(standing.item.kind) if value != UNSURE]
     lines = [*describe(desk.viewer.view(standing.item), engines=args.show_engines), "", *_vote_lines(standing), ""]
     show(["", f"── {place} " + "─" * 40, *lines])
-    while True:
-        value = ask_line(f"what holds? {', '.join(values)} (Enter skips, q ends): ")
-        if value is None or value in ("q", "quit"):
-            return None
-        if value in ("", *values):
-            break
-        say(args, f"'{value}' is none of {', '.join(values)}")
-    if not value:
-        return Said(standing.item.id, "", "")
-    while not (reason := ask_line("why: ")):
-        if reason is None:
-            return None
-    return Said(standing.item.id, value, reason)
+    return ask_said(args, standing.item.id, f"what holds? {', '.join(values)}", values)
 
 
 def _vote_lines(standing: Standing) -> list[str]:
@@ -108,7 +111,8 @@ def _list_disputed(args: argparse.Namespace, desk: Desk, disputed: Sequence[Stan
     from assay.report.document import Document, Paragraph, table
 
     rows = [[s.item.id, s.item.kind, s.item.query.id, "; ".join(_vote_lines(s))] for s in disputed]
-    then = Paragraph(f"{len(disputed)} items are disputed. Decide with --as NAME --decide ITEM=VALUE --reason TEXT.")
+    many = f"{counted(len(disputed), 'item')} {'is' if len(disputed) == 1 else 'are'} disputed."
+    then = Paragraph(f"{many} One who did not vote decides: --as NAME --decide ITEM=VALUE --reason TEXT.")
     data = [
         view_mapping(desk.viewer.view(s.item), engines=args.show_engines)
         | {"cast": [vote_mapping(vote) for vote in s.votes]}
@@ -121,31 +125,49 @@ def _list_disputed(args: argparse.Namespace, desk: Desk, disputed: Sequence[Stan
 
 def take_decisions(args: argparse.Namespace, desk: Desk) -> int:
     """Take the decisions that stand on the command line."""
-    taken = _decide(desk, reviewer_of(args), read_flags(args.decide, args.reason))
+    taken = _decide(args, desk, reviewer_of(args), read_flags(args.decide, args.reason))
     return _decided(args, taken, 0)
 
 
-def _decide(desk: Desk, reviewer: str, said: Sequence[Said]) -> int:
+def _decide(args: argparse.Namespace, desk: Desk, reviewer: str, said: Sequence[Said]) -> int:
     """Check every decision, then write all in one go."""
     from assay.gold.review.decisions import decide
 
-    items = desk.items()
-    decisions = [_decision(desk, reviewer, one, items) for one in said]
+    desk.items()
+    found = _standings(args, desk)
+    decisions = [_decision(desk, reviewer, one, found) for one in said]
     decide(desk.queue, decisions)
     return len(decisions)
 
 
-def _decision(desk: Desk, reviewer: str, said: Said, items: Sequence[Item]) -> Decision:
+def _decision(desk: Desk, reviewer: str, said: Said, found: Sequence[Standing]) -> Decision:
     """Make the record of a decision."""
     from assay.gold.circumstances import now
     from assay.gold.review.decisions import Decision
     from assay.gold.review.votes import UNSURE, check_vote, find_item
 
-    item = find_item(items, said.item)
+    item = find_item([standing.item for standing in found], said.item)
     if said.value == UNSURE:
         raise ConfigError(f"'{UNSURE}' decides nothing", hint="leave the item open, or decide it")
     check_vote(item, said.value, said.reason)
+    _check_third(next(standing for standing in found if standing.item.id == item.id), reviewer)
     return Decision(item.id, reviewer, said.value, said.reason, now(), desk.commit)
+
+
+def _check_third(standing: Standing, reviewer: str) -> None:
+    """Refuse a decision where there is no dispute, or by one who is a party to it: it would go around the votes."""
+    item = standing.item.id
+    if _voted(standing, reviewer):
+        hint = "one who did not vote on it decides; to change your mind, vote again"
+        raise ConfigError(f"{reviewer} voted on {item}: a decision needs a third person", hint=hint)
+    if standing.state != "disputed" and standing.decision is None:
+        hint = f"vote on it: --as {reviewer} --vote {item}=VALUE --reason TEXT"
+        raise ConfigError(f"{item} is {standing.state}, not disputed: there is nothing to decide", hint=hint)
+
+
+def _voted(standing: Standing, reviewer: str) -> bool:
+    """Tell whether somebody voted on an item."""
+    return any(vote.reviewer.casefold() == reviewer.casefold() for vote in standing.votes)
 
 
 def _decided(args: argparse.Namespace, taken: int, left: int) -> int:
@@ -179,10 +201,12 @@ def accept_settled(args: argparse.Namespace, desk: Desk) -> int:
 
 def _problems(desk: Desk, gold: Gold) -> tuple[Problem, ...]:
     """Find the errors that lint sees in a set."""
+    from assay.cli.gold.lending import lend
     from assay.gold.anchors.resolving import Problem
     from assay.gold.lint import lint
 
-    errors = [finding for finding in lint(gold, desk.corpus).findings if finding.severity == "error"]
+    tools = lend(gold.name, desk.corpus.spec, desk.path.parent)
+    errors = [finding for finding in lint(gold, desk.corpus, tools=tools).findings if finding.severity == "error"]
     return tuple(Problem(e.code, e.query, e.anchor, e.message, e.file, e.line, e.hint) for e in errors)
 
 
@@ -191,8 +215,11 @@ def _tell_accepted(args: argparse.Namespace, desk: Desk, made: Acceptance) -> No
     from assay.report.document import Document, Paragraph, table
 
     turned = len(made.taken) - made.added
-    size = f"{desk.path} has {len(made.gold.queries)} queries." if made.gold else f"There is no {desk.path} yet."
-    blocks = [Paragraph(f"{made.added} items became gold, {turned} were turned down. {size}")]
+    size = f"{desk.path} has {_queries(len(made.gold.queries))}." if made.gold else f"There is no {desk.path} yet."
+    done = f"{counted(made.added, 'item')} became gold, {turned} {'was' if turned == 1 else 'were'} turned down."
+    states = Counter(standing.state for standing in _standings(args, desk))
+    left = {name: states[name] for name in ("open", "waiting", "disputed")}
+    blocks = [Paragraph(f"{done} {size}"), *([Paragraph(_still(left))] if any(left.values()) else [])]
     if made.whole and made.added:
         blocks.append(Paragraph("The whole file was written anew: comments in it are gone.", "warning"))
     blocks += [Paragraph(lost, "warning") for lost in made.lost]
@@ -206,9 +233,21 @@ def _tell_accepted(args: argparse.Namespace, desk: Desk, made: Acceptance) -> No
         "items": {standing.item.id: standing.value for standing in made.taken},
         "refused": [{"item": r.item, "query": r.query, "reason": r.reason} for r in made.refused],
         "queries": len(made.gold.queries) if made.gold else 0,
+        "left": left,
         "lost": list(made.lost),
     }
     emit(args, Document("Accepted", (*blocks, *refused)), data)
+
+
+def _queries(number: int) -> str:
+    """Count queries."""
+    return "1 query" if number == 1 else f"{number} queries"
+
+
+def _still(left: Mapping[str, int]) -> str:
+    """Say what is not settled, and what would settle it."""
+    needs = {"open": "without a vote", "waiting": "waiting for another vote", "disputed": "disputed (--adjudicate)"}
+    return f"Not settled: {', '.join(f'{left[name]} {needs[name]}' for name in needs if left[name])}."
 
 
 def queue_labels(args: argparse.Namespace, desk: Desk) -> int:
@@ -222,7 +261,8 @@ def queue_labels(args: argparse.Namespace, desk: Desk) -> int:
     if gold is None:
         raise GoldError("there is no such file", file=desk.path, hint="check the path")
     added = desk.queue.add(label_items(gold, on=today(), commit=desk.commit))
-    text = f"{added.new} labels queued, {added.known} were in the queue already."
+    known = f"{added.known} {'was' if added.known == 1 else 'were'} in the queue already"
+    text = f"{counted(added.new, 'label')} queued, {known}."
     data = {"schema": "assay/gold-review-queue/1", "new": added.new, "known": added.known}
     emit(args, Document("Labels to judge again", (Paragraph(text),)), data)
     return 0

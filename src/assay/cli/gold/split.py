@@ -5,60 +5,99 @@ assay gold split gold.yaml --by file                where all code lies in a few
 assay gold split gold/ --by repository              whole repositories of a suite
 assay run --split dev                               then: tune on dev; sealed queries are left out unless asked for
 
-Queries that share an answer stay together. Queries that have a part keep it; --force divides all anew.
+Queries that share an answer stay together. Queries that have a part keep it, and new ones are placed as the others
+were; --force divides all anew. Shares that are not named divide what the named ones leave: --sealed 0.
 """
 
 from __future__ import annotations
 
 import argparse
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from assay.cli.gold.desk import counted
 from assay.cli.output import emit
 from assay.errors import ConfigError, GoldError
 
 if TYPE_CHECKING:
-    from assay.gold.split.dividing import Divided
+    from assay.gold.split.dividing import Divided, Division
+    from assay.gold.split.memory import Way
     from assay.report.document import Block, Document
     from assay.types import Suite
-
-#: What paired differences are like before anything was measured, as in the example of `assay plan`.
-_SD = 0.3
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the flags of this action."""
     parser.add_argument("set", metavar="SET", help="gold file or folder; its files are changed")
     ways = ("repository", "module", "file", "query")
-    parser.add_argument("--by", choices=ways, default="module", help="what is never torn apart (module)")
+    parser.add_argument("--by", choices=ways, help="what is never torn apart (as before, else module)")
     parser.add_argument("--depth", type=int, metavar="N", help="folders that name a module (all of a path)")
     for name, share in (("dev", 0.5), ("test", 0.25), ("sealed", 0.25)):
-        parser.add_argument(f"--{name}", type=float, default=share, metavar="X", help=f"its share ({share:g})")
+        parser.add_argument(f"--{name}", type=float, metavar="X", help=f"its share ({share:g})")
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="seed of the draw (0)")
-    parser.add_argument("--sd", type=float, default=_SD, metavar="X", help=f"spread of paired differences ({_SD:g})")
+    parser.add_argument("--sd", type=float, default=0.3, metavar="X", help="spread of paired differences (0.3)")
     parser.add_argument("--force", action="store_true", help="divide all anew, sealed queries too")
 
 
 def handle(args: argparse.Namespace) -> int:
     """Divide, write the parts into the files, say what each could show."""
     from assay.gold import load_gold
-    from assay.gold.native.editing import save
     from assay.gold.split.dividing import Division, Shares, divide
+    from assay.gold.split.memory import Way, recall
 
     _check(args)
     suite = load_gold(args.set)
-    shares = Shares(args.dev, args.test, args.sealed)
-    division = Division(args.by, shares, args.seed, args.depth, fresh=args.force)
+    shares = Shares.of(dev=args.dev, test=args.test, sealed=args.sealed)
+    before = recall(suite)
+    usual = before or Way(Division().by)
+    way = Way(args.by, args.depth) if args.by else replace(usual, depth=args.depth or usual.depth)
+    division = Division(way.by, shares, args.seed, way.depth, fresh=args.force)
     divided = divide(suite, division)
-    lost = [
-        note
-        for old, new in zip(suite.golds, divided.suite.golds, strict=True)
-        if old != new
-        for note in save(old, new).lost
-    ]
-    emit(args, _document(args, suite, divided, lost), _data(args, divided, lost))
+    warnings = [*_save(args, suite, divided, division), *_remarks(division, divided, before)]
+    emit(args, _document(args, suite, divided, division, warnings), _data(args, divided, division, warnings))
     return 0
+
+
+def _save(args: argparse.Namespace, suite: Suite, divided: Divided, division: Division) -> list[str]:
+    """Write the sets that changed; say what a format could not hold, and that a part was seen before it changed."""
+    from assay.gold.native.editing import save
+    from assay.gold.split.looks import log_division, looks_file
+    from assay.gold.split.memory import remember
+
+    warnings = []
+    for old, new in zip(suite.golds, divided.suite.golds, strict=True):
+        if old == new:
+            continue
+        changed = log_division(old, new, "gold split --force") if args.force else ""
+        if changed:
+            log = looks_file(Path(old.source or args.set)).name
+            warnings.append(f"{old.name}: results on sealed queries were seen before this; {changed}. {log} says so.")
+        warnings += save(old, remember(new, division)).notes
+    return warnings
+
+
+def _remarks(division: Division, divided: Divided, before: Way | None) -> list[str]:
+    """Say where the parts are not what was asked for."""
+    from assay.gold.split.dividing import looser
+    from assay.gold.split.memory import Way
+
+    total = sum(divided.sizes.values())
+    if divided.kept == total:
+        asked = Way(division.by, division.depth)
+        other = f" It is divided {before}; --force divides it {asked}." if before and before != asked else ""
+        return [f"Every query has its part already: nothing was changed.{other}"]
+    wanted = dict(zip(divided.sizes, division.shares.values(), strict=True))
+    off = [name for name, size in divided.sizes.items() if abs(size / total - wanted[name]) > _OFF]
+    if not off:
+        return []
+    shares = ", ".join(f"{name} has {divided.sizes[name] / total:.0%} instead of {wanted[name]:.0%}" for name in off)
+    return [f"{shares}, since groups are not torn apart: {looser(division.by)}."]
+
+
+#: A share that is off by more is told: with it a part shows noticeably less than planned.
+_OFF = 0.1
 
 
 def _check(args: argparse.Namespace) -> None:
@@ -78,38 +117,45 @@ def _shows(queries: int, sd: float) -> float:
     return minimal_difference(sd / math.sqrt(queries), queries - 1) if queries > 1 else math.inf
 
 
-def _data(args: argparse.Namespace, divided: Divided, lost: list[str]) -> dict[str, object]:
+def _worth(difference: float) -> str:
+    """Show a difference that can be: no measure differs by more than 1."""
+    return f"{difference:.1g}" if difference <= 1 else "–"
+
+
+def _data(args: argparse.Namespace, divided: Divided, division: Division, warnings: list[str]) -> dict[str, object]:
     """Give the division as data."""
     shows = {part: _shows(size, args.sd) for part, size in divided.sizes.items()}
     return {
         "schema": "assay/gold-split/1",
-        "by": args.by,
+        "by": division.by,
         "seed": args.seed,
         "groups": divided.groups,
         "kept": divided.kept,
         "sizes": dict(divided.sizes),
         "shows": {part: None if math.isinf(value) else value for part, value in shows.items()},
         "strata": {name: dict(parts) for name, parts in divided.strata.items()},
-        "lost": lost,
+        "warnings": warnings,
     }
 
 
-def _document(args: argparse.Namespace, suite: Suite, divided: Divided, lost: list[str]) -> Document:
+def _document(
+    args: argparse.Namespace, suite: Suite, divided: Divided, division: Division, warnings: list[str]
+) -> Document:
     """Show the parts."""
     from assay.report.document import Document, Paragraph, table
 
     total = sum(divided.sizes.values())
     rows = [
-        [part, str(size), f"{size / total:.0%}", "–" if size < 2 else f"{_shows(size, args.sd):.1g}"]
-        for part, size in divided.sizes.items()
+        [part, str(size), f"{size / total:.0%}", _worth(_shows(size, args.sd))] for part, size in divided.sizes.items()
     ]
     note = f"shows: the smallest difference found with 80 % power when paired differences spread by {args.sd:g}."
     strata = [[name, *(str(count) for count in parts.values())] for name, parts in divided.strata.items()]
-    kept = f"; {divided.kept} queries kept their part" if divided.kept else ""
+    kept = f"; {divided.kept} {'query' if divided.kept == 1 else 'queries'} kept their part" if divided.kept else ""
+    groups = counted(divided.groups, "group")
     blocks: list[Block] = [
-        Paragraph(f"{total} queries in {divided.groups} groups by {args.by}, seed {args.seed}{kept}."),
+        Paragraph(f"{total} queries in {groups} by {division.by}, seed {args.seed}{kept}."),
         table(["part", ">queries", ">share", ">shows"], rows, note),
         *([table(["stratum", *(f">{part}" for part in divided.sizes)], strata)] if strata else []),
-        *(Paragraph(text, "warning") for text in lost),
+        *(Paragraph(text, "warning") for text in warnings),
     ]
     return Document(f"{suite.name} divided", tuple(blocks))

@@ -5,12 +5,14 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from assay.cli.gold.desk import Desk, Said, ask_line, on_terminal, read_flags, reviewer_of, show
+from assay.cli.gold.asking import ask_said, walk
+from assay.cli.gold.desk import Desk, Said, counted, on_terminal, read_flags, reviewer_of, show
 from assay.cli.output import emit, say
-from assay.errors import ConfigError, GoldError
+from assay.errors import ConfigError, GoldError, InputError
 
 if TYPE_CHECKING:
     from assay.chat import Endpoint
@@ -18,7 +20,6 @@ if TYPE_CHECKING:
     from assay.gold.review.votes import Ballot, Vote
 
 _COLUMNS = ("item", "vote", "reason")
-_SKIP, _END = ("", "s", "skip"), ("q", "quit")
 
 
 def vote_on_terminal(args: argparse.Namespace, desk: Desk) -> int:
@@ -27,37 +28,21 @@ def vote_on_terminal(args: argparse.Namespace, desk: Desk) -> int:
     if not on_terminal() or args.json:
         hint = "use --list to see what is open, then --vote ITEM=VALUE --reason TEXT, or --votes FILE"
         raise ConfigError("there is no terminal to ask on", hint=hint)
-    cast = 0
-    waiting = _open_items(args, desk, ballot)
-    for number, item in enumerate(waiting, 1):
-        said = _asked(args, desk, item, f"{number}/{len(waiting)}")
-        if said is None:
-            break
-        if said.value not in _SKIP:
-            ballot.cast([_vote(args, desk, ballot, item, said)])
-            cast += 1
-    return _report(args, ballot, cast, len(waiting) - cast)
+    cast = walk(
+        _next_items(args, desk, ballot),
+        lambda item, place: _asked(args, desk, item, place),
+        lambda item, said: ballot.cast([_vote(args, desk, ballot, item, said)]),
+    )
+    return _report(args, desk, ballot, cast)
 
 
 def _asked(args: argparse.Namespace, desk: Desk, item: Item, place: str) -> Said | None:
-    """Ask for one vote until it is one; None when the reviewer wants to stop."""
+    """Show an item and ask for a vote; None when the reviewer wants to stop."""
     from assay.gold.review.viewing import QUESTIONS, describe
     from assay.gold.review.votes import values_for
 
     show(["", f"── {place} " + "─" * 40, *describe(desk.viewer.view(item), engines=args.show_engines), ""])
-    while True:
-        value = ask_line(f"{QUESTIONS[item.kind]} (Enter skips, q ends): ")
-        if value is None or value.casefold() in _END:
-            return None
-        if value.casefold() in _SKIP:
-            return Said(item.id, "", "")
-        if value in values_for(item.kind):
-            break
-        say(args, f"'{value}' is none of {', '.join(values_for(item.kind))}")
-    while not (reason := ask_line("why: ")):
-        if reason is None:
-            return None
-    return Said(item.id, value, reason)
+    return ask_said(args, item.id, QUESTIONS[item.kind], values_for(item.kind))
 
 
 def list_open(args: argparse.Namespace, desk: Desk) -> int:
@@ -66,14 +51,17 @@ def list_open(args: argparse.Namespace, desk: Desk) -> int:
     from assay.report.document import Document, Paragraph, table
 
     ballot = _ballot(args, desk)
-    waiting = _open_items(args, desk, ballot)
+    waiting = _next_items(args, desk, ballot)
     views = [view_mapping(desk.viewer.view(item), engines=args.show_engines) for item in waiting]
-    rows = [[item.id, item.kind, item.query.id, _about(item)] for item in waiting]
-    done = Paragraph(f"{len(waiting)} items are open for {ballot.reviewer}. Vote with --vote ITEM=VALUE --reason TEXT.")
+    rows = [[item.id, item.kind, item.query.id, item.query.headline, _places(item)] for item in waiting]
+    left = len(_open_items(desk, ballot))
+    listed = f", {len(waiting)} of them listed" if len(waiting) < left else ""
+    many = f"{counted(left, 'item')} {'is' if left == 1 else 'are'} open for {ballot.reviewer}{listed}."
+    done = Paragraph(f"{many} Vote with --vote ITEM=VALUE --reason TEXT.")
     kinds = sorted({item.kind for item in waiting})
     meaning = tuple(Paragraph(f"{kind}: {QUESTIONS[kind]}", "quiet") for kind in kinds)
     document = Document(
-        f"Review of {desk.path.name}", (table(["item", "kind", "query", "about"], rows), done, *meaning)
+        f"Review of {desk.path.name}", (table(["item", "kind", "query", "asks", "places"], rows), done, *meaning)
     )
     emit(args, document, {"schema": "assay/gold-review-list/1", "reviewer": ballot.reviewer, "items": views})
     return 0
@@ -81,12 +69,33 @@ def list_open(args: argparse.Namespace, desk: Desk) -> int:
 
 def vote_by_flags(args: argparse.Namespace, desk: Desk) -> int:
     """Take the votes that stand on the command line."""
-    return _cast_all(args, desk, read_flags(args.vote, args.reason), "the command line")
+    from assay.gold.review.votes import find_item
+
+    ballot, items = _ballot(args, desk), desk.items()
+    said = read_flags(args.vote, args.reason)
+    votes = [_vote(args, desk, ballot, find_item(items, one.item), one) for one in said]
+    ballot.cast(votes)
+    return _report(args, desk, ballot, len(votes))
 
 
 def vote_by_file(args: argparse.Namespace, desk: Desk) -> int:
-    """Take the votes of a CSV file: all of them, or none when one is wrong."""
-    return _cast_all(args, desk, _read_votes(Path(args.votes)), args.votes)
+    """Take the votes of a CSV file: all of them, or none when one is wrong; then every wrong line is told."""
+    from assay.gold.review.votes import find_item
+
+    ballot, items, path = _ballot(args, desk), desk.items(), Path(args.votes)
+    read = _read_votes(path)
+    votes, wrong = [], list(read.wrong)
+    for one in read.said:
+        try:
+            votes.append(_vote(args, desk, ballot, find_item(items, one.item), one))
+        except InputError as error:
+            wrong.append(GoldError(error.message, file=path, line=one.line, hint=error.hint))
+    if wrong:
+        raise _all_wrong(sorted(wrong, key=lambda error: error.line or 0))
+    if not votes:
+        raise GoldError("holds no vote", file=path, hint="one line each: item,vote,reason")
+    ballot.cast(votes)
+    return _report(args, desk, ballot, len(votes))
 
 
 def vote_by_model(args: argparse.Namespace, desk: Desk) -> int:
@@ -95,7 +104,7 @@ def vote_by_model(args: argparse.Namespace, desk: Desk) -> int:
 
     endpoint = _endpoint(args)
     ballot = _ballot(args, desk)
-    waiting, bad = _open_items(args, desk, ballot), 0
+    waiting, bad = _next_items(args, desk, ballot), 0
     for number, item in enumerate(waiting, 1):
         answer = ask_model(endpoint, desk.viewer.view(item))
         if answer.problem:
@@ -105,56 +114,93 @@ def vote_by_model(args: argparse.Namespace, desk: Desk) -> int:
         said = Said(item.id, answer.value, answer.reason)
         ballot.cast([_vote(args, desk, ballot, item, said, prompt=f"{endpoint.name} prompt {version()}")])
         say(args, f"{number}/{len(waiting)} {item.id}: {answer.value}")
-    return _report(args, ballot, len(waiting) - bad, bad)
+    return _report(args, desk, ballot, len(waiting) - bad)
 
 
-def _cast_all(args: argparse.Namespace, desk: Desk, said: Sequence[Said], source: str) -> int:
-    """Check every vote, then write all in one go."""
-    from assay.gold.review.votes import find_item
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """The votes of a file, and the lines that are none."""
 
-    ballot = _ballot(args, desk)
-    items = desk.items()
-    if not said:
-        raise GoldError("holds no vote", file=source, hint="one line each: item,vote,reason")
-    votes = [_vote(args, desk, ballot, find_item(items, one.item), one) for one in said]
-    ballot.cast(votes)
-    return _report(args, ballot, len(votes), len(_open_items(args, desk, ballot)))
+    said: list[Said]
+    wrong: list[GoldError]
 
 
-def _read_votes(path: Path) -> list[Said]:
+def _read_votes(path: Path) -> _Read:
     """Read a CSV of votes, with or without its header."""
     import csv
 
     from assay.files import read_utf8
 
-    text = read_utf8(path, GoldError)
-    rows = []
-    reader = csv.reader(text.splitlines(keepends=True), strict=True)
+    found = _Read([], [])
+    reader = csv.reader(read_utf8(path, GoldError).splitlines(keepends=True), strict=True)
     try:
         for row in reader:
-            if row and tuple(cell.strip().casefold() for cell in row) != _COLUMNS:
-                if len(row) != len(_COLUMNS):
-                    hint = "write item,vote,reason; a reason with a comma needs quotes"
-                    raise GoldError(f"{len(row)} columns", file=path, line=reader.line_num, hint=hint)
-                rows.append(Said(row[0].strip(), row[1].strip(), row[2].strip()))
+            cells = [cell.strip() for cell in row]
+            if not any(cells) or tuple(cell.casefold() for cell in cells) == _COLUMNS:
+                continue
+            _check_header(path, cells, reader.line_num)
+            if len(cells) == len(_COLUMNS):
+                found.said.append(Said(cells[0], cells[1], cells[2], reader.line_num))
+            else:
+                found.wrong.append(
+                    GoldError(counted(len(row), "column"), file=path, line=reader.line_num, hint=_WANTED)
+                )
     except csv.Error as error:
         raise GoldError(f"not CSV: {error}", file=path, line=reader.line_num, hint="check the quotes") from error
-    return rows
+    return found
+
+
+_WANTED = "write item,vote,reason; a reason with a comma needs quotes"
+
+
+def _check_header(path: Path, cells: list[str], line: int) -> None:
+    """Refuse a file with other columns, or another separator, at its first line: every line would be wrong."""
+    if line != 1:
+        return
+    mark = next((name for sign, name in _SEPARATORS.items() if len(cells) == 1 and sign in cells[0]), None)
+    if mark:
+        raise GoldError(f"the columns are separated by {mark}", file=path, line=1, hint="separate them by commas")
+    if cells[0].casefold() in _COLUMNS or "item" in (cell.casefold() for cell in cells):
+        raise GoldError(f"the columns are {', '.join(cells)}", file=path, line=1, hint="name them item,vote,reason")
+
+
+_SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars"}
+#: Wrong lines that are listed behind the first; more are counted.
+_LISTED = 20
+
+
+def _all_wrong(wrong: Sequence[GoldError]) -> GoldError:
+    """Make one error of all wrong lines, so that one look mends them all."""
+    first, *others = wrong
+    lines = [f"  {error.file}:{error.line}: {error.message}" for error in others[:_LISTED]]
+    more = [f"  … and {len(others) - _LISTED} more"] if len(others) > _LISTED else []
+    count = f" (and {counted(len(others), 'more wrong line')})" if others else ""
+    text = "\n".join([f"{first.message}{count}", *lines, *more])
+    return GoldError(text, file=first.file, line=first.line, hint=f"{first.hint}; no vote of the file was taken")
 
 
 def _ballot(args: argparse.Namespace, desk: Desk) -> Ballot:
     """Open the votes of the one who votes."""
     from assay.gold.review.votes import Ballot
 
-    return Ballot(desk.queue, reviewer_of(args))
+    ballot = Ballot(desk.queue, reviewer_of(args))
+    desk.tell_torn(ballot.reviewer)
+    return ballot
 
 
-def _open_items(args: argparse.Namespace, desk: Desk, ballot: Ballot) -> list[Item]:
-    """Give what the reviewer has not voted on, in queue order."""
+def _next_items(args: argparse.Namespace, desk: Desk, ballot: Ballot) -> list[Item]:
+    """Give what the reviewer is asked now: what is open, or the first of it."""
     if args.most is not None and args.most < 1:
         raise ConfigError(f"--most {args.most}", hint="at least 1")
-    said = ballot.votes()
-    return [item for item in desk.items() if item.id not in said][: args.most]
+    return _open_items(desk, ballot)[: args.most]
+
+
+def _open_items(desk: Desk, ballot: Ballot) -> list[Item]:
+    """Give what the reviewer has not voted on and nobody has settled, in queue order."""
+    from assay.gold.review.accepting import read_closed
+
+    done = read_closed(desk.queue) | set(ballot.votes())
+    return [item for item in desk.items() if item.id not in done]
 
 
 def _vote(args: argparse.Namespace, desk: Desk, ballot: Ballot, item: Item, said: Said, prompt: str = "") -> Vote:
@@ -188,20 +234,19 @@ def _endpoint(args: argparse.Namespace) -> Endpoint:
     return Endpoint(url, model, args.token_env)
 
 
-def _about(item: Item) -> str:
-    """Say in a few words what an item proposes."""
-    if item.kind == "target":
-        return item.target.anchor
+def _places(item: Item) -> str:
+    """Name the places that an item is about: the one to be judged, or the answers of the query."""
     if item.kind == "adversary":
         return item.adversary.target.anchor
-    return item.query.forms[item.form]
+    return ", ".join(target.anchor for target in item.query.targets)
 
 
-def _report(args: argparse.Namespace, ballot: Ballot, cast: int, left: int) -> int:
+def _report(args: argparse.Namespace, desk: Desk, ballot: Ballot, cast: int) -> int:
     """Say what was voted and what is left."""
     from assay.report.document import Document, Paragraph
 
-    text = f"{ballot.reviewer}: {cast} {'vote' if cast == 1 else 'votes'} kept, {left} open."
+    left = len(_open_items(desk, ballot))
+    text = f"{ballot.reviewer}: {counted(cast, 'vote')} kept, {left} open."
     data = {"schema": "assay/gold-review-vote/1", "reviewer": ballot.reviewer, "cast": cast, "open": left}
     sys.stdout.flush()
     emit(args, Document("Votes", (Paragraph(text),)), data)

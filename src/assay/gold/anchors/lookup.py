@@ -123,7 +123,7 @@ class Library:
         if (self._corpus.root / path).is_dir():
             return Missing("path", f"{path} is a folder of the corpus", "name a file in it")
         if (self._corpus.root / path).is_file():
-            message = f"{path} is on disk but not part of the corpus"
+            message = f"{path} is there but not part of the corpus"
             return Missing("path", message, "check the include and exclude globs of the corpus")
         return Missing("path", f"{path} is not in the corpus", self._path_hint(path))
 

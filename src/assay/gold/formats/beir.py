@@ -139,7 +139,7 @@ def write_beir(suite: Suite) -> Written:
 
 def _headline(query: Query) -> str:
     """Give the first phrasing."""
-    return query.forms[query.ordered_forms[0]]
+    return query.headline
 
 
 def _lines(entries: list[dict[str, str]]) -> str:

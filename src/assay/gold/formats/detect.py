@@ -184,12 +184,27 @@ FORMATS: tuple[Format, ...] = (
 SUFFIXES: frozenset[str] = frozenset(s for known in FORMATS for s in known.suffixes) - {".py", ".txt", ".tsv"}
 
 
-def named(name: str) -> Format:
-    """Find a format by its name."""
+def named(name: str, *, write: bool = False) -> Format:
+    """Find a format by its name; for one that is not known, a hint names those that are read, or written."""
     for known in FORMATS:
         if known.name == name:
             return known
-    raise ConfigError(f"there is no gold format '{name}'", hint=suggest(name, [known.name for known in FORMATS]))
+    fit = [known for known in FORMATS if not write or known.write is not None]
+    raise ConfigError(f"there is no gold format '{name}'", hint=_meant(name, fit))
+
+
+def _meant(name: str, formats: Sequence[Format]) -> str:
+    """Say which format was meant: one of those in such files where a suffix was written, else one of that name."""
+    suffix = f".{name.lower().removeprefix('.')}"
+    found = [known for known in reversed(formats) if suffix in known.suffixes]  # from the plainest on
+    if found:
+        return f"formats in {suffix} files: {_looks(found)}"
+    return suggest(name, [known.name for known in formats])
+
+
+def _looks(formats: Sequence[Format]) -> str:
+    """Tell formats by name and look."""
+    return "; ".join(f"{known.name}: {known.looks}" for known in formats)
 
 
 def detect_folder(path: Path, formats: Sequence[Format] = FORMATS) -> Format | None:
@@ -207,5 +222,9 @@ def detect(source: Source) -> Format:
     for known in FORMATS:
         if known.matches(source):
             return known
-    looks = "; ".join(f"{known.name}: {known.looks}" for known in FORMATS)
-    raise source.at(1).error("not a gold set in any format that is read here", looks)
+    if not source.text.strip():
+        raise source.at(1).error("the file is empty", "write queries into it, or name another file")
+    likely = [known for known in FORMATS if source.path.suffix in known.suffixes] or FORMATS
+    others = ", ".join(known.name for known in FORMATS if known not in likely)
+    hint = _looks(likely) + (f"; in other files: {others}" if others else "")
+    raise source.at(1).error("not a gold set in any format that is read here", hint)

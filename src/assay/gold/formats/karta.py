@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from assay.gold.building import build_gold, build_query
 from assay.gold.formats.common.ids import renamed, sound_ids
-from assay.gold.formats.common.looks import yaml_has
+from assay.gold.formats.common.sniffing import yaml_has
 from assay.gold.formats.karta_layers import Notes, present, read_adversary, read_layers, texts
 from assay.gold.formats.native import has_version
 from assay.gold.native.nodes import Field, compose

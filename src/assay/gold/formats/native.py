@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from assay.gold.formats.common.looks import yaml_has
 from assay.gold.formats.common.losses import verified
+from assay.gold.formats.common.sniffing import yaml_has
 from assay.gold.formats.common.written import Written, file_name
 from assay.gold.native.reading import read_native
 from assay.gold.native.writing import write_native

@@ -6,8 +6,10 @@ import re
 from pathlib import Path
 
 from assay.gold.building import build_gold, build_query, row_id
-from assay.gold.formats.common.losses import corpus_losses, verified
-from assay.gold.formats.common.table import Row, header, read_table, render_table, require_corpus
+from assay.gold.formats.common.corpora import require_corpus
+from assay.gold.formats.common.losses import comes_from, corpus_losses, verified
+from assay.gold.formats.common.restyling import restyled
+from assay.gold.formats.common.table import Row, header, read_table, render_table
 from assay.gold.formats.common.written import Written, file_name
 from assay.gold.place import Place
 from assay.gold.source import Source, read_source
@@ -17,6 +19,7 @@ from assay.types import PRIMARY, SECONDARY, CorpusSpec, Gold, Query, Suite, Targ
 _RESULT = re.compile(r"(?P<path>.+):(?P<start>[0-9]{1,9})-(?P<end>[0-9]{1,9}):(?P<grade>[0-9]+)", re.DOTALL)
 _GRADES = {"2": PRIMARY, "1": SECONDARY}
 _RESULTS = 3  # columns that octocode's own files have; more are written where a query has more targets
+_QUERY = "query"
 
 
 def matches(source: Source) -> bool:
@@ -66,18 +69,18 @@ def write_octocode(suite: Suite) -> Written:
         sources = [(read_source(folder / file_name(gold, ".csv")), gold) for gold in suite.golds]
         return [read_octocode(source, gold.name, gold.corpus) for source, gold in sources]
 
-    return verified(suite, files, read, lost=corpus_losses(suite))
+    return verified(suite, files, read, lost=corpus_losses(suite, matches))
 
 
 def _render(gold: Gold) -> str:
-    """Write the CSV of one set."""
-    most = max(_RESULTS, *(len(query.targets) for query in gold.queries))
-    rows = [
-        [query.forms[query.ordered_forms[0]], *(_result(target, query, gold) for target in query.targets)]
-        for query in gold.queries
-    ]
-    columns = ["query", *(f"result{number}" for number in range(1, most + 1))]
-    return render_table(columns, [row + [""] * (len(columns) - len(row)) for row in rows])
+    """Write the CSV of one set; over a file of octocode's, with its columns and its own way of writing them."""
+    rows = {q.id: [q.headline, *(_result(target, q, gold) for target in q.targets)] for q in gold.queries}
+    source = comes_from(gold, matches)
+    before = len(header(source.text)) - 1 if source else _RESULTS
+    most = max(before, *(len(query.targets) for query in gold.queries))
+    columns = [_QUERY, *(f"result{number}" for number in range(1, most + 1))]
+    filled = {name: row + [""] * (len(columns) - len(row)) for name, row in rows.items()}
+    return restyled(source, columns, filled) if source else render_table(columns, filled.values())
 
 
 def _result(target: Target, query: Query, gold: Gold) -> str:

@@ -10,12 +10,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from assay.gold.building import build_gold, build_query, row_id
+from assay.gold.formats.common.corpora import require_corpus
 from assay.gold.formats.common.ids import renamed, sound_ids
 from assay.gold.formats.common.jsonlines import read_entries
-from assay.gold.formats.common.looks import json_has, opening
 from assay.gold.formats.common.losses import corpus_losses, verified
 from assay.gold.formats.common.records import Record
-from assay.gold.formats.common.table import Row, Table, header, read_table, render_table, require_corpus
+from assay.gold.formats.common.sniffing import json_has, opening
+from assay.gold.formats.common.table import Row, Table, header, read_table, render_table
 from assay.gold.formats.common.written import Written, file_name
 from assay.gold.schema import suggest
 from assay.gold.source import Source, read_source
@@ -147,7 +148,7 @@ def write_plain(suite: Suite) -> Written:
         sources = [(read_source(folder / file_name(gold, ".csv")), gold) for gold in suite.golds]
         return [read_plain(source, gold.name, gold.corpus) for source, gold in sources]
 
-    return verified(suite, files, read, lost=corpus_losses(suite))
+    return verified(suite, files, read, lost=corpus_losses(suite, matches))
 
 
 def _render(gold: Gold) -> str:

@@ -8,12 +8,12 @@ from __future__ import annotations
 import re
 
 from assay.gold.building import build_gold, build_query, row_id
+from assay.gold.formats.common.corpora import require_corpus
 from assay.gold.formats.common.ids import renamed, sound_ids
 from assay.gold.formats.common.jsonlines import read_entries, unread
 from assay.gold.formats.common.literal import NAME, read_literal
-from assay.gold.formats.common.looks import json_has, opening
 from assay.gold.formats.common.records import Listing, Record, read_listing
-from assay.gold.formats.common.table import require_corpus
+from assay.gold.formats.common.sniffing import json_has, opening
 from assay.gold.source import Source
 from assay.gold.targets import parse_target
 from assay.types import CorpusSpec, Gold, Query

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from assay.gold.formats.common.completion import Completion, completed, read_completions
-from assay.gold.formats.common.looks import json_has
 from assay.gold.formats.common.records import Record
+from assay.gold.formats.common.sniffing import json_has
 from assay.gold.source import Source
 from assay.gold.targets import check_path
 from assay.types import CorpusSpec, Gold

@@ -6,15 +6,16 @@ Their own score gives `relevant` and `secondary` the same gain; here they are gr
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from assay.corpus.spec import is_url, spec_text
 from assay.gold.building import build_gold, build_query, row_id
-from assay.gold.formats.common.looks import json_has
 from assay.gold.formats.common.losses import Loss, verified
 from assay.gold.formats.common.records import Record, read_records
+from assay.gold.formats.common.sniffing import json_has
 from assay.gold.formats.common.written import Written, file_name
 from assay.gold.place import Place
 from assay.gold.source import Source, read_source
@@ -26,6 +27,7 @@ ANNOTATIONS = "annotations"
 _ANNOTATION = ("query", "relevant", "secondary", "category", "seed", "related")
 _UNREAD = ("seed", "related")  # hints for a find-related task, no part of what counts as right
 _REPO = ("name", "language", "url", "revision", "benchmark_root")
+_COMMAND = re.compile(r"\s*-|[^/]*::")  # git would take it for an option, or run a command to fetch it
 _RANGE = ("path", "start_line", "end_line")
 
 
@@ -95,7 +97,10 @@ def _corpus(record: Record) -> CorpusSpec:
     """Make the corpus of a repository; the folder it indexes is an include, so that paths stay as annotated."""
     root = record.text("benchmark_root") if "benchmark_root" in record.values else ""
     include = (f"{check_path(root, record.place)}/**",) if root else ()
-    return CorpusSpec("git", record.text("url"), rev=record.text("revision"), include=include)
+    url = record.text("url")
+    if _COMMAND.match(url):
+        raise record.place.error(f"'{url}' is not the address of a repository", "write it as https://host/owner/name")
+    return CorpusSpec("git", url, rev=record.text("revision"), include=include)
 
 
 def _query(record: Record, number: int, language: str) -> Query:
@@ -169,7 +174,7 @@ def _repository(gold: Gold) -> dict[str, object]:
 def _annotation(query: Query, gold: Gold) -> dict[str, object]:
     """Give the entry of a query: its headline, its targets by grade."""
     grades = {"relevant": PRIMARY, "secondary": SECONDARY}
-    entry: dict[str, object] = {"query": query.forms[query.ordered_forms[0]]}
+    entry: dict[str, object] = {"query": query.headline}
     for key, grade in grades.items():
         entry[key] = [_place(target, query, gold) for target in query.targets if target.grade == grade]
     return entry | ({"category": query.tags["category"]} if "category" in query.tags else {})

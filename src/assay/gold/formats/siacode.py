@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from assay.gold.building import build_gold, build_query
+from assay.gold.formats.common.corpora import require_corpus
 from assay.gold.formats.common.ids import renamed, sound_ids
-from assay.gold.formats.common.looks import json_has
 from assay.gold.formats.common.records import Listing, Record, read_listing
-from assay.gold.formats.common.table import require_corpus
+from assay.gold.formats.common.sniffing import json_has
 from assay.gold.source import Source
 from assay.gold.targets import parse_target
 from assay.types import CorpusSpec, Gold, Query, Target

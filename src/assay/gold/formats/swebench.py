@@ -11,9 +11,9 @@ from assay.gold.building import build_query
 from assay.gold.formats.common.diffs import FileDiff, read_diff
 from assay.gold.formats.common.ids import renamed, sound_ids
 from assay.gold.formats.common.jsonlines import read_entries, unread
-from assay.gold.formats.common.looks import json_has
 from assay.gold.formats.common.records import Record
 from assay.gold.formats.common.several import Asked, Left, from_github, github_code
+from assay.gold.formats.common.sniffing import json_has
 from assay.gold.source import Source
 from assay.gold.targets import path_problem
 from assay.types import CorpusSpec, Gold, Span, Target

@@ -11,9 +11,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from assay.gold.building import build_gold
+from assay.gold.formats.common.corpora import require_corpus
 from assay.gold.formats.common.losses import corpus_losses, verified
 from assay.gold.formats.common.qrels import Judgement, Topic, judge, read_judgement
-from assay.gold.formats.common.table import require_corpus
 from assay.gold.formats.common.written import Written, file_name
 from assay.gold.place import Place
 from assay.gold.source import Source, read_source
@@ -197,7 +197,7 @@ def write_trec(suite: Suite) -> Written:
 
 def _headline(query: Query) -> str:
     """Give the first phrasing on one line."""
-    return " ".join(query.forms[query.ordered_forms[0]].split())
+    return " ".join(query.headline.split())
 
 
 def _written(query: Query, gold: Gold) -> str:

@@ -32,13 +32,13 @@ def is_symbol_query(query: Query) -> bool:
     """Tell whether a query asks for a name: it says so, or is a single identifier."""
     if query.tags.get("category") == "symbol":
         return True
-    text = query.forms[query.ordered_forms[0]].strip()
+    text = query.headline.strip()
     return bool(_TOKEN.fullmatch(text)) and bool(identifiers(text))
 
 
 def asked_symbol(query: Query) -> str:
     """Give the one name that a symbol query asks for, without its scopes; nothing when it has several words."""
-    text = query.forms[query.ordered_forms[0]].strip()
+    text = query.headline.strip()
     if not is_symbol_query(query) or not _TOKEN.fullmatch(text):
         return ""
     return _last(text)

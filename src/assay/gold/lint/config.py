@@ -18,6 +18,7 @@ class LintConfig:
     owners: int = 3  # files that define a name; more, and it is a common word
     topic_queries: int = 3  # that name an identifier; then it is what the program is about, like a product's name
     few_queries: int = 5  # of a category; below, its mean says nothing of its own
+    leak_half: float = 0.5  # of the words, from which on a query counts as one that names its answer
     module_files: int = 3  # code files; smaller folders are no part of a program that a set must ask about
     module_share: float = 0.05  # of the code files of the corpus
     listed: int = 5  # names in one message: it is one line

@@ -18,7 +18,7 @@ EXACT = Rule(
     "G311",
     "copy-unlabelled",
     "warning",
-    "The code of a primary target stands elsewhere in the corpus, line for line, and is not labelled there.",
+    "The code of a primary target stands again in the corpus, comments and imports aside, and is not labelled there.",
     "An engine that returns the copy is marked wrong. Label it too, or leave one copy out of the corpus.",
 )
 NEAR = Rule(
@@ -157,7 +157,9 @@ def _again(view: View, stretch: _Stretch, path: str, pages: _Pages) -> Iterator[
     exact = [span for span in _exact(stretch.said, pages.lines(path), path) if not _is_labelled(stretch.query, span)]
     anchor = written(stretch.query, stretch.target)
     for span in exact:
-        message = f"{anchor} stands again in {span}: all its {len(stretch.said)} lines, comments and headings aside"
+        message = (
+            f"{anchor} stands again in {span}: all its {len(stretch.said)} lines, comments, headings and imports aside"
+        )
         yield view.finding(EXACT, stretch.query, anchor, message)
     if exact or path == stretch.target.span.path:
         return

@@ -10,7 +10,7 @@ from pathlib import PurePosixPath
 from assay.gold.lint.view import Shelf
 from assay.syntax.identifiers import split
 from assay.syntax.outline import Definition, Outline
-from assay.types import Corpus, SourceFile
+from assay.types import SourceFile
 
 #: What makes a file the home of a name; a method, a field or a constant of that name is a namesake.
 _HOMES = frozenset({"class", "interface", "enum", "type", "function", "macro"})
@@ -84,19 +84,17 @@ def homes(shelf: Shelf, names: Sequence[str], skip: Iterable[str] = ()) -> dict[
     for file in shelf.corpus.files:
         if file.kind != "code" or file.path in left_out:
             continue
-        for name in _candidates(shelf.corpus, file, names):
+        for name in _candidates(shelf, file, names):
             found[name].update(_homes(shelf, file, name))
     return {name: tuple(sorted(places)) for name, places in found.items()}
 
 
-def _candidates(corpus: Corpus, file: SourceFile, names: Sequence[str]) -> Iterator[str]:
+def _candidates(shelf: Shelf, file: SourceFile, names: Sequence[str]) -> Iterator[str]:
     """Yield the names that a file may define, by the look of its text."""
-    from assay.corpus import decode_text, read_bytes
-
-    data = read_bytes(corpus, file.path)
-    present = [name for name in names if name.encode() in data]
-    text = decode_text(data) if present else ""
-    for name in present:
+    text = shelf.text(file.path)
+    for name in names:
+        if name not in text:
+            continue
         quoted = re.escape(name)
         called = rf"|\b{quoted}\s*\(" if file.language in _NO_KEYWORD else ""
         if re.search(rf"(?:{_KEYWORDS})\b[^\n;={{}}]{{0,160}}?(?<![\w$]){quoted}(?![\w$]){called}", text):

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from assay.errors import GoldError
+from assay.gold.building import build_query
 from assay.gold.lint.records import Finding, Repair
 from assay.gold.place import Place
 from assay.gold.targets import parse_target
-from assay.types import PRIMARY, Adversary, Gold, Label, Query, Target
+from assay.types import Adversary, Gold, Label, Query, Target
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,16 +40,21 @@ def _repaired(query: Query, repair: Repair) -> Query | None:
     """Give a query with one anchor replaced or dropped; None when that leaves it unsound, or changes nothing."""
     targets = tuple(_targets(query.targets, repair))
     adversaries = tuple(_adversaries(query.adversaries, repair))
-    if (targets, adversaries) == (query.targets, query.adversaries) or not _is_sound(targets, adversaries):
+    if (targets, adversaries) == (query.targets, query.adversaries):
         return None
     labels = tuple(_labels(query.labels, repair, {target.anchor for target in targets}))
-    return replace(query, targets=targets, adversaries=adversaries, labels=labels)
+    changed = replace(query, targets=targets, adversaries=adversaries, labels=labels)
+    return changed if _is_sound(changed) else None
 
 
-def _is_sound(targets: Sequence[Target], adversaries: Sequence[Adversary]) -> bool:
-    """Tell whether every label stands once, and a primary is among the targets."""
-    anchors = [*(target.anchor for target in targets), *(adversary.target.anchor for adversary in adversaries)]
-    return len(set(anchors)) == len(anchors) and any(target.grade == PRIMARY for target in targets)
+def _is_sound(query: Query) -> bool:
+    """Tell whether a set with this query could be read again."""
+    place = Place("--fix")
+    try:
+        build_query(query.id, query.forms, query.targets, place, adversaries=query.adversaries, labels=query.labels)
+    except GoldError:
+        return False
+    return True
 
 
 def _targets(targets: Sequence[Target], repair: Repair) -> Iterator[Target]:

@@ -24,7 +24,7 @@ OUTSIDE = Rule(
     "G202",
     "defined-outside",
     "warning",
-    "A query names an identifier that only files outside the corpus define; the target merely mentions it.",
+    "A query names an identifier that only files outside the corpus define; what is labelled does not define it.",
     "Nobody can find the definition: widen the include globs, or ask for something that is there.",
 )
 SEVERAL = Rule(
@@ -56,7 +56,7 @@ def check(view: View) -> Iterator[Finding]:
     names = sorted({one.name for one in asked})
     if not names:
         return
-    inside = _homes(view, Shelf(view.corpus), names, ())
+    inside = _homes(view, view.shelf, names, ())
     homeless = {one.query.id: one for one in asked if not _at_home(view, one)}
     nowhere = sorted({one.name for one in homeless.values() if not inside[one.name] and _mentioned(view, one)})
     outside = _outside(view, nowhere)

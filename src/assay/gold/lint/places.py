@@ -93,7 +93,7 @@ NO_PRIMARY = Rule(
     "no-primary-left",
     "error",
     "A query has no primary target that can be found.",
-    "Every engine scores 0 on it: anchor it anew, or remove it.",
+    "No result can be its answer: anchor it anew, or remove it.",
 )
 UNPINNED = Rule(
     "G121",

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 
 from assay.gold.lint.records import Finding, Rule
 from assay.gold.lint.view import View
-from assay.syntax.symbols import symbols
 from assay.types import Symbol, Target
 
 REPEATED = Rule(
@@ -26,13 +25,12 @@ _ACCESSOR = re.compile(r"@[\w.]+\.(?:setter|deleter|getter)\b")
 
 def check(view: View) -> Iterator[Finding]:
     """Yield the anchors that mean the first of several."""
-    known: dict[str, tuple[Symbol, ...]] = {}
     for query in view.resolved():
         names = {(target.span.path, target.symbol) for target in query.targets}
         for target in query.targets:
             if target.symbol is None or "~" in target.symbol:
                 continue
-            others = [one for one in _repeats(view, target, known) if (target.span.path, one.name) not in names]
+            others = [one for one in _repeats(view, target) if (target.span.path, one.name) not in names]
             if others:
                 lines = " and ".join(str(one.start) for one in others[: view.config.listed])
                 message = (
@@ -42,15 +40,14 @@ def check(view: View) -> Iterator[Finding]:
                 yield view.finding(REPEATED, query, target.anchor, message, f"write {target.anchor}~2 if it is meant")
 
 
-def _repeats(view: View, target: Target, known: dict[str, tuple[Symbol, ...]]) -> list[Symbol]:
+def _repeats(view: View, target: Target) -> list[Symbol]:
     """Give the later definitions of a target's name, the other halves of properties left out."""
     path = target.span.path
     if not _may_repeat(target, view.text(path)):
         return []
-    if path not in known:
-        known[path] = symbols(path, view.text(path), view.files[path].language)
     lines = view.text(path).split("\n")
-    later = [one for one in known[path] if one.name.startswith(f"{target.symbol}~")]
+    known = view.shelf.symbols(view.files[path])
+    later = [one for one in known if one.name.startswith(f"{target.symbol}~")]
     return [one for one in later if not _ACCESSOR.search("\n".join(lines[one.start - 1 : one.start + 2]))]
 
 

@@ -29,12 +29,17 @@ def lint(
 
 
 def join(
-    suite: Suite, reports: Sequence[Report], power: Power | None = None, selection: Selection = EVERY_RULE
+    suite: Suite,
+    reports: Sequence[Report],
+    power: Power | None = None,
+    selection: Selection = EVERY_RULE,
+    *,
+    config: LintConfig = DEFAULT,
 ) -> Report:
     """Put the reports of sets together, with what can be said of all of them only."""
     findings = [finding for report in reports for finding in report.findings]
     if power is not None and selection.takes(SIZE.code):
-        findings += check_size(suite, power, DEFAULT)
+        findings += check_size(suite, power, config)
     return Report(tuple(findings), tuple(leak for report in reports for leak in report.leaks))
 
 

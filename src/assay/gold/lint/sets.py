@@ -67,8 +67,10 @@ def check_size(suite: Suite, power: Power, config: LintConfig) -> Iterator[Findi
     if smallest <= config.margin:
         return
     size = f"{_counted(queries, 'query', 'queries')} in {_counted(repositories, 'repository', 'repositories')}"
-    shown = f"show a difference of {smallest:.1g} at best" if smallest < 1 else "cannot show any difference"
-    message = f"{size} {shown} ({power.assuming}); the margin is {config.margin:g}"
+    shows = "shows" if queries == 1 else "show"
+    shown = f"{shows} a difference of {smallest:.2g} at best" if smallest < 1 else "cannot show any difference"
+    where = " on this repository" if repositories == 1 and smallest < 1 else ""
+    message = f"{size} {shown}{where} ({power.assuming}); the margin is {config.margin:g}"
     source = suite.golds[0].source if len(suite.golds) == 1 else None
     hint = "`assay plan` says how many would be needed"
     yield Finding(SIZE.code, SIZE.severity, suite.name, "", "", message, hint, source)

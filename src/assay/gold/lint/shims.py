@@ -15,7 +15,7 @@ SHIM = Rule(
     "target-is-shim",
     "warning",
     "A target is a file that only includes, imports or re-exports others.",
-    "What answers the query stands in the files that it passes on: label those.",
+    "What answers the query stands where it is defined: label the file that defines it.",
 )
 RULES = (SHIM,)
 
@@ -61,7 +61,7 @@ def check(view: View) -> Iterator[Finding]:
             if known[path]:
                 anchor = next(t.anchor for t in query.targets if t.span.path == path)
                 message = f"{path} defines nothing: all its code is includes, imports or re-exports"
-                yield view.finding(SHIM, query, anchor, message, "label the file that it passes on")
+                yield view.finding(SHIM, query, anchor, message, "label the file that defines it")
 
 
 def is_shim(text: str, outline: Outline) -> bool:

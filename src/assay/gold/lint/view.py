@@ -7,7 +7,7 @@ from assay.gold.anchors.resolving import resolve
 from assay.gold.lint.config import LintConfig
 from assay.gold.lint.records import Finding, Repair, Rule, Tools
 from assay.syntax.outline import Outline
-from assay.types import Corpus, Gold, Query, SourceFile, Span, Target
+from assay.types import Corpus, Gold, Query, SourceFile, Span, Symbol, Target
 
 
 class View:
@@ -22,7 +22,7 @@ class View:
         self.files = {file.path: file for file in corpus.files}
         self._resolved = {query.id: query for query in self.resolution.gold.queries}
         self._lines = AnchorLines(gold)
-        self._shelf = Shelf(corpus)
+        self.shelf = Shelf(corpus)
 
     def resolved(self) -> list[Query]:
         """Give the queries of which a primary was found, with what was found."""
@@ -30,11 +30,11 @@ class View:
 
     def text(self, path: str) -> str:
         """Read a file of the corpus."""
-        return self._shelf.text(path)
+        return self.shelf.text(path)
 
     def outline(self, path: str) -> Outline | None:
         """Parse a file of the corpus; None when nothing can be known of what it defines."""
-        return self._shelf.outline(self.files[path])
+        return self.shelf.outline(self.files[path])
 
     def is_code(self, path: str) -> bool:
         """Tell whether a path is a code file of the corpus."""
@@ -62,6 +62,7 @@ class Shelf:
         self.corpus = corpus
         self._texts: dict[str, str] = {}
         self._outlines: dict[str, Outline | None] = {}
+        self._symbols: dict[str, tuple[Symbol, ...]] = {}
 
     def text(self, path: str) -> str:
         """Read a file."""
@@ -76,6 +77,14 @@ class Shelf:
         if file.path not in self._outlines:
             self._outlines[file.path] = _outline(file, self.text(file.path))
         return self._outlines[file.path]
+
+    def symbols(self, file: SourceFile) -> tuple[Symbol, ...]:
+        """List what a file defines, as anchors name it."""
+        if file.path not in self._symbols:
+            from assay.syntax.symbols import symbols
+
+            self._symbols[file.path] = symbols(file.path, self.text(file.path), file.language)
+        return self._symbols[file.path]
 
 
 def _outline(file: SourceFile, text: str) -> Outline | None:
@@ -100,7 +109,7 @@ def lines_of(span: Span, text: str) -> list[str]:
 
 def headline(query: Query) -> str:
     """Give the phrasing that a query is known by."""
-    return query.forms[query.ordered_forms[0]]
+    return query.headline
 
 
 def written(query: Query, found: Target) -> str:

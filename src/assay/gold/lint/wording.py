@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import PurePosixPath
@@ -11,8 +10,8 @@ from assay.gold.leaks import leak
 from assay.gold.lint.asking import identifiers, is_symbol_query
 from assay.gold.lint.records import Finding, Leaks, Rule
 from assay.gold.lint.view import View, headline
+from assay.gold.wrong_terms import ARTICLES, WORD, replacements
 from assay.syntax.identifiers import split
-from assay.syntax.stems import stem
 from assay.types import PRIMARY, Query, Target
 
 SAME_WORDS = Rule(
@@ -52,15 +51,11 @@ GIVEN = Rule(
 )
 RULES = (SAME_WORDS, TWICE, NO_ERROR, ERRORS, GIVEN)
 
-_WORD = re.compile(r"[^\W_][\w'’.-]*[^\W_]|[^\W_]")
 _TOKEN = re.compile(r"\w+")
-_ARTICLES = frozenset({"a", "an", "the"})
 #: Words without which a question stays the same; `not`, `without`, `before` and their like are no such words.
-_IDLE = _ARTICLES | {
+_IDLE = ARTICLES | {
     "how", "what", "where", "which", "does", "do", "is", "are", "be", "we", "i", "my", "you", "your", "there", "please",
 }  # fmt: skip
-#: Words that may stay between two runs of an error that is one: `ascii and latin-1` for `7bit and base64`.
-_JOINING = frozenset({"and", "or", "of", "a", "an", "the"})
 #: Names that say nothing of a file.
 _PLAIN = frozenset({"index", "main", "mod", "lib", "init", "utils", "util", "types", "common", "core", "base"})
 
@@ -77,7 +72,7 @@ def check(view: View) -> Iterator[Finding]:
 def leaks(view: View) -> Leaks:
     """Count the queries by how much of their answer they name."""
     shares = [leak(headline(query), query.targets) for query in view.gold.queries]
-    none, half = sum(share == 0 for share in shares), sum(share >= 0.5 for share in shares)
+    none, half = sum(share == 0 for share in shares), sum(share >= view.config.leak_half for share in shares)
     return Leaks(view.gold.name, none, len(shares) - none - half, half)
 
 
@@ -97,7 +92,7 @@ def _alike(view: View) -> Iterator[Finding]:
 def _said(text: str) -> tuple[str, ...]:
     """Give the words that say something; in order, for `json to yaml` is not `yaml to json`. Names keep their case."""
     names = set(identifiers(text))
-    words = _WORD.findall(text)
+    words = WORD.findall(text)
     if len(words) == 1:
         return (text.strip(),)
     return tuple(word if word in names else word.lower() for word in words if word.lower() not in _IDLE)
@@ -113,39 +108,13 @@ def _wrong_term(view: View, query: Query) -> Iterator[Finding]:
     human, wrong = query.forms.get("human"), query.forms.get("wrong_terminology")
     if human is None or wrong is None:
         return
-    places = _places(_words(human), _words(wrong))
+    places = replacements(human, wrong)
     if places == 0:
         message = f"the wrong_terminology form of '{query.id}' has the same words as its human form"
         yield view.finding(NO_ERROR, query, "", message)
     elif places > 1:
         message = f"the wrong_terminology form of '{query.id}' differs from its human form by {places} replacements"
         yield view.finding(ERRORS, query, "", message)
-
-
-def _words(text: str) -> list[str]:
-    """Give the words of a form; which article it is depends on the word that follows."""
-    words = [word.lower() for word in _WORD.findall(text)]
-    return [word for word in words if word not in _ARTICLES]
-
-
-def _places(human: Sequence[str], wrong: Sequence[str]) -> int:
-    """Count the different replacements between two forms.
-
-    Runs that only a joining word keeps apart are one, and so is one term replaced by another wherever it stands.
-    """
-    matcher = difflib.SequenceMatcher(None, human, wrong, autojunk=False)
-    runs: list[tuple[list[str], list[str]]] = []
-    joined = False
-    for kind, start, end, other, last in matcher.get_opcodes():
-        if kind == "equal":
-            joined = joined and all(word in _JOINING for word in human[start:end])
-            continue
-        if not joined:
-            runs.append(([], []))
-        runs[-1][0].extend(map(stem, human[start:end]))
-        runs[-1][1].extend(map(stem, wrong[other:last]))
-        joined = True
-    return len({(tuple(old), tuple(new)) for old, new in runs})
 
 
 def _given(view: View, query: Query) -> Iterator[Finding]:

@@ -2,6 +2,7 @@
 
 from assay.gold.mining.adversaries.choosing import mine_adversaries
 from assay.gold.mining.config import DEFAULT_SOURCES, SOURCES
+from assay.gold.mining.foreign import foreign
 from assay.gold.mining.ground import Ground
 from assay.gold.mining.linting import lint_check
 from assay.gold.mining.phrasings.asking import ask_phrasings
@@ -29,6 +30,7 @@ __all__ = [
     "Stamp",
     "Unplaced",
     "ask_phrasings",
+    "foreign",
     "lint_check",
     "mine_adversaries",
     "mine_phrasings",

@@ -20,6 +20,7 @@ class Texts:
     longest: int = 240  # characters, the same for texts without blanks
     shortest_word: int = 3  # letters of a word that may stand alone as a keyword query
     slug: int = 5  # words of an id: enough to recognise a query by
+    digits: int = 6  # of the text's hash, behind words that are taken: 16 million texts for the same five words
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +63,7 @@ class Traces:
     line: int = 4_000_000  # bytes of a line of a transcript; a tool's result is on one line
     command: int = 4_000  # characters; longer ones are scripts that were pasted
     sniffed: int = 8_192  # bytes that tell text from a binary
+    first_lines: int = 200  # that tell whether zsh wrote its times; a plain history may have them from some day on
     depth: int = 12  # of nested JSON; transcripts nest to 6
     after: int = 5  # commands after a search in which the file that was opened is what was found
     steps: int = 12  # tool calls after a question, up to the next one

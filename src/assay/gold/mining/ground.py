@@ -93,6 +93,12 @@ class Ground:
         return {name: tuple(group) for name, group in groups.items()}
 
     @cached_property
+    def known(self) -> frozenset[str]:
+        """Every name that the corpus defines, and those of its folders and files."""
+        defined = {d.name for file in self.files.values() for d in file.definitions}
+        return frozenset(defined.union(*(re.findall(r"\w+", path) for path in self.languages)))
+
+    @cached_property
     def rarity(self) -> Counter[str]:
         """In how many files each stem stands."""
         counted: Counter[str] = Counter()

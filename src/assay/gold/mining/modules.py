@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import PurePosixPath
+from typing import Final
 
 from assay.gold.mining.config import PROPOSING
 from assay.gold.mining.ground import Ground, Spot
 from assay.syntax.prose import sentences
 from assay.syntax.secrets import scrub
+
+_INDENT: Final = "  "  # of a definition, below its file
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,13 +45,13 @@ def _module(ground: Ground, folder: str, spots: list[Spot]) -> Module:
         by_path.setdefault(spot.path, []).append(spot)
     share = PROPOSING.chars // len(by_path)
     lines: list[str] = []
-    cut = 0
+    count = 0
     for path in sorted(by_path):
         own = list(_lines(ground, sorted(by_path[path], key=lambda s: (len(s.names), s.position))))
-        kept = _within(own, max(share, len(path) + 1))
-        lines += [path, *kept]
-        cut += len(own) - len(kept)
-    return Module(folder, scrub("\n".join(lines)[: PROPOSING.chars]), cut)
+        lines += [path, *_within(own, share - len(path) - 1)]
+        count += len(own)
+    shown = _within(lines, PROPOSING.chars)
+    return Module(folder, scrub("\n".join(shown)), count - sum(line.startswith(_INDENT) for line in shown))
 
 
 def _lines(ground: Ground, spots: list[Spot]) -> Iterator[str]:
@@ -58,7 +61,7 @@ def _lines(ground: Ground, spots: list[Spot]) -> Iterator[str]:
         if target is not None:
             doc = next(sentences(spot.definition.doc), "")[: PROPOSING.doc]
             signature = spot.definition.signature[: PROPOSING.signature]
-            yield f"  {target.anchor} | {signature}" + (f" | {doc}" if doc else "")
+            yield f"{_INDENT}{target.anchor} | {signature}" + (f" | {doc}" if doc else "")
 
 
 def _within(lines: list[str], chars: int) -> list[str]:

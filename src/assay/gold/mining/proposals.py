@@ -86,11 +86,12 @@ class Stamp:
 
 @dataclass(frozen=True, slots=True)
 class Passed:
-    """What was let through, what it did not, and how many were there already."""
+    """What was let through, what was not, how many were there already, and what the user should know."""
 
     items: tuple[Item, ...] = ()
     refused: tuple[Refused, ...] = ()
     known: int = 0
+    notes: tuple[str, ...] = ()
 
 
 class Intake:
@@ -135,7 +136,8 @@ class Intake:
     def _query(self, intent: Intent, text: str) -> Query | Refused:
         """Make one query, or say why not."""
         texts = {intent.form: text, **intent.forms}
-        private = next((kind for t in (*texts.values(), *intent.notes) if (kind := private_part(t))), None)
+        said = (*texts.values(), *intent.notes)
+        private = next((kind for one in said if (kind := private_part(one, known=self.ground.known))), None)
         if private is not None:
             return Refused(intent.origin.source, f"it holds {private}")
         missing = [target.anchor for target in intent.targets if self.ground.resolved(target) is None]
@@ -157,12 +159,12 @@ class Intake:
         words = [part for word in said for part in split(word) if part.isascii()] or ["query"]
         name = "-".join(words[: TEXTS.slug])
         taken = name in self._ids
-        return f"{name}-{hashlib.sha256(folded(text).encode()).hexdigest()[:6]}" if taken else name
+        return f"{name}-{hashlib.sha256(folded(text).encode()).hexdigest()[: TEXTS.digits]}" if taken else name
 
 
 def leak_notes(query: Query) -> tuple[str, ...]:
     """Tell reviewers how much of the answer a query gives away."""
-    share = leak(query.forms[query.ordered_forms[0]], query.targets)
+    share = leak(query.headline, query.targets)
     return (f"{share:.0%} of its words are words of the answer's path or name",) if share else ()
 
 

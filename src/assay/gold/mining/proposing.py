@@ -46,13 +46,15 @@ def ask_module(intake: Intake, module: Module, endpoint: Endpoint, count: int) -
     answer = ask(endpoint, fenced(_PROMPT, lead, module.digest))
     entries = read_queries(answer)
     where = f"{endpoint.name}, folder {module.folder}"
+    cut = f"folder {module.folder}: {module.cut} of its definitions did not fit, so the model did not see them"
+    notes = (cut,) if module.cut else ()
     if isinstance(entries, str):
-        return Passed(refused=(Refused(where, entries),))
+        return Passed(refused=(Refused(where, entries),), notes=notes)
     read = [_intent(intake.ground, entry, endpoint, where) for entry in entries[:count]]
     extra = (Refused(where, f"{len(entries) - count} more than were asked for"),) if len(entries) > count else ()
     passed = intake.queries([one for one in read if isinstance(one, Intent)])
     refused = tuple(one for one in read if isinstance(one, Refused))
-    return replace(passed, refused=(*refused, *passed.refused, *extra))
+    return replace(passed, refused=(*refused, *passed.refused, *extra), notes=notes)
 
 
 def read_queries(answer: str) -> list[Mapping[str, object]] | str:
@@ -80,7 +82,7 @@ def _intent(ground: Ground, entry: Mapping[str, object], endpoint: Endpoint, whe
     if isinstance(targets, str):
         return Refused(where, targets, texts["human"])
     why = _line(entry.get("why"))
-    notes = (f"the model says: {why}",) if why and private_part(why) is None else ()
+    notes = (f"the model says: {why}",) if why and private_part(why, known=ground.known) is None else ()
     more = {"keyword": texts["keyword"]} if texts["keyword"] else {}
     return Intent(texts["human"], targets, origin(endpoint, _PROMPT), notes=notes, forms=more)
 

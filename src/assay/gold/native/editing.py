@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,6 +18,9 @@ from assay.types import Gold, Query, Suite
 
 if TYPE_CHECKING:
     import yaml
+
+
+_MARK = codecs.BOM_UTF8
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +40,12 @@ class Saved:
     whole: bool = False
     lost: tuple[str, ...] = ()  # what the format could not hold
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a person should be told."""
+        anew = f"{self.path} was written anew as a whole: comments in it are gone"
+        return ((anew,) if self.whole else ()) + tuple(f"{self.path} does not hold: {lost}" for lost in self.lost)
+
 
 def save(old: Gold, new: Gold, to: Path | None = None) -> Saved:
     """Write a changed gold set over the file it was read from, or elsewhere; whole or not at all."""
@@ -47,9 +57,8 @@ def save(old: Gold, new: Gold, to: Path | None = None) -> Saved:
     known = detect(source)
     if known.name == "native":
         text = rewritten(source.text, old, new)
-        whole = text is None
-        write_atomic(to or source.path, write_native(new) if text is None else text)
-        return Saved(to or source.path, whole)
+        _write(to or source.path, text or _anew(new, source), source)
+        return Saved(to or source.path, whole=text is None)
     if known.write is None:
         raise source.at().error(
             f"a set in the format {known.name} is read, never written",
@@ -58,8 +67,24 @@ def save(old: Gold, new: Gold, to: Path | None = None) -> Saved:
     written = known.write(Suite((new,)))
     if len(written.files) != 1:
         raise source.at().error(f"a set in the format {known.name} is several files", "convert it to native first")
-    write_atomic(to or source.path, next(iter(written.files.values())))
-    return Saved(to or source.path, whole=True, lost=written.lost)
+    write_atomic((to or source.path).resolve(), next(iter(written.files.values())))
+    return Saved(to or source.path, lost=written.lost)
+
+
+def _anew(gold: Gold, source: Source) -> str:
+    """Write all of a set; one that would not be read again is refused, and the file stays as it is."""
+    text = write_native(gold)
+    read_native(Source(source.path, text))
+    return text
+
+
+def _write(path: Path, text: str, source: Source) -> None:
+    """Replace a file, or the file that a link leads to; line ends and a byte order mark stay as they were."""
+    raw = source.path.read_bytes()
+    plain = text.replace("\r\n", "\n")
+    ends = plain.replace("\n", "\r\n") if b"\r\n" in raw else plain
+    mark = _MARK if raw.startswith(_MARK) else b""
+    write_atomic(path.resolve(), mark + ends.encode("utf-8"))
 
 
 def rewritten(text: str, old: Gold, new: Gold) -> str | None:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
+from assay.errors import nearest
 from assay.gold import schema
 from assay.gold.building import build_gold, build_query
 from assay.gold.native.nodes import Field, compose
 from assay.gold.source import Source
 from assay.gold.targets import parse_target
 from assay.types import FORMS, PRIMARY, SECONDARY, Adversary, CorpusSpec, Gold, Label, Query, Rationale, Target
+
+_ONE_SOURCE = f"give exactly one of {', '.join(schema.CORPUS)}"
 
 
 def read_native(source: Source, corpus: CorpusSpec | None = None) -> Gold:
@@ -36,10 +41,11 @@ def _check_version(document: Field) -> None:
 
 def _corpus(field: Field) -> CorpusSpec:
     """Read where the code comes from: exactly one of the kinds, with the keys that kind has."""
-    kinds = [kind for kind in schema.CORPUS if kind in field.mapping()]
+    written = field.mapping()
+    kinds = [kind for kind in schema.CORPUS if kind in written]
     if len(kinds) != 1:
         found = "names no source" if not kinds else f"names {' and '.join(kinds)}"
-        raise field.place.error(f"the corpus {found}", f"give exactly one of {', '.join(schema.CORPUS)}")
+        raise field.place.error(f"the corpus {found}", _source_hint(written) if not kinds else _ONE_SOURCE)
     kind = kinds[0]
     fields = field.mapping(schema.CORPUS[kind])
     value = fields[kind].text()
@@ -53,6 +59,13 @@ def _corpus(field: Field) -> CorpusSpec:
         include=fields["include"].texts() if "include" in fields else (),
         exclude=fields["exclude"].texts() if "exclude" in fields else (),
     )
+
+
+def _source_hint(written: Iterable[str]) -> str:
+    """Say which source a misspelt key may have been meant for."""
+    known = {key for keys in schema.CORPUS.values() for key in keys.known}
+    near = [(key, *nearest(key, schema.CORPUS)) for key in written if key not in known]
+    return next((f"did you mean '{one[1]}' by '{one[0]}'?" for one in near if len(one) > 1), _ONE_SOURCE)
 
 
 def read_query(entry: Field, number: int) -> Query:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,7 +14,10 @@ from assay.corpus.git.mirror import fetch_commit
 from assay.corpus.spec import is_url
 from assay.errors import GoldError
 from assay.gold.reanchor.trees import Repository
-from assay.types import Gold
+from assay.types import Gold, Label
+
+_SHORT = 12  # digits of a commit in a message
+_NAMED = 3  # commits that a message names; the rest is counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,17 +32,44 @@ class Located:
 def locate(gold: Gold, repo: str | None, old: str | None, new: str) -> Located:
     """Find the repository that holds both revisions: the one that is named, else the corpus of the set."""
     corpus = gold.corpus
-    old = old or corpus.rev
-    if old is None:
-        raise GoldError(
-            f"'{gold.name}' does not say which commit it was made at",
-            file=gold.source,
-            hint="name it with --from",
-        )
+    old = old or made_at(gold)
     if repo is None and corpus.kind == "git" and is_url(corpus.value):
         return _mirrored(corpus.value, corpus.root or "", old, new)
     repository = _local(gold) if repo is None else Repository(Path(repo), corpus.root or "")
     return Located(repository, repository.commit(old), repository.commit(new))
+
+
+def made_at(gold: Gold) -> str:
+    """Say at which revision a set was made: that of its corpus, else the one commit that all of its labels name."""
+    if gold.corpus.rev is not None:
+        return gold.corpus.rev
+    labels = [label for query in gold.queries for label in query.labels]
+    commits = sorted({label.commit for label in labels})
+    if gold.corpus.kind in ("git", "path") and len(commits) == 1 and commits[0]:
+        return commits[0]
+    raise GoldError(
+        f"'{gold.name}' does not say which commit it was made at{_said(labels)}",
+        file=gold.source,
+        hint="name it with --from",
+    )
+
+
+def unlabelled(gold: Gold) -> int:
+    """Count the anchors that no label says the commit of."""
+    count = 0
+    for query in gold.queries:
+        labels = {label.target for label in query.labels}
+        anchors = {target.anchor for target in (*query.targets, *(one.target for one in query.adversaries))}
+        count += len(anchors - labels)
+    return count
+
+
+def _said(labels: Sequence[Label]) -> str:
+    """Say what labels know of the commit, where it is not one."""
+    commits = Counter(label.commit for label in labels)
+    told = ", ".join(f"{commit[:_SHORT] or 'none'} ({count})" for commit, count in sorted(commits.items())[:_NAMED])
+    more = f" and {len(commits) - _NAMED} more" if len(commits) > _NAMED else ""
+    return f": its labels name {told}{more}" if any(commits) else ""
 
 
 def _local(gold: Gold) -> Repository:

@@ -86,8 +86,9 @@ def apply(moves: Moves, *, lost: Lost = "refuse", digest: bool = False) -> Appli
     """Give the gold set at the new commit. What was lost is refused, dropped, or kept as it was."""
     gone = sum(row.move.confidence == "lost" for row in moves.rows)
     if gone and lost == "refuse":
+        what = "anchor" if gone == 1 else "anchors"
         raise GoldError(
-            f"{gone} anchors of '{moves.gold.name}' could not be moved, so nothing is written",
+            f"{gone} {what} of '{moves.gold.name}' could not be moved, so nothing is written",
             file=moves.gold.source,
             hint="look at them without --in-place and --out; anchor them anew, or give --drop-lost or --keep-lost",
         )

@@ -31,6 +31,7 @@ class Repository:
         """Turn a revision into a commit."""
         if rev.startswith("-"):
             raise CorpusError(f"{rev!r} is not a revision", hint="name a commit, a tag or a branch")
+        self._readable()
         found = git("rev-parse", "--verify", "--quiet", f"{rev}^{{commit}}", cwd=self._there(), limits=Limits())
         if found.code:
             raise CorpusError(
@@ -39,6 +40,17 @@ class Repository:
                 hint="name a git repository with --repo that holds both revisions; fetch it first",
             )
         return found.out.decode().strip()
+
+    def _readable(self) -> None:
+        """Refuse what git does not read, with its own reason: no repository, or somebody else's."""
+        inside = git("rev-parse", "--git-dir", cwd=self._there(), limits=Limits())
+        if inside.code:
+            trust = f"if you trust it: git config --global --add safe.directory {self.folder.resolve()}"
+            raise CorpusError(
+                f"git cannot read this repository: {inside.last_words}",
+                file=self.folder,
+                hint=trust if "dubious ownership" in inside.err else "name a git repository with --repo",
+            )
 
     def run(self, *arguments: str) -> bytes:
         """Run git and read what it prints."""

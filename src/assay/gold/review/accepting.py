@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from assay.errors import GoldError
 from assay.files import write_atomic
@@ -17,6 +18,9 @@ from assay.gold.review.standing import AGAINST, ReviewRules, Standing, standings
 from assay.gold.review.votes import all_votes
 from assay.gold.schema import Keys
 from assay.types import CorpusSpec, Gold
+
+if TYPE_CHECKING:
+    from assay.gold.native.nodes import Field
 
 #: Finds what is wrong with a set: lint, or the look-up of its anchors.
 Check = Callable[[Gold], Sequence[Problem]]
@@ -56,8 +60,22 @@ def read_standings(queue: Queue, rules: ReviewRules | None = None) -> tuple[Stan
 
 def read_written(queue: Queue) -> dict[str, str]:
     """Give what the set has taken up: the value by item, the last one where there are several."""
-    rows = [row.mapping(_WRITTEN) for row in read_rows(_file(queue))]
-    return {fields["item"].text(): fields["value"].text() for fields in rows}
+    return {fields["item"].text(): fields["value"].text() for fields in _written(queue)}
+
+
+def read_taken(queue: Queue) -> dict[str, str]:
+    """Give when the set first took each item up, or turned it down: since then everybody can see what holds."""
+    return {fields["item"].text(): fields["on"].text() for fields in reversed(_written(queue))}
+
+
+def read_closed(queue: Queue) -> frozenset[str]:
+    """Name the items that need no more votes: decided, or taken up by the set. No vote is read for it."""
+    return frozenset(read_written(queue)) | {decision.item for decision in read_decisions(queue)}
+
+
+def _written(queue: Queue) -> list[dict[str, Field]]:
+    """Read what the set has taken up, in order."""
+    return [row.mapping(_WRITTEN) for row in read_rows(_file(queue))]
 
 
 def accept(
@@ -140,8 +158,6 @@ def _empty(path: Path, corpus: CorpusSpec | None) -> Gold:
     """Begin a set that is not there yet."""
     if corpus is None:
         raise GoldError("there is no such set yet", file=path, hint="name its code with --corpus to make it")
-    if path.suffix not in (".yaml", ".yml"):
-        raise GoldError("a new set is a native one", file=path, hint="give it a name that ends in .yaml")
     return Gold("-".join(path.stem.split()), corpus, (), source=str(path))
 
 

@@ -18,6 +18,12 @@ if TYPE_CHECKING:
 ItemKind = Literal["query", "target", "adversary", "phrasing"]
 KINDS: tuple[ItemKind, ...] = get_args(ItemKind)
 
+#: How a proposal came about: mined from what, by which rule or model, returned by engines, or in the set already.
+How = Literal[
+    "history", "shell", "transcript", "docs", "comments", "names", "confusion", "rules", "endpoint", "pool", "set"
+]
+HOWS: tuple[How, ...] = get_args(How)
+
 ID_DIGITS = 12  # 48 bits: among 100,000 proposals of one set two share an id once in 50,000 sets
 
 _ITEM = Keys(("id", "kind", "query", "origin"), ("on", "commit", "notes"))
@@ -28,7 +34,7 @@ _ORIGIN = Keys(("how",), ("source", "shown_by"))
 class Origin:
     """Where a proposal comes from; `shown_by` are the engines whose results brought it up."""
 
-    how: str  # history, shell, transcript, docs, names, confusion, rules, endpoint, pool, set
+    how: How
     source: str = ""  # such as "commit 3f2a91c"; never a path of the user's home
     shown_by: tuple[str, ...] = ()
 
@@ -132,7 +138,7 @@ def _digest(kind: ItemKind, query: Query) -> str:
 
 def _content(kind: ItemKind, query: Query) -> list[object]:
     """Give what makes two proposals the same; a headline that was rewritten asks something else."""
-    headline = query.forms[query.ordered_forms[0]]
+    headline = query.headline
     if kind == "query":
         return [dict(query.forms), sorted([target.anchor, target.grade] for target in query.targets)]
     if kind == "target":
@@ -145,7 +151,8 @@ def _content(kind: ItemKind, query: Query) -> list[object]:
 def _read_origin(field: Field) -> Origin:
     """Read where an item comes from."""
     fields = field.mapping(_ORIGIN)
-    return Origin(fields["how"].text(), _text(fields, "source"), _texts(fields, "shown_by"))
+    how = cast(How, fields["how"].one_of(HOWS))
+    return Origin(how, _text(fields, "source"), _texts(fields, "shown_by"))
 
 
 def _text(fields: Mapping[str, Field], key: str) -> str:

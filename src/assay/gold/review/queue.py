@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from assay.errors import GoldError
 from assay.files import write_atomic
 from assay.gold.journal import opened, read_row, read_rows
 from assay.gold.review.items import Item, item_mapping, read_item
@@ -64,7 +65,10 @@ class Queue:
         return Added(len(new), len(given) - len(new), journal.cut)
 
     def prepare(self) -> None:
-        """Make the folder, with the file that keeps it out of every corpus."""
+        """Make the folder, with the file that keeps it out of every corpus; a set that cannot be made gets none."""
+        if not self.gold_file.exists() and self.gold_file.suffix not in (".yaml", ".yml"):
+            hint = "give it a name that ends in .yaml"
+            raise GoldError("there is no such set yet, and a new one is a native one", file=self.gold_file, hint=hint)
         ignore = self.folder / ".assayignore"
         if not ignore.exists():
             write_atomic(ignore, _IGNORE)

@@ -46,11 +46,6 @@ class Viewer:
         self._library = Library(corpus)
         self._config = config or ViewConfig()
 
-    @property
-    def commit(self) -> str:
-        """The commit or version that is looked at."""
-        return self._corpus.revision or ""
-
     def view(self, item: Item) -> View:
         """Put an item together with its code."""
         places = [self._excerpt(role, target) for role, target in _places(item)]
@@ -93,7 +88,7 @@ QUESTIONS = {
 def describe(view: View, *, engines: bool = False) -> Iterator[str]:
     """Write a view as lines of text, for a person or a model."""
     item = view.item
-    yield f"{item.kind} {item.id} of query '{item.query.id}'"
+    yield f"query {item.id}: '{item.query.id}'" if item.kind == "query" else _part(item)
     for form in item.query.ordered_forms:
         yield f"{form}: {item.query.forms[form]}"
     if item.kind == "adversary":
@@ -107,6 +102,11 @@ def describe(view: View, *, engines: bool = False) -> Iterator[str]:
     for place in view.places:
         yield ""
         yield from _place_lines(place)
+
+
+def _part(item: Item) -> str:
+    """Name an item that is a part of a query."""
+    return f"{item.kind} {item.id} of query '{item.query.id}'"
 
 
 def _place_lines(place: Excerpt) -> Iterator[str]:

@@ -162,6 +162,6 @@ def find_item(items: Sequence[Item], given: str) -> Item:
     """Find an item by its id, or by the beginning of it that no other has."""
     found = [item for item in items if item.id.startswith(given)] if given else []
     if len(found) != 1:
-        what = "no item" if not found else f"{len(found)} items"
-        raise GoldError(f"{what} of the queue begin with '{given}'", hint="--list shows the ids of the items")
+        what = "no item of the queue begins" if not found else f"{len(found)} items of the queue begin"
+        raise GoldError(f"{what} with '{given}'", hint="--list shows the ids of the items")
     return found[0]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Literal, get_args
 
@@ -37,6 +38,15 @@ class Shares:
                 f"the shares {self.dev:g}, {self.test:g} and {self.sealed:g} do not make 1",
                 hint="such as --dev .5 --test .25 --sealed .25",
             )
+
+    @classmethod
+    def of(cls, **given: float | None) -> Shares:
+        """Take the shares that were given; the others divide the rest as they would by default."""
+        usual = cls()
+        fixed = {name: share for name, share in given.items() if share is not None}
+        others = {name: share for name, share in zip(PARTS, usual.values(), strict=True) if name not in fixed}
+        rest = max(0.0, 1 - sum(fixed.values()))
+        return cls(**fixed, **{name: rest * share / sum(others.values()) for name, share in others.items()})
 
     def values(self) -> tuple[float, float, float]:
         """Give them in the order of the parts."""
@@ -79,7 +89,7 @@ def divide(suite: Suite, division: Division) -> Divided:
     """Give every query its part; the same suite and seed give the same parts."""
     queries = {_Key(gold.name, query.id): query for gold in suite.golds for query in gold.queries}
     groups = _groups(suite, division)
-    fixed = [_fixed(group, queries, suite) if not division.fresh else None for group in groups]
+    fixed = [_fixed(group, queries, suite, division) if not division.fresh else None for group in groups]
     _check_enough(groups, division, suite)
     places = _places([_weights(group, queries, division) for group in groups], fixed, division)
     part = {key: PARTS[place] for group, place in zip(groups, places, strict=True) for key in group}
@@ -170,7 +180,7 @@ def _touch(one: Target, other: Target) -> bool:
     return bool(one.symbol or other.symbol) or one.span.common_lines(other.span) > 0
 
 
-def _fixed(group: Iterable[_Key], queries: Mapping[_Key, Query], suite: Suite) -> int | None:
+def _fixed(group: Sequence[_Key], queries: Mapping[_Key, Query], suite: Suite, division: Division) -> int | None:
     """Find the part that a group has already."""
     parts = {part: key for key in group if (part := part_of(queries[key]))}
     for part, key in parts.items():
@@ -179,13 +189,44 @@ def _fixed(group: Iterable[_Key], queries: Mapping[_Key, Query], suite: Suite) -
                 f"query '{key.query}' is in the part '{part}'", file=_source(suite, key), hint=f"use {', '.join(PARTS)}"
             )
     if len(parts) > 1:
-        (one, a), (other, b) = sorted(parts.items(), key=lambda entry: entry[0])[:2]
-        raise GoldError(
-            f"'{a.query}' is {one} and '{b.query}' is {other}, but they hang together",
-            file=_source(suite, a),
-            hint="--force divides the whole set anew",
-        )
+        raise _torn(group, queries, suite, division)
     return PARTS.index(next(iter(parts))) if parts else None
+
+
+def _torn(group: Sequence[_Key], queries: Mapping[_Key, Query], suite: Suite, division: Division) -> GoldError:
+    """Say which two queries of a group are in two parts, and what ties them; directly, if there are such two."""
+    parts = {key: part for key in group if (part := part_of(queries[key]))}
+    pairs = [(a, b) for a, b in combinations(parts, 2) if parts[a] != parts[b]]
+    a, b = next(((a, b) for a, b in pairs if _tie(queries[a], queries[b], division)), pairs[0])
+    why = _tie(queries[a], queries[b], division) or "other queries tie them to each other"
+    return GoldError(
+        f"'{a.query}' is {parts[a]} and '{b.query}' is {parts[b]}, but they hang together: {why}",
+        file=_source(suite, a),
+        hint=f"{_FINER[division.by]}; --force divides all anew, sealed queries too",
+    )
+
+
+_FINER: Mapping[By, str] = {
+    "repository": "--by module ties less",
+    "module": "--by file ties less",
+    "file": "--by query ties less",
+    "query": "give them the same part by hand (tags: split)",
+}
+
+
+def _tie(one: Query, other: Query, division: Division) -> str:
+    """Say what two queries have in common that must not be torn apart; nothing where only others tie them."""
+    same = [(a, b) for a in one.targets for b in other.targets if a.span.path == b.span.path]
+    for a, _ in (pair for pair in same if _touch(*pair)):
+        return f"both have {a.anchor} for an answer"
+    common = sorted({*_units(one, division)} & {*_units(other, division)})
+    if not common:
+        return ""
+    return {
+        "repository": "they are of one repository",
+        "module": f"both have an answer in the folder {common[0] or '.'}",
+        "file": f"both have an answer in {common[0]}",
+    }[division.by]
 
 
 def _source(suite: Suite, key: _Key) -> str | None:
@@ -268,7 +309,7 @@ def _check_enough(groups: Sequence[object], division: Division, suite: Suite) ->
             f"the queries hang together in {len(groups)} {'group' if len(groups) == 1 else 'groups'}: "
             f"that makes no {parts} parts",
             file=suite.golds[0].source,
-            hint=_looser(division),
+            hint=looser(division.by),
         )
 
 
@@ -276,17 +317,17 @@ def _check_parts(sizes: Mapping[str, int], division: Division, suite: Suite) -> 
     """Refuse a division with an empty part."""
     for name, share in zip(PARTS, division.shares.values(), strict=True):
         if share > 0 and not sizes.get(name):
-            raise GoldError(f"the part '{name}' stays empty", file=suite.golds[0].source, hint=_looser(division))
+            raise GoldError(f"the part '{name}' stays empty", file=suite.golds[0].source, hint=looser(division.by))
 
 
-def _looser(division: Division) -> str:
+def looser(by: By) -> str:
     """Say which way to divide would make more groups."""
     return {
         "repository": "--by module makes more groups, or name fewer parts: --sealed 0",
         "module": "--by file makes more groups, or name fewer parts: --sealed 0",
         "file": "--by query makes more groups, or name fewer parts: --sealed 0",
         "query": "add queries, or name fewer parts: --sealed 0",
-    }[division.by]
+    }[by]
 
 
 def _strata(queries: Mapping[_Key, Query], part: Mapping[_Key, str], division: Division) -> dict[str, dict[str, int]]:

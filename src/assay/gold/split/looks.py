@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from assay.gold.circumstances import now, user_name
 from assay.gold.identity import gold_hash
-from assay.gold.journal import append, read_rows
+from assay.gold.journal import append, read_whole
 from assay.gold.schema import Keys
 from assay.gold.split.parts import sealed_queries
 from assay.types import Gold, Suite
 
 SUFFIX = ".looks.jsonl"
-_LOOK = Keys(("when", "who", "command", "gold", "sealed"), ("engines",))
+_LOOK = Keys(("when", "who", "command", "gold", "sealed"), ("engines", "divided"))
 _HASH_DIGITS = 16  # as in the header of a run
 
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """Somebody saw results on sealed queries."""
+    """Somebody saw results on sealed queries, or divided the set anew after that."""
 
     when: str
     who: str
@@ -28,6 +28,7 @@ class Look:
     gold: str  # hash of the set that was asked
     sealed: int  # queries of it that were
     engines: tuple[str, ...] = ()
+    divided: str = ""  # what a new division changed; such a line is no look at results
 
 
 def looks_file(gold_file: Path) -> Path:
@@ -36,13 +37,14 @@ def looks_file(gold_file: Path) -> Path:
 
 
 def read_looks(gold_file: Path) -> tuple[Look, ...]:
-    """Give all looks in the order they were taken."""
+    """Give all looks in the order they were taken; a log that is damaged is an error, never fewer looks."""
     looks = []
-    for row in read_rows(looks_file(gold_file)):
+    for row in read_whole(looks_file(gold_file)):
         fields = row.mapping(_LOOK)
         engines = fields["engines"].texts() if "engines" in fields else ()
         texts = {name: fields[name].text() for name in ("when", "who", "command", "gold")}
-        looks.append(Look(**texts, sealed=_count(fields["sealed"].text()), engines=engines))
+        divided = fields["divided"].text() if "divided" in fields else ""
+        looks.append(Look(**texts, sealed=_count(fields["sealed"].text()), engines=engines, divided=divided))
     return tuple(looks)
 
 
@@ -54,10 +56,28 @@ def log_looks(suite: Suite, command: str, engines: Sequence[str]) -> tuple[Path,
     files = []
     for gold in suite.golds:
         look = _look(gold, command, engines)
-        if look is not None and gold.source is not None and Path(gold.source).parent.is_dir():
+        if look is not None and gold.source is not None and Path(gold.source).is_file():
             files.append(looks_file(Path(gold.source)))
             append(files[-1], [_mapping(look)])
     return tuple(files)
+
+
+def log_division(old: Gold, new: Gold, command: str) -> str:
+    """Write down that a set whose sealed part was seen is divided anew; give what changed, nothing if unseen.
+
+    Queries that were seen sealed may be open now, and open ones sealed: earlier looks say less than they seem to.
+    """
+    if old.source is None:
+        return ""
+    seen = [look for look in read_looks(Path(old.source)) if not look.divided]
+    now_sealed, was_sealed = ({query.id for query in sealed_queries(gold)} for gold in (new, old))
+    if not seen or now_sealed == was_sealed:
+        return ""
+    changed = f"{len(was_sealed - now_sealed)} left the sealed part, {len(now_sealed - was_sealed)} came in"
+    look = _look(new, command, ()) or _look(old, command, ())
+    if look is not None:
+        append(looks_file(Path(old.source)), [_mapping(replace(look, divided=changed))])
+    return changed
 
 
 def _look(gold: Gold, command: str, engines: Sequence[str]) -> Look | None:
@@ -79,7 +99,8 @@ def _mapping(look: Look) -> dict[str, object]:
         "gold": look.gold,
         "sealed": look.sealed,
     }
-    return line | ({"engines": list(look.engines)} if look.engines else {})
+    extra = {"engines": list(look.engines), "divided": look.divided}
+    return line | {key: value for key, value in extra.items() if value}
 
 
 def _count(text: str) -> int:

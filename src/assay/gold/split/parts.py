@@ -23,8 +23,14 @@ class Selection:
 
 
 def part_of(query: Query) -> str | None:
-    """Name the part of a query, if the set was split."""
-    return query.tags.get(TAG)
+    """Name the part of a query, if the set was split; a misspelt one must not open what is sealed."""
+    part = query.tags.get(TAG)
+    meant = nearest(part, PARTS) if part is not None and part not in PARTS else ()
+    if meant:
+        raise GoldError(
+            f"query '{query.id}' has split: {part}", line=query.line, hint=f"did you mean '{meant[0]}'? parts are exact"
+        )
+    return part
 
 
 def sealed_queries(gold: Gold) -> tuple[Query, ...]:

@@ -88,8 +88,8 @@ def _git_file(cursor: _Cursor) -> tuple[_Cursor, FileDiff]:
         if _has_names(cursor):
             return _named_file(cursor)
         made = made or cursor.line.startswith("new file mode")
-        old = _after(cursor.line, ("rename from ", "copy from ")) or old
-        new = _after(cursor.line, ("rename to ", "copy to ")) or new
+        old = _after(cursor, ("rename from ", "copy from ")) or old
+        new = _after(cursor, ("rename to ", "copy to ")) or new
         cursor = cursor.step()
     if old is None:
         old = new = _same_name(head, place)
@@ -185,9 +185,11 @@ def _name(line: str, prefix: str, place: Place) -> str | None:
     return None if name == _NOWHERE else name.removeprefix(prefix)
 
 
-def _after(line: str, words: Sequence[str]) -> str | None:
-    """Give what follows the word that a line begins with."""
-    return next((line.removeprefix(word) for word in words if line.startswith(word)), None)
+def _after(cursor: _Cursor, words: Sequence[str]) -> str | None:
+    """Give the path that follows one of the words at the beginning of a line."""
+    line = cursor.line.rstrip("\r")
+    written = next((line.removeprefix(word) for word in words if line.startswith(word)), None)
+    return _unquoted(written, cursor.place) if written and written.startswith('"') else written
 
 
 def _same_name(head: str, place: Place) -> str:

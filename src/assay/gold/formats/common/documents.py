@@ -5,12 +5,13 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
 from assay.errors import GoldError
 from assay.files import atomic_folder
+from assay.gold.formats.common.corpora import corpus_hint
 from assay.gold.formats.common.jsonlines import read_entries
 from assay.gold.formats.common.opening import open_source
 from assay.gold.formats.common.records import Record
@@ -26,8 +27,9 @@ _IGNORE_FILE = ".assayignore"
 _KEEP = f"# Every file here is a document of the set, whatever its name.\n!*\n/{_IGNORE_FILE}\n"
 _SAFE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 _UNSAFE = re.compile(r"[^A-Za-z0-9_.-]+")
-_LONGEST = 100  # characters of a made-up name: file systems end at 255 bytes
-_DIGITS = 8  # of the hash that tells names apart which would be the same
+_LONGEST = 100  # characters of a name: file systems end at 255 bytes
+_LONGEST_PATH = 400  # and of a path: some end at 1,024 bytes, with the folders above
+_DIGITS = 16  # of the hash that tells names apart which would be the same
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +38,7 @@ class Unpacked:
 
     corpora: Mapping[str, CorpusSpec]
     folders: Mapping[str, Mapping[str, str]]  # relative folder -> path in it -> text
+    notes: tuple[str, ...] = ()  # sentences about documents that say nothing
 
 
 def documents(folder: Path) -> Mapping[str, str]:
@@ -54,7 +57,19 @@ def unpack(golds: Sequence[Gold]) -> Unpacked:
     return Unpacked(
         {name: replace(OWN, value=places[folder]) for name, folder in found.items()},
         {place: documents(folder) for folder, place in places.items()},
+        tuple(note for folder in places for note in _textless(folder)),
     )
+
+
+def _textless(folder: Path) -> Iterator[str]:
+    """Tell of documents without a text: what Assay writes as BEIR has none, for its gold is places."""
+    records = _records(folder)
+    count = sum(not record.values.get("text") for record in records.values())
+    if count:
+        yield (
+            f"{count} of {len(records)} documents in {folder / CORPUS} have no text, so their files hold a title at "
+            "most; if they stand for places in code, say where it is: --corpus PATH"
+        )
 
 
 def is_ours(folder: Path) -> bool:
@@ -81,18 +96,26 @@ def file_names(ids: Iterable[str]) -> dict[str, str]:
 
     Names differ on a file system that ignores case, and none is a folder of another.
     """
-    wanted = {name: name if _is_path(name) else _made(name) for name in ids}
-    files = Counter(path.casefold() for path in wanted.values())
+    names = {name: name if _is_path(name) else _made(name) for name in ids}
+    apart: set[str] = set()
+    while clash := _clashing(names) - apart:  # again, since an id may be the very name that another was given
+        names |= {name: _apart(name) for name in clash}
+        apart |= clash
+    return names
+
+
+def _clashing(names: Mapping[str, str]) -> set[str]:
+    """Give the ids whose files would be one, or lie in one."""
+    files = Counter(path.casefold() for path in names.values())
     folders = {str(above) for path in files for above in PurePosixPath(path).parents}
-    clash = {path for path in files if files[path] > 1 or path in folders}
-    return {name: _apart(name) if path.casefold() in clash else path for name, path in wanted.items()}
+    return {name for name, path in names.items() if files[path.casefold()] > 1 or path.casefold() in folders}
 
 
 def _records(folder: Path) -> dict[str, Record]:
     """Read the documents by their ids; no id stands for two."""
     path = folder / CORPUS
     if not path.is_file():
-        raise GoldError(f"there is no {CORPUS}", file=folder, hint="say where the code is: --corpus PATH")
+        raise GoldError(f"there is no {CORPUS}", file=folder, hint=corpus_hint(folder))
     records: dict[str, Record] = {}
     for record in read_entries(open_source(path)):
         name = record.verbatim("_id")
@@ -111,7 +134,8 @@ def _text(record: Record) -> str:
 def _is_path(name: str) -> bool:
     """Tell whether an id can be a file as it is, on any file system."""
     steps = name.split("/")
-    return path_problem(name) is None and all(map(_SAFE.fullmatch, steps)) and "." in steps[-1].rstrip(".")
+    short = len(name) <= _LONGEST_PATH and max(map(len, steps)) <= _LONGEST
+    return short and path_problem(name) is None and all(map(_SAFE.fullmatch, steps)) and "." in steps[-1].rstrip(".")
 
 
 def _made(name: str) -> str:

@@ -21,16 +21,6 @@ def read_entries(source: Source) -> list[Record]:
     return [Record(values, place, f"row {number}") for number, (values, place) in enumerate(found, 1)]
 
 
-def first_entry(source: Source) -> Mapping[str, object]:
-    """Give the first object of a file, to tell its format by; nothing when there is none."""
-    try:
-        text = source.text if _is_list(source) else next(_lines(source))[0]
-        decoded, _ = json.JSONDecoder().raw_decode(text, max(text.find("{"), 0))
-    except (StopIteration, ValueError, RecursionError):
-        return {}
-    return decoded if isinstance(decoded, dict) else {}
-
-
 def parse_object(text: str, place: Place) -> Mapping[str, object]:
     """Parse one JSON object whose keys differ."""
     value = parse(text, place)

@@ -7,11 +7,11 @@ import warnings
 from collections.abc import Iterator, Sequence
 
 from assay.gold.formats.common.records import Record
+from assay.gold.formats.common.unchanged import binds, first_change
 from assay.gold.source import Source
 
 NAME = "EVAL_SET"
 _RUN = "the file is never run: write the value itself"
-_CHANGES = frozenset({"append", "extend", "insert", "remove", "pop", "clear", "reverse", "sort"})
 _LITERALS = (ast.Constant, ast.Dict, ast.List, ast.Tuple, ast.Set, ast.UnaryOp, ast.UAdd, ast.USub, ast.Load)
 
 
@@ -19,7 +19,12 @@ def read_literal(source: Source) -> list[Record]:
     """Read the dicts of the list that a file assigns, each with its line."""
     tree = _parse(source)
     assigned = _assigned(source, tree)
-    _check_unchanged(source, tree, assigned)
+    try:
+        _check_unchanged(source, tree, assigned)
+    except RecursionError as error:
+        raise source.at(1).error(
+            "the code is nested too deeply to be looked through", "save the list as JSON"
+        ) from error
     if not assigned.entries:
         raise source.at(assigned.value.lineno).error(f"{assigned.name} is empty", "add an entry")
     return [_record(source, entry) for entry in assigned.entries]
@@ -53,6 +58,8 @@ def _assigned(source: Source, tree: ast.Module) -> _Assigned:
     """Find the list: the one called EVAL_SET, or the only list of dicts there is."""
     found = [assigned for node in tree.body for assigned in _assignments(node)]
     named = [assigned for assigned in found if assigned.name == NAME]
+    if not named:
+        _check_no_other(source, tree)
     lists = named or [assigned for assigned in found if any(isinstance(e, ast.Dict) for e in assigned.entries)]
     if not lists:
         raise source.at(1).error("no list of dicts is assigned in this file", f"write {NAME} = [{{...}}, ...]")
@@ -62,6 +69,14 @@ def _assigned(source: Source, tree: ast.Module) -> _Assigned:
     if not isinstance(lists[0].value, ast.List | ast.Tuple):
         raise source.at(lists[0].value.lineno).error(f"{lists[0].name} is no literal list", _RUN)
     return lists[0]
+
+
+def _check_no_other(source: Source, tree: ast.Module) -> None:
+    """Refuse a file that makes its EVAL_SET in some other way than by `EVAL_SET = [...]` at the top."""
+    for node in ast.walk(tree):
+        if binds(node, NAME):
+            line = getattr(node, "lineno", 1)
+            raise source.at(line).error(f"{NAME} is no plain assignment of a list", _RUN)
 
 
 def _assignments(node: ast.stmt) -> Iterator[_Assigned]:
@@ -75,31 +90,12 @@ def _assignments(node: ast.stmt) -> Iterator[_Assigned]:
 
 def _check_unchanged(source: Source, tree: ast.Module, assigned: _Assigned) -> None:
     """Refuse a file that changes the list afterwards: what is written would not be what the set holds."""
-    for node in ast.walk(tree):
-        if _changes(node, assigned):
-            line = getattr(node, "lineno", 1)
-            raise source.at(line).error(
-                f"{assigned.name} is changed here, after line {assigned.node.lineno}",
-                "the file is never run: write all entries into the one list",
-            )
-
-
-def _changes(node: ast.AST, assigned: _Assigned) -> bool:
-    """Tell whether a node assigns the name again, or changes the list it stands for."""
-    if isinstance(node, ast.Attribute):
-        return node.attr in _CHANGES and _is_name(node.value, assigned.name)
-    if isinstance(node, ast.Subscript):
-        return not isinstance(node.ctx, ast.Load) and _is_name(node.value, assigned.name)
-    if isinstance(node, ast.AugAssign):
-        return _is_name(node.target, assigned.name)
-    if node is assigned.node or not isinstance(node, ast.stmt):
-        return False
-    return any(other.name == assigned.name for other in _assignments(node))
-
-
-def _is_name(node: ast.expr, name: str) -> bool:
-    """Tell whether a node is the name."""
-    return isinstance(node, ast.Name) and node.id == name
+    line = first_change(tree, assigned.name, assigned.node, assigned.value)
+    if line is not None:
+        raise source.at(line).error(
+            f"{assigned.name} of line {assigned.node.lineno} is changed here, or may be",
+            "the file is never run: write all of it into the one list, or save the finished list as JSON",
+        )
 
 
 def _record(source: Source, entry: ast.expr) -> Record:

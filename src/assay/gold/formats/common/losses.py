@@ -11,6 +11,8 @@ from pathlib import Path
 from assay.corpus.spec import spec_text
 from assay.errors import GoldError
 from assay.gold.formats.common.written import Written
+from assay.gold.source import Source, read_source
+from assay.gold.split.parts import SEALED, TAG
 from assay.types import Gold, Query, Suite, Target
 
 
@@ -33,6 +35,9 @@ class Words:
 
 #: The kinds of losses in the order they are told.
 KINDS: Mapping[str, Words] = {
+    "seal": Words(
+        "sealed query loses its seal", "sealed queries lose their seal", "nothing keeps them from being tuned on"
+    ),
     "name": Words("name of a set", "names of sets", "it is called after its file"),
     "corpus": Words("corpus", "corpora", "say where the code is when the set is read: --corpus"),
     "provenance": Words("note on the origin of a set", "notes on the origin of sets"),
@@ -75,9 +80,28 @@ def verified(
     return Written(files, told([*lost, *_missing(suite, back)]))
 
 
-def corpus_losses(suite: Suite) -> list[Loss]:
-    """Name the corpus of each set, for a format that has no place for it."""
-    return [Loss("corpus", spec_text(gold.corpus)) for gold in suite.golds]
+def corpus_losses(suite: Suite, matches: Callable[[Source], bool] | None = None) -> list[Loss]:
+    """Name the corpus of each set, for a format that has no place for it.
+
+    A set that comes from a file of the format, which `matches` tells, had none to lose: its reader was told.
+    """
+    golds = [gold for gold in suite.golds if matches is None or not comes_from(gold, matches)]
+    return [Loss("corpus", spec_text(gold.corpus)) for gold in golds]
+
+
+def comes_from(gold: Gold, matches: Callable[[Source], bool]) -> Source | None:
+    """Give the file that a set was read from, if it is there and in the format that is told."""
+    path = Path(gold.source) if gold.source else None
+    try:
+        source = read_source(path) if path is not None and path.is_file() else None
+    except GoldError:  # Parquet, or too large: no file of somebody's own
+        return None
+    return source if source is not None and matches(source) else None
+
+
+def breaks_seal(sentence: str) -> bool:
+    """Tell the sentence that must not be overlooked: what was kept from tuning is not any more."""
+    return any(words in sentence for words in (KINDS["seal"].one, KINDS["seal"].many))
 
 
 def told(losses: Sequence[Loss]) -> tuple[str, ...]:
@@ -143,6 +167,8 @@ def _of_query(query: Query, back: Query) -> Iterator[Loss]:
     """Compare a query."""
     if query.id != back.id:
         yield Loss("id")
+    if query.tags.get(TAG) == SEALED != back.tags.get(TAG):
+        yield Loss("seal")
     yield from _of_forms(query, back)
     yield from _of_targets(query, back)
     if query.adversaries != back.adversaries:

@@ -28,7 +28,9 @@ class ParquetLimits:
 
 
 def is_parquet(path: Path) -> bool:
-    """Tell a Parquet file by its first bytes."""
+    """Tell a Parquet file by its first bytes; a pipe, whose first bytes may never come, is none."""
+    if not path.is_file():
+        return False
     try:
         with path.open("rb") as stream:
             return stream.read(len(MAGIC)) == MAGIC

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from assay.gold.building import build_gold
+from assay.gold.formats.common.corpora import corpus_hint
 from assay.gold.formats.common.ids import sound_ids
 from assay.gold.place import Place
 from assay.gold.source import Source
@@ -105,7 +106,7 @@ def in_folders(source: Source, corpus: CorpusSpec | None) -> Callable[[Code], Co
     if corpus is None:
         raise source.at(1).error(
             "the file names its repositories, not where they are",
-            "say where: --corpus FOLDER, which holds each repository in a folder of its name",
+            corpus_hint(source.path, several=True) + "; FOLDER holds each repository in a folder of its name",
         )
     above = f"{corpus.root.strip('/')}/" if corpus.root else ""
     return lambda code: replace(corpus, root=f"{above}{code.repository}")

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from assay.errors import GoldError
 from assay.gold.place import Place
 from assay.gold.source import Source
-from assay.types import CorpusSpec
 
 _HEAD = 65_536  # characters a header is looked for in: a data set of another format may have a line of megabytes
 
@@ -70,15 +69,6 @@ def render_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
         # left to itself csv writes a bare carriage return unquoted, and reads a new row behind it
         (quoted if any("\r" in cell for cell in cells) else plain).writerow(cells)
     return stream.getvalue()
-
-
-def require_corpus(source: Source, corpus: CorpusSpec | None) -> CorpusSpec:
-    """Give the corpus, for formats that have no place for it."""
-    if corpus is None:
-        raise source.at(1).error(
-            "a gold set in this format names no corpus", "say where the code is: --corpus PATH, or corpus=... in Python"
-        )
-    return corpus
 
 
 def _row(source: Source, columns: tuple[str, ...], line: int, cells: list[str]) -> Row:

@@ -50,7 +50,7 @@ def _is_plausible(ground: Ground, query: Query, neighbour: Neighbour) -> bool:
         "medium": NEIGHBOURS.medium_share,
         "weak": NEIGHBOURS.weak_share,
     }
-    headline = query.forms[query.ordered_forms[0]]
+    headline = query.headline
     asked = stems(parts(" ".join(word for word in content(headline) if word not in ADDED)))
     shared = len(asked & ground.stems_of(neighbour.spot))
     return shared >= least[neighbour.strength] * len(asked)

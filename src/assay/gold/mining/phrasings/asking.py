@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterator
 
 from assay.chat import Endpoint, ask
@@ -12,6 +11,7 @@ from assay.gold.mining.phrasings.rules import MADE, Phrase, phrasing_item
 from assay.gold.mining.privacy import private_part
 from assay.gold.mining.prompts import fenced, origin
 from assay.gold.mining.proposals import Intake, Passed, Refused, folded
+from assay.gold.wrong_terms import replacements
 from assay.types import Gold, Query
 
 
@@ -27,7 +27,7 @@ def _asked(intake: Intake, query: Query, form: str, endpoint: Endpoint) -> Passe
     """Ask for one form."""
     name = f"phrase-{form}"
     answer = ask(endpoint, fenced(name, f"Write the form called {form}.", shown(intake.ground, query))).strip()
-    problem = answer_problem(query, form, answer)
+    problem = answer_problem(query, form, answer, intake.ground.known)
     if problem is not None:
         return Passed(refused=(Refused(f"{endpoint.name}, {form} of {query.id}", problem),))
     return Passed((phrasing_item(intake, query, Phrase(form, answer), origin(endpoint, name)),))
@@ -40,7 +40,7 @@ def shown(ground: Ground, query: Query) -> str:
     return "\n".join([*forms, "", *code])[: PHRASES.shown]
 
 
-def answer_problem(query: Query, form: str, answer: str) -> str | None:
+def answer_problem(query: Query, form: str, answer: str, known: frozenset[str] = frozenset()) -> str | None:
     """Say why an answer is no phrasing: several lines, too long, said before, private, or not exactly one error."""
     if not answer:
         return "the answer is empty"
@@ -50,16 +50,9 @@ def answer_problem(query: Query, form: str, answer: str) -> str | None:
         return f"the answer has more than {PHRASES.answer} characters"
     if folded(answer) in {folded(text) for text in query.forms.values()}:
         return "the answer says what another form says"
-    private = private_part(answer)
+    private = private_part(answer, known=known)
     if private is not None:
         return f"the answer holds {private}"
-    if form == "wrong_terminology" and runs(query.forms.get("human", ""), answer) != 1:
-        return "the answer does not differ from the human form in exactly one run of words"
+    if form == "wrong_terminology" and replacements(query.forms.get("human", ""), answer) != 1:
+        return "the answer does not differ from the human form in exactly one term"
     return None
-
-
-def runs(one: str, other: str) -> int:
-    """Count the runs of words in which two texts differ."""
-    left, right = folded(one).split(), folded(other).split()
-    codes = difflib.SequenceMatcher(None, left, right, autojunk=False).get_opcodes()
-    return sum(code[0] != "equal" for code in codes)

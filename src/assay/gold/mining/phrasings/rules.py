@@ -22,6 +22,7 @@ from assay.types import Gold, Query
 #: The forms that rules make, in this order: a later one is made of an earlier one.
 MADE: Final = ("human", "keyword", "ai_optimized", "wrong_terminology")
 _TOKEN: Final = re.compile(r"[A-Za-z]+")
+_UNDERSCORED: Final = re.compile(r"(?<!\w)_+[^\W_]\w*")
 #: Verbs and words that stand in questions about any code.
 _IDLE: Final = frozenset(
     [
@@ -139,9 +140,15 @@ def keyword(ground: Ground, query: Query) -> Phrase | None:
 
 def _telling(text: str) -> list[str]:
     """List the words of a text that tell it from others; verbs that all code is asked with do not."""
-    every = [word for word in content(text) if word not in ADDED]
+    every = [word for word in _content(text) if word not in ADDED]
     told = [word for word in every if base_form(word) not in _IDLE]
     return told if len(told) > 1 else every
+
+
+def _content(text: str) -> tuple[str, ...]:
+    """List the words that say something, names with the underscores they begin with: `__getitem__` is one name."""
+    whole = {name.lstrip("_"): name for name in _UNDERSCORED.findall(text.lower())}
+    return tuple(whole.get(word, word) for word in content(text))
 
 
 def _rarity(ground: Ground, word: str) -> int:
@@ -178,7 +185,7 @@ def _about(ground: Ground, spot: Spot) -> Iterator[str]:
         names = [name for name in re.findall(r"[A-Za-z_]\w*", re.split(r"[:=]", one)[0]) if name not in _IGNORED]
         yield from names[:1] if ground.files[spot.path].language in _NAME_FIRST else names[-1:]
     sentence = next(sentences(spot.definition.doc), "")
-    yield from sorted(content(sentence), key=lambda word: ground.rarity[stem(word)])
+    yield from sorted(_content(sentence), key=lambda word: ground.rarity[stem(word)])
 
 
 def wrong_term(ground: Ground, query: Query) -> Phrase | None:

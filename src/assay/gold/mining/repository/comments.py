@@ -89,5 +89,5 @@ def _intent(ground: Ground, sentence: _Sentence) -> Intent | None:
     if target is None or leak(asked, (target,)) >= DOCS.leak or _ABSTRACT.search(ground.text(spot)):
         return None
     return Intent(
-        asked, (target,), Origin("docs", f"the comment in line {sentence.line} of {spot.path}"), notes=(VERBATIM,)
+        asked, (target,), Origin("comments", f"the comment in line {sentence.line} of {spot.path}"), notes=(VERBATIM,)
     )

@@ -16,6 +16,7 @@ from assay.gold.mining.questions import VERBS, base_form, lowered, question, sta
 from assay.gold.mining.repository.comments import VERBATIM
 from assay.gold.review.items import Origin
 from assay.gold.synth.config import Draw
+from assay.syntax.headings import headings, unfenced
 from assay.syntax.prose import is_idle, is_prose, names_it, sentences, without_markup
 from assay.types import Span, Target
 
@@ -26,10 +27,8 @@ _ASIDE: Final = re.compile(
     r"|code_of_conduct|governance|migrat\w*|upgrad\w*|roadmap|todo)\b[^/]*$|release[-_]?notes|whatsnew",
     re.IGNORECASE,
 )
-_NO_PROSE: Final = re.compile(r"^\s*(?:\.\. |\||!\[|<|[-*+] |\d+\. |>|:\w+:\s)|^\s{3,}")
-_HEADING: Final = re.compile(r"^(#{1,6})\s+(.+?)\s*#*$")
-_RULE: Final = re.compile(r"^([=\-~^\"'*+#`.:_])\1{2,}\s*$")
-_FENCE: Final = re.compile(r"^\s*(?:```|~~~)")
+#: Directives, tables, pictures, lists, quotes, what is set in, and lines over, under and between paragraphs.
+_NO_PROSE: Final = re.compile(r"^\s*(?:\.\. |\||!\[|<|[-*+] |\d+\. |>|:\w+:\s)|^\s{3,}|^([=\-~^\"'*+#`.:_])\1{2,}\s*$")
 #: A name in code quotes, with what people put around it.
 _SPAN: Final = re.compile(r"(?::[\w:]+:)?(`{1,2})~?!?([^`\n]{2,120})\1")
 _NAME: Final = re.compile(r"^[@#]?([A-Za-z_][\w]*(?:(?:\.|::|->|#)[A-Za-z_~]\w*)*)!?(?:\([^()]*\))?$")
@@ -174,31 +173,10 @@ def _said(section: _Section) -> Iterator[str]:
 
 
 def _sections(lines: Sequence[str]) -> Iterator[_Section]:
-    """Take a document apart at its headings, code blocks left out."""
-    starts = list(_headings(lines))
-    for number, (line, heading, below) in enumerate(starts):
-        end = starts[number + 1][0] - 1 if number + 1 < len(starts) else len(lines)
-        yield _Section(heading, line, tuple(_outside_code(lines[below:end])))
-
-
-def _headings(lines: Sequence[str]) -> Iterator[tuple[int, str, int]]:
-    """Yield the line of each heading, counted from 1, its text, and where what is under it begins."""
-    inside = False
-    for number, line in enumerate(lines):
-        inside ^= bool(_FENCE.match(line))
-        if inside:
-            continue
-        found = _HEADING.match(line)
-        if found:
-            yield number + 1, found[2], number + 1
-        elif line.strip() and not line.startswith(" ") and number + 1 < len(lines) and _RULE.match(lines[number + 1]):
-            yield number + 1, line.strip(), number + 2
-
-
-def _outside_code(lines: Sequence[str]) -> Iterator[str]:
-    """Yield the lines that are not in a fenced block."""
-    inside = False
-    for line in lines:
-        fence = bool(_FENCE.match(line))
-        inside ^= fence
-        yield "" if inside or fence else line
+    """Take a document apart at its headings; a blank line stands for code blocks, which end a sentence."""
+    starts = list(headings(lines))
+    prose = dict(unfenced(lines))
+    for number, heading in enumerate(starts):
+        end = starts[number + 1].line - 1 if number + 1 < len(starts) else len(lines)
+        under = tuple(prose.get(line, "") for line in range(heading.line + 1, end + 1))
+        yield _Section(heading.title, heading.line, under)

@@ -6,9 +6,11 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from assay.corpus.git.worktree import find_top
+from assay.corpus.spec import is_url
 from assay.errors import EnvironmentFailure
 from assay.gold.history import Commit, Message, list_commits, list_merges, messages
 from assay.gold.leaks import leak
@@ -23,7 +25,7 @@ from assay.gold.synth.config import Draw
 from assay.gold.synth.survey import is_aside
 from assay.syntax.identifiers import parts, split
 from assay.syntax.prose import content, is_prose, is_trivial, names_it, plain_subject, sentences
-from assay.types import PRIMARY, SECONDARY, Target
+from assay.types import PRIMARY, SECONDARY, Corpus, Target
 
 if TYPE_CHECKING:
     import numpy as np
@@ -50,6 +52,14 @@ _IDLE: Final = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
+class _Past:
+    """Where git is asked, and from which commit on; its paths are those of the corpus."""
+
+    folder: Path
+    revision: str = "HEAD"
+
+
+@dataclass(frozen=True, slots=True)
 class _Told:
     """A commit, and what it was about."""
 
@@ -61,11 +71,11 @@ class _Told:
 
 def mine_history(ground: Ground, wanted: Draw) -> Found:
     """Propose what commits and pull requests were about, where what they changed is still there."""
-    root = ground.corpus.root.resolve()
-    if find_top(root) is None:
-        return Found(notes=("history: the corpus is not in a git work tree, so no commit can be asked",))
+    past = _past(ground.corpus)
+    if isinstance(past, str):
+        return Found(notes=(f"history: {past}",))
     try:
-        intents = _intents(ground, wanted, generator(wanted, "history"))
+        intents = _intents(ground, past, wanted, generator(wanted, "history"))
     except EnvironmentFailure as error:
         return Found(notes=(f"history: {error.message}",))
     if not intents:
@@ -77,6 +87,22 @@ def mine_history(ground: Ground, wanted: Draw) -> Found:
     return Found((*drawn, *more))
 
 
+def _past(corpus: Corpus) -> _Past | str:
+    """Find the history of a corpus, or say why there is none and what to do."""
+    spec = corpus.spec
+    if spec.kind != "git":
+        root = corpus.root.resolve()
+        none = "the corpus is not in a git work tree, so no commit can be asked"
+        return none if find_top(root) is None else _Past(root)
+    if is_url(spec.value):
+        return "of a remote repository only the files are here; clone it, and name the folder of the clone"
+    top = find_top(Path(spec.value).expanduser().resolve())
+    folder = top / (spec.root or "") if top else None
+    if folder is None or not folder.is_dir():
+        return f"git:{spec.value} has no work tree to read it from; check {spec.rev or 'it'} out, and name that folder"
+    return _Past(folder, corpus.revision or "HEAD")
+
+
 def _without_twins(intents: Sequence[Intent]) -> list[Intent]:
     """Keep the first of those that have the same answers: a pull request and its commits say the same twice."""
     first: dict[frozenset[str], Intent] = {}
@@ -85,25 +111,24 @@ def _without_twins(intents: Sequence[Intent]) -> list[Intent]:
     return list(first.values())
 
 
-def _intents(ground: Ground, wanted: Draw, rng: np.random.Generator) -> list[Intent]:
+def _intents(ground: Ground, past: _Past, wanted: Draw, rng: np.random.Generator) -> list[Intent]:
     """Look a sample of the fitting commits up, several times as many as are wanted."""
-    root = ground.corpus.root.resolve()
-    told = _told(ground)
+    told = _told(ground, past)
     shuffled = [told[i] for i in rng.permutation(len(told))]
     # What was reviewed has a title that somebody else understood, so it comes first.
     sample = sorted(shuffled, key=lambda one: not one.reviewed)[: CHANGES.tried * wanted.count]
     own = {path: file for path, file in ground.files.items() if ground.own(path)}
-    found = touched(root, [one.commit.id for one in sample], own)
+    found = touched(past.folder, [one.commit.id for one in sample], own)
     made = [_intent(ground, one, found.get(one.commit.id, ())) for one in sample]
     return [intent for intent in made if intent is not None]
 
 
-def _told(ground: Ground) -> list[_Told]:
+def _told(ground: Ground, past: _Past) -> list[_Told]:
     """List the narrow commits to source that is still there which say something that no other says."""
-    root = ground.corpus.root.resolve()
-    merges, plain = list_merges(root, CHANGES.merges), list_commits(root, CHANGES.looked_at)
+    merges = list_merges(past.folder, CHANGES.merges, past.revision)
+    plain = list_commits(past.folder, CHANGES.looked_at, past.revision)
     narrow = [commit for commit in (*merges, *plain) if _is_narrow(commit, ground)]
-    said = messages(root, [commit.id for commit in narrow])
+    said = messages(past.folder, [commit.id for commit in narrow])
     merged = frozenset(commit.id for commit in merges)
     told = [one for commit in narrow if (one := _tell(commit, said.get(commit.id), merged)) is not None]
     times = Counter(folded(one.text) for one in told)

@@ -16,7 +16,7 @@ from assay.gold.mining.traces.commands import Opened, Search, deeds
 from assay.gold.mining.traces.locating import Locator
 from assay.gold.mining.traces.shell import History, read_shell
 from assay.gold.mining.traces.transcripts import Said, Step, read_transcript
-from assay.gold.review.items import Origin
+from assay.gold.review.items import How, Origin
 from assay.types import Target
 
 _SENTENCE: Final = re.compile(r"[^.?!\n]+(?:[.](?=\w)[^.?!\n]*)*[?!.]?")
@@ -131,7 +131,7 @@ def questions(paragraph: str) -> Iterator[str]:
 class _Source:
     """Which file of the user's is read, and whose it is."""
 
-    how: str
+    how: How
     name: str
     private: frozenset[str]
 
@@ -143,7 +143,7 @@ def _placed(locator: Locator, asked: Iterable[_Asked], source: _Source) -> Found
     refused: list[Refused] = []
     for one in asked:
         where = f"line {one.line} of {source.name}"
-        private = private_part(f"{one.raw}\n{one.text}", source.private)
+        private = private_part(f"{one.raw}\n{one.text}", source.private, locator.ground.known)
         if private is not None:
             refused.append(Refused(where, f"it holds {private}"))
             continue
@@ -158,6 +158,8 @@ def _placed(locator: Locator, asked: Iterable[_Asked], source: _Source) -> Found
 
 def _locate(locator: Locator, asked: _Asked) -> tuple[Target, ...]:
     """Find the answer in what was opened, else by the name; a file on its own answers no single word."""
+    if not locator.speaks_of_code(asked.text):
+        return ()
     opened = locator.opened(asked.text, asked.opened)
     if any(target.symbol or target.span.start is not None for target in opened) or (opened and speaks(asked.text)):
         return opened

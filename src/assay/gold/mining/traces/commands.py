@@ -103,6 +103,9 @@ _WORD: Final = re.compile(r"[^\W_][\w-]*\w|[^\W_]")
 #: What begins a definition in some language; who greps for `def foo` looks for foo.
 _DEFINING: Final = _words("def class func function fn struct enum trait impl interface type const let var")
 
+#: What people leave in code for later; who greps for it looks for work, not for a place.
+_MARKS: Final = _words("todo todos fixme fixmes xxx hack hacks wip nocommit")
+
 
 def deeds(command: str) -> Iterator[Deed]:
     """Yield what a command line searched for and opened, in order; one that cannot be read yields nothing."""
@@ -125,7 +128,8 @@ def search(pattern: str, *, words: bool = False) -> Search | None:
     if len(found) > 1 and found[0] in _DEFINING and not words:
         found = found[1:]
     kept = list(dict.fromkeys(found))
-    if not any(sum(c.isalpha() for c in word) >= TEXTS.shortest_word for word in kept):
+    telling = [word for word in kept if word.lower() not in _MARKS]
+    if not any(sum(c.isalpha() for c in word) >= TEXTS.shortest_word for word in telling):
         return None
     text = " ".join(kept)
     asks = len(kept) > TEXTS.fewest and not STOP_WORDS.isdisjoint(word.lower() for word in kept)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from assay.errors import InputError
+from assay.files import check_regular
 from assay.gold.mining.config import TRACES
 
 #: zsh writes some bytes as this one and the byte with its sixth bit turned over.
@@ -42,7 +43,7 @@ def read_shell(path: Path) -> History:
     if _FISH.match(first):
         found: Iterable[Command] = _fish(lines)
     else:
-        found = _plain(lines, zsh=any(_ZSH.match(line) for line in lines[:200]))
+        found = _plain(lines, zsh=any(_ZSH.match(line) for line in lines[: TRACES.first_lines]))
     every = list(found)
     kept = tuple(command for command in every if len(command.text) <= TRACES.command)
     return History(kept, len(every) - len(kept))
@@ -50,6 +51,7 @@ def read_shell(path: Path) -> History:
 
 def check_text(path: Path, what: str) -> bytes:
     """Read a file of the user's, refusing what is too large and what is no text."""
+    check_regular(path)
     try:
         size = path.stat().st_size
         if size > TRACES.bytes:

@@ -3,8 +3,8 @@
 from dataclasses import replace
 
 from assay.scoring import parse_measure, score
-from assay.scoring.provenance import without_pooled
-from assay.types import Label, Query
+from assay.scoring.unpooled import without_pooled
+from assay.types import Label, Query, Span, Target
 
 nDCG = parse_measure("nDCG@10")
 
@@ -38,6 +38,20 @@ def test_a_query_whose_primaries_all_go_is_left_out_with_its_answers(make_run, h
     assert own.queries == ("gold/q",)
     assert [query.id for query in own.run.suite.golds[0].queries] == ["r"]
     assert score(own.run, [nDCG]).values.shape == (1, 1, 1)
+
+
+def test_a_marked_label_whose_lines_moved_goes_and_its_copy_stays(make_run, hits, targets, adversaries):
+    run = run_of(make_run, hits, targets, adversaries, Label("b.py:1-2#0123456789ab", shown_by=("one",)))
+    gold = run.suite.golds[0]
+    moved = Target(Span("b.py", 5, 6), 1, digest="0123456789ab")
+
+    def left(*places):
+        query = replace(gold.queries[0], targets=(gold.queries[0].targets[0], *places))
+        changed = replace(run, suite=replace(run.suite, golds=(replace(gold, queries=(query,)),)))
+        return [target.anchor for target in without_pooled(changed).run.suite.golds[0].queries[0].targets]
+
+    assert left(moved) == ["a.py"]
+    assert left(moved, replace(moved, span=Span("b.py", 1, 2))) == ["a.py", "b.py:5-6#0123456789ab"]
 
 
 def test_a_set_that_engines_made_has_nothing_left(make_run, hits, targets, adversaries):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from assay.scoring.joining import restrict_run
-from assay.types import PRIMARY, Gold, Query, Run, Suite
+from assay.types import PRIMARY, Gold, Query, Run, Suite, Target
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,12 +30,24 @@ def without_pooled(run: Run) -> Unpooled:
 
 def _own(query: Query) -> Query:
     """Give a query with the labels that nobody's results brought up."""
+    there = {target.anchor for target in (*query.targets, *(adversary.target for adversary in query.adversaries))}
     shown = {label.target for label in query.labels if label.shown_by}
+    moved = {_content(anchor) for anchor in shown - there}  # found elsewhere in its file by what it says
+
+    def pooled(target: Target) -> bool:
+        return target.anchor in shown or _content(target.anchor) in moved
+
     return replace(
         query,
-        targets=tuple(target for target in query.targets if target.anchor not in shown),
-        adversaries=tuple(adversary for adversary in query.adversaries if adversary.target.anchor not in shown),
+        targets=tuple(target for target in query.targets if not pooled(target)),
+        adversaries=tuple(adversary for adversary in query.adversaries if not pooled(adversary.target)),
     )
+
+
+def _content(anchor: str) -> str:
+    """Name lines by file and content hash, which they keep when they move; an anchor without one as it is."""
+    place, mark, digest = anchor.rpartition("#")
+    return f"{place.rpartition(':')[0]}#{digest}" if mark else anchor
 
 
 def _answered(query: Query) -> bool:

@@ -1,0 +1,43 @@
+"""Flags say what happens without them: their defaults are those of the configuration."""
+
+import re
+
+import pytest
+
+from assay.cli.main import build_parser
+from assay.gold.review.standing import ReviewRules
+from assay.gold.split.dividing import WAYS, Division, Shares
+from assay.gold.split.parts import PARTS
+from assay.gold.synth.config import DRAW
+from assay.scoring.pooling import PoolConfig
+from assay.stats.config import DEFAULT
+
+
+def flags(*argv: str) -> dict[str, object]:
+    return vars(build_parser().parse_args(["gold", *argv]))
+
+
+def described(capsys, action: str) -> str:
+    with pytest.raises(SystemExit):
+        build_parser().parse_args(["gold", action, "--help"])
+    return " ".join(capsys.readouterr().out.split())
+
+
+def test_split_divides_as_its_configuration_says(capsys):
+    given = flags("split", "gold.yaml")
+    assert (given["by"], given["seed"], given["depth"]) == (None, Division().seed, Division().depth)
+    assert "else module" in (help_ := described(capsys, "split"))
+    assert Division().by == "module"
+    assert [given[part] for part in PARTS] == [None] * len(PARTS)
+    assert Shares.of() == Shares()
+    shares = [f"{share:g}" for share in Shares().values()]
+    assert re.findall(r"--(?:dev|test|sealed) X its share \(([.\d]+)\)", help_) == shares
+    assert given["sd"] == DEFAULT.assumed_sd
+    assert [flags("split", "gold.yaml", "--by", way)["by"] for way in WAYS] == list(WAYS)
+
+
+def test_pool_review_and_synth_have_the_defaults_of_their_configurations():
+    assert flags("pool", "gold.yaml", "results")["depth"] == PoolConfig().depth
+    assert flags("review", "gold.yaml")["least"] == ReviewRules().least
+    synth = flags("synth", ".")
+    assert (synth["count"], synth["max_per_file"], synth["seed"]) == (DRAW.count, DRAW.max_per_file, DRAW.seed)
