@@ -128,7 +128,7 @@ CHANGES = {
     "except": ("try:\n    pass\nexcept OSError as EVAL_SET:\n    pass", 4),
     "case": ("match 1:\n    case EVAL_SET:\n        pass", 3),
     "in a function": ("def f():\n    EVAL_SET.append({})\nf()", 3),
-    "in an inner function": ("def f():\n    EVAL_SET.pop()\n    def g(EVAL_SET):\n        pass", 3),
+    "in an inner function": ("def f():\n    EVAL_SET.pop()\n    def g():\n        EVAL_SET = 1", 3),
     "handed to a function": ("def f(s, more):\n    s.extend(more)\nf(EVAL_SET, [{}])", 3),
     "handed by keyword": ("def f(*, s):\n    s.extend([{}])\nf(s=EVAL_SET)", 3),
     "handed to a method": ("class A:\n    def f(self, s):\n        s.sort()\nA().f(EVAL_SET)", 4),
