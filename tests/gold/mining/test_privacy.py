@@ -94,6 +94,8 @@ def test_names_of_users_come_from_their_homes():
     assert names == {"adalove", "grace"}
     assert private_part("what did adalove change in the parser", names) == "the name of a user"
     assert private_part("what did changes of the parser do", names) is None
+    assert private_names("cd ~/flask/src\nls /root/secrets") == frozenset()
+    assert private_part("grep ~/flask") == "a folder of a user"
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from assay.syntax.secrets import scrub
 
 _MAIL: Final = re.compile(r"[\w.+-]+@[\w-]+\.[\w.-]+")
 #: A folder of a user, on any system; the name is the group.
-_HOME: Final = re.compile(r"(?:/home/|/Users/|/root\b|[A-Za-z]:[\\/]+Users[\\/]+|~[/\\])([\w.-]*)", re.IGNORECASE)
+_HOME: Final = re.compile(r"(?:/home/|/Users/|[A-Za-z]:[\\/]+Users[\\/]+)([\w.-]*)|/root\b|~[/\\]", re.IGNORECASE)
 #: `$HOME/x`, `%APPDATA%\x`, `~ada/x`, and a share of another machine: `\\server\ada`, also with its signs doubled.
 _FOLDER: Final = re.compile(
     r"\$\{?[A-Za-z_]\w*\}?[/\\]+\w|%[A-Za-z_]\w*%[/\\]|(?:^|\s)~[A-Za-z][\w.-]*/"

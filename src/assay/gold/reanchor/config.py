@@ -51,6 +51,8 @@ class Reanchoring:
     distinctive: int = 60
     #: Lines in a row of comments, blanks and closing brackets that may lie between a range's edge and a definition's.
     slack: int = 3
+    #: Share of its old length below which a range is no longer told as sure: two of three lines went somewhere.
+    shrunk: float = 0.34
     #: A new range longer than this many times the old, plus `grown_lines`, has taken something else in.
     grown: float = 3.0
     grown_lines: int = 30

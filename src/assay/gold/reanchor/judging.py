@@ -21,7 +21,8 @@ def judge(old: Range, found: Found, config: Reanchoring) -> Confidence:
         return "sure" if found.likeness >= config.renamed_sure else "low"
     if found.kept < config.named:
         return "lost"
-    return "sure" if found.likeness >= config.sure and not _has_grown(old, found, config) else "low"
+    changed = _has_grown(old, found, config) or _has_shrunk(old, found, config)
+    return "sure" if found.likeness >= config.sure and not changed else "low"
 
 
 def _graded(likeness: float, low: float, sure: float) -> Confidence:
@@ -33,3 +34,9 @@ def _has_grown(old: Range, found: Found, config: Reanchoring) -> bool:
     """Tell whether a new range is so long that it must hold something else."""
     length = (found.span.end or 0) - (found.span.start or 0) + 1
     return length > config.grown * old.length + config.grown_lines
+
+
+def _has_shrunk(old: Range, found: Found, config: Reanchoring) -> bool:
+    """Tell whether a new range is so short that most of the old one must be elsewhere, or gone."""
+    length = (found.span.end or 0) - (found.span.start or 0) + 1
+    return length < config.shrunk * old.length

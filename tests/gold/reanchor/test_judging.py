@@ -1,0 +1,19 @@
+"""How sure a move is told to be."""
+
+import pytest
+
+from assay.gold.reanchor.config import Reanchoring
+from assay.gold.reanchor.judging import judge
+from assay.gold.reanchor.moving import Found
+from assay.gold.reanchor.records import Range
+from assay.types import Span
+
+OLD = Range("a.py", 11, 40)  # 30 lines
+
+
+@pytest.mark.parametrize(
+    ("length", "confidence"), [(30, "sure"), (15, "sure"), (11, "sure"), (10, "low"), (120, "sure"), (121, "low")]
+)
+def test_a_range_that_grew_or_shrank_much_is_not_told_as_sure(length, confidence):
+    found = Found(Span("a.py", 1, length), 0.8, 0.8, "name", exact=False, reason="")
+    assert judge(OLD, found, Reanchoring()) == confidence
