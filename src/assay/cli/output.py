@@ -63,3 +63,8 @@ def _words(progress: Progress) -> str:
     if progress.step == "index":
         return f"{progress.engine}: opening on {progress.gold}"
     return f"{progress.engine}: {progress.done}/{progress.total} queries of {progress.gold}"
+
+
+def counted(number: int, thing: str, things: str = "") -> str:
+    """Count things: 1 item, 2 items."""
+    return f"{number} {thing if number == 1 else things or thing + 's'}"

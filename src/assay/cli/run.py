@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from assay.cli.options import add_claim, add_full, claim_flags, load_on
-from assay.cli.output import emit, say, teller
+from assay.cli.output import counted, emit, say, teller
 from assay.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -86,7 +86,8 @@ def _tell_sealed(args: argparse.Namespace, spec: Spec, suite: Suite) -> None:
 
     chosen = select(suite, spec.split)
     if chosen.sealed:
-        say(args, f"{chosen.sealed} sealed queries left out; --split {SEALED} asks them and logs the look")
+        sealed = counted(chosen.sealed, "sealed query", "sealed queries")
+        say(args, f"{sealed} left out; --split {SEALED} asks them and logs the look")
     elif SEALED in spec.split:
         say(args, "sealed queries are asked: the look is written down beside the set")
 

@@ -152,7 +152,7 @@ def test_a_split_that_cannot_be_changes_nothing(shop, capsys, flags, message):
 def test_a_run_leaves_sealed_queries_out_and_says_so(divided, capsys):
     code, _, err = run(capsys)
     assert code == 0
-    assert "1 sealed queries left out; --split sealed asks them and logs the look" in err
+    assert "1 sealed query left out; --split sealed asks them and logs the look" in err
     assert asked() == {part("dev"), part("test")}
     assert read_looks(divided / "gold.yaml") == ()
 

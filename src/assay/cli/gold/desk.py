@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from assay.cli.output import warn
+from assay.cli.output import counted, warn
 from assay.errors import ConfigError, GoldError
 
 if TYPE_CHECKING:
@@ -96,11 +96,6 @@ def open_desk(path: Path, corpus: str | None) -> Desk:
     if path.is_dir():
         raise GoldError("is a folder", file=path, hint="review one gold file at a time")
     return Desk(path, beside(parse_spec(corpus), str(path)) if corpus else None)
-
-
-def counted(number: int, thing: str) -> str:
-    """Count things in words: one item, two items."""
-    return f"{number} {thing}" if number == 1 else f"{number} {thing}s"
 
 
 def reviewer_of(args: argparse.Namespace) -> str:

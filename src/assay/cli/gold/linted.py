@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from assay.cli.output import counted
 from assay.gold.lint import SEVERITIES
 from assay.report.document import Block, Cell, Document, Heading, Paragraph, Tone, table
 
 if TYPE_CHECKING:
     from assay.gold.lint import Finding, Leaks, Report, Severity
 
+_WORDS: tuple[tuple[Severity, str], ...] = (("error", "error"), ("warning", "warning"), ("info", "note"))
 _TONES: dict[Severity, Tone] = {"error": "bad", "warning": "warning", "info": "quiet"}
 #: Rows of one rule in one set; a reader who has seen eight knows the ninth.
 _ROWS = 8
@@ -79,7 +81,7 @@ def _leaks(leaks: Sequence[Leaks]) -> Block:
 def _counts(report: Report) -> Block:
     """Count what was found."""
     counts = {severity: report.count(severity) for severity in SEVERITIES}
-    named = f"{counts['error']} errors, {counts['warning']} warnings, {counts['info']} notes"
+    named = ", ".join(counted(counts[key], word) for key, word in _WORDS)
     fixable = sum(finding.fixable for finding in report.findings)
     tone: Tone = "bad" if counts["error"] else "warning" if counts["warning"] else "good"
     return Paragraph(f"{named}{f'; {fixable} can be repaired with --fix' if fixable else ''}.", tone)

@@ -6,8 +6,7 @@ import argparse
 from dataclasses import asdict
 from pathlib import Path
 
-from assay.cli.gold.desk import counted
-from assay.cli.output import emit
+from assay.cli.output import counted, emit
 from assay.errors import GoldError
 
 

@@ -15,8 +15,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from assay.cli.gold.desk import counted
-from assay.cli.output import emit, say
+from assay.cli.output import counted, emit, say
 from assay.errors import AssayError, ConfigError, GoldError
 
 if TYPE_CHECKING:

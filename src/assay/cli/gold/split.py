@@ -17,8 +17,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from assay.cli.gold.desk import counted
-from assay.cli.output import emit
+from assay.cli.output import counted, emit
 from assay.errors import ConfigError, GoldError
 
 if TYPE_CHECKING:

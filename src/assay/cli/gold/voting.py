@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from assay.cli.gold.asking import ask_said, walk
-from assay.cli.gold.desk import Desk, Said, counted, on_terminal, read_flags, reviewer_of, show
-from assay.cli.output import emit, say
+from assay.cli.gold.desk import Desk, Said, on_terminal, read_flags, reviewer_of, show
+from assay.cli.output import counted, emit, say
 from assay.errors import ConfigError, GoldError, InputError
 
 if TYPE_CHECKING:
