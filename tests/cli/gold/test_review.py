@@ -344,7 +344,7 @@ def test_a_model_votes_and_its_bad_answers_do_not_count(shop, items, capsys):
         return Reply({"choices": [{"message": {"content": said}}]})
 
     with serving(answer) as server:
-        model = ["--as", "qwen", "--model", f"{server.url}#m"]
+        model = ["--as", "qwen", "--endpoint", server.url, "--model", "m"]
         made = called(capsys, "review", "gold.yaml", *model)
         assert (made["cast"], made["open"]) == (2, 1)
         assert "secret-engine" not in json.dumps([asked.payload for asked in server.asked])
@@ -431,7 +431,11 @@ def test_what_lint_finds_keeps_an_item_out(shop, capsys):
         (["--as", "ada", "--reason", "y"], "--reason belongs to"),
         (["--as", "ada", "--list", "--status"], "are two things"),
         (["--as", "ada", "--list", "--most", "0"], "--most 0"),
-        (["--as", "ada", "--model", "http://host"], "names no model"),
+        (["--as", "ada", "--model", "m"], "--endpoint and --model go together"),
+        (["--as", "ada", "--token-env", "TOKEN"], "--token-env means nothing without --endpoint"),
+        (["--status", "--most", "3"], "--most belongs to the dialogue on a terminal or --list or --endpoint"),
+        (["--accept", "--show-engines"], "--show-engines belongs to"),
+        (["--as", "m", "--endpoint", "http://x/v1", "--model", "m", "--show-engines"], "--show-engines belongs to"),
         (["--as", "ada", "--votes", "none.csv"], "cannot be read"),
         (["--status", "--least", "0"], "--least 0"),
     ],

@@ -22,11 +22,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from assay.cli.endpoint import add_endpoint, endpoint_of, required_endpoint
 from assay.cli.output import emit, say
 from assay.errors import AssayError, ConfigError, GoldError, nearest
 
 if TYPE_CHECKING:
-    from assay.chat import Endpoint
     from assay.gold.mining import Found, Ground, Intake, Passed, Refused, Unplaced
     from assay.gold.review import Item, Queue
     from assay.gold.synth.config import Draw
@@ -55,10 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     more.add_argument("--adversaries", action="store_true", help="plausible wrong answers")
     more.add_argument("--run", metavar="RESULTS", help="with --adversaries: a run, for what engines confuse")
     more.add_argument("--phrasings", action="store_true", help="the forms they lack")
-    endpoint = parser.add_argument_group("the endpoint (any OpenAI-compatible one)")
-    endpoint.add_argument("--endpoint", metavar="URL", help="address of its chat completions")
-    endpoint.add_argument("--model", metavar="NAME", help="the model")
-    endpoint.add_argument("--token-env", metavar="VAR", help="environment variable that holds its token")
+    add_endpoint(parser, "for --propose and --phrasings")
 
 
 @dataclass(slots=True)
@@ -116,14 +113,11 @@ def _check(args: argparse.Namespace) -> None:
         "--run means nothing without --adversaries": args.run and not args.adversaries,
         "--propose needs an endpoint": args.propose and not args.endpoint,
         "--endpoint means nothing without --propose or --phrasings": args.endpoint and not asks,
-        "--endpoint and --model go together": bool(args.endpoint) != bool(args.model),
-        "--token-env means nothing without --endpoint": args.token_env and not args.endpoint,
     }
     for problem, found in problems.items():
         if found:
             raise ConfigError(problem, hint="assay gold mine --help shows what goes with what")
-    if args.endpoint:
-        _endpoint(args)
+    endpoint_of(args)
     _source_names(args)
 
 
@@ -143,13 +137,6 @@ def _source_names(args: argparse.Namespace) -> tuple[str, ...]:
     if not names:
         raise ConfigError("--from names no source", hint=f"there are: {', '.join(SOURCES)}")
     return names
-
-
-def _endpoint(args: argparse.Namespace) -> Endpoint:
-    """Name the model that is asked."""
-    from assay.chat import Endpoint
-
-    return Endpoint(args.endpoint, args.model or "", args.token_env)
 
 
 def _load(path: Path, *, needed: bool) -> Gold | None:
@@ -232,7 +219,7 @@ def _sources(work: _Work) -> Iterator[tuple[str, Iterable[Passed | Found]]]:
     for file in args.transcript:
         yield "transcript", _once(mining.mine_transcript, ground, Path(file))
     if args.propose:
-        yield "endpoint", mining.propose(work.intake, _endpoint(args), wanted)
+        yield "endpoint", mining.propose(work.intake, required_endpoint(args), wanted)
     if args.adversaries and work.gold:
         yield "adversaries", _adversaries(work, work.gold)
     if args.phrasings and work.gold:
@@ -256,7 +243,7 @@ def _phrasings(work: _Work, gold: Gold) -> Iterator[Passed]:
     from assay.gold.mining import ask_phrasings, mine_phrasings
 
     if work.args.endpoint:
-        yield from ask_phrasings(work.intake, gold, _endpoint(work.args))
+        yield from ask_phrasings(work.intake, gold, required_endpoint(work.args))
     else:
         yield mine_phrasings(work.intake, gold)
 

@@ -4,7 +4,7 @@ assay gold review gold.yaml --as ada               item after item on the termin
 assay gold review gold.yaml --as ada --list --json what is open for this reviewer (for agents)
 assay gold review gold.yaml --as ada --vote 3f2a91c0d4e5=2 --reason "the rate is decided here"
 assay gold review gold.yaml --as ada --votes votes.csv          item,vote,reason
-assay gold review gold.yaml --as qwen --model http://localhost:8080/v1/chat/completions#qwen3
+assay gold review gold.yaml --as qwen --endpoint http://localhost:8080/v1/chat/completions --model qwen3
 assay gold review gold.yaml --status
 assay gold review gold.yaml --as cy --adjudicate   where reviewers did not agree; also --decide ITEM=1 --reason "..."
 assay gold review gold.yaml --accept               write what is settled into the set
@@ -16,6 +16,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from assay.cli.endpoint import add_endpoint, endpoint_of
 from assay.cli.gold import settling, voting
 from assay.cli.gold.desk import open_desk
 from assay.errors import ConfigError
@@ -30,7 +31,13 @@ _ACTIONS = {
     "list": voting.list_open,
     "vote": voting.vote_by_flags,
     "votes": voting.vote_by_file,
-    "model": voting.vote_by_model,
+    "endpoint": voting.vote_by_model,
+}
+#: Flags that mean something for these actions alone; "" is the dialogue on a terminal.
+_GOES_WITH = {
+    "reason": ("vote", "decide"),
+    "most": ("", "list", "endpoint"),
+    "show_engines": ("", "list", "vote", "votes", "adjudicate"),
 }
 
 
@@ -44,10 +51,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     votes.add_argument("--reason", action="append", metavar="TEXT", help="why: one for each --vote or --decide, or all")
     votes.add_argument("--votes", metavar="FILE", help="a CSV with the columns item, vote, reason")
     votes.add_argument("--list", action="store_true", help="show what is open for this reviewer")
-    votes.add_argument("--model", metavar="URL#MODEL", help="let a model vote (any OpenAI-compatible chat endpoint)")
-    votes.add_argument("--token-env", metavar="NAME", help="variable that holds the endpoint's token")
     votes.add_argument("--most", type=int, metavar="N", help="stop after so many items")
     votes.add_argument("--show-engines", action="store_true", help="show who returned a place; the vote records that")
+    add_endpoint(parser, "to let a model vote")
     settle = parser.add_argument_group("to settle")
     settle.add_argument("--status", action="store_true", help="count the items by state and by reviewer")
     settle.add_argument("--adjudicate", action="store_true", help="decide what is disputed, all votes in sight")
@@ -61,10 +67,22 @@ def handle(args: argparse.Namespace) -> int:
     """Do the one thing that was asked."""
     asked = [name for name in _ACTIONS if getattr(args, name)]
     if len(asked) > 1:
-        flags = " and ".join(f"--{name.replace('_', '-')}" for name in asked)
-        raise ConfigError(f"{flags} are two things", hint="do one after the other")
-    if args.reason and not {"vote", "decide"}.intersection(asked):
-        raise ConfigError("--reason belongs to --vote or --decide", hint="name the item: --vote ITEM=VALUE")
+        raise ConfigError(f"{' and '.join(map(_flag, asked))} are two things", hint="do one after the other")
+    _check(args, asked[0] if asked else "")
     desk = open_desk(Path(args.set), args.corpus)
     action = _ACTIONS[asked[0]] if asked else voting.vote_on_terminal
     return action(args, desk)
+
+
+def _check(args: argparse.Namespace, action: str) -> None:
+    """Refuse flags that mean nothing for what was asked, and half of an endpoint."""
+    endpoint_of(args)
+    for name, actions in _GOES_WITH.items():
+        if getattr(args, name) and action not in actions:
+            belongs = " or ".join(_flag(one) if one else "the dialogue on a terminal" for one in actions)
+            raise ConfigError(f"{_flag(name)} belongs to {belongs}", hint="leave it out, or ask for one of these")
+
+
+def _flag(name: str) -> str:
+    """Write a flag as it is typed."""
+    return f"--{name.replace('_', '-')}"

@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from assay.cli.endpoint import required_endpoint
 from assay.cli.gold.asking import ask_said, walk
 from assay.cli.gold.desk import Desk, Said, on_terminal, read_flags, reviewer_of, show
 from assay.cli.output import counted, emit, say
 from assay.errors import ConfigError, GoldError, InputError
 
 if TYPE_CHECKING:
-    from assay.chat import Endpoint
     from assay.gold.review import Item
     from assay.gold.review.votes import Ballot, Vote
 
@@ -102,7 +102,7 @@ def vote_by_model(args: argparse.Namespace, desk: Desk) -> int:
     """Let a model judge what is open for it; an answer that is no vote is told and not counted."""
     from assay.gold.review.models import ask_model, version
 
-    endpoint = _endpoint(args)
+    endpoint = required_endpoint(args)
     ballot = _ballot(args, desk)
     waiting, bad = _next_items(args, desk, ballot), 0
     for number, item in enumerate(waiting, 1):
@@ -220,18 +220,6 @@ def _vote(args: argparse.Namespace, desk: Desk, ballot: Ballot, item: Item, said
         commit=desk.commit,
         shown=item.origin.shown_by if args.show_engines else (),
     )
-
-
-def _endpoint(args: argparse.Namespace) -> Endpoint:
-    """Read where the model is served."""
-    from assay.chat import Endpoint
-
-    url, mark, model = args.model.rpartition("#")
-    if not mark:
-        raise ConfigError(f"'{args.model}' names no model", hint="write URL#MODEL")
-    if args.show_engines:
-        raise ConfigError("--show-engines is for people", hint="a model never sees who returned a place")
-    return Endpoint(url, model, args.token_env)
 
 
 def _places(item: Item) -> str:

@@ -14,6 +14,8 @@ from assay.gold.place import Place
 if TYPE_CHECKING:
     from types import ModuleType
 
+    from pyarrow.parquet import ParquetFile
+
 MAGIC = b"PAR1"
 _INSTALL = "pip install 'assay[parquet]'"
 
@@ -62,9 +64,9 @@ def _pyarrow(path: Path) -> ModuleType:
     return module
 
 
-def _check(file: object, path: Path, limits: ParquetLimits) -> None:
+def _check(file: ParquetFile, path: Path, limits: ParquetLimits) -> None:
     """Refuse a file that would not fit in memory, or whose columns cannot be told apart."""
-    metadata = file.metadata  # type: ignore[attr-defined]
+    metadata = file.metadata
     size = sum(metadata.row_group(i).total_byte_size for i in range(metadata.num_row_groups))
     if metadata.num_rows > limits.rows or size > limits.bytes:
         raise GoldError(
@@ -72,7 +74,7 @@ def _check(file: object, path: Path, limits: ParquetLimits) -> None:
             file=path,
             hint="split the set",
         )
-    names = file.schema_arrow.names  # type: ignore[attr-defined]
+    names = file.schema_arrow.names
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise GoldError(f"the column '{twice[0]}' stands twice", file=path, hint="keep one")
