@@ -6,6 +6,7 @@ import difflib
 import re
 from typing import Final
 
+from assay.syntax.identifiers import STOP_WORDS
 from assay.syntax.stems import stem
 
 WORD: Final = re.compile(r"[^\W_][\w'’.-]*[^\W_]|[^\W_]")
@@ -17,7 +18,8 @@ _JOINING: Final = frozenset({"and", "or", "of"})
 def replacements(human: str, wrong: str) -> int:
     """Count the different replacements between two forms.
 
-    Runs that only a joining word keeps apart are one, and so is one term replaced by another wherever it stands.
+    Runs that only a joining word keeps apart are one, and so is one term replaced by another wherever it stands. Where no
+    term was replaced there is nothing to count: another inflection, or words that came or went, are no wrong term.
     """
     left, right = _words(human), _words(wrong)
     runs: list[tuple[list[str], list[str]]] = []
@@ -28,13 +30,19 @@ def replacements(human: str, wrong: str) -> int:
             continue
         if not joined:
             runs.append(([], []))
-        runs[-1][0].extend(map(stem, left[start:end]))
-        runs[-1][1].extend(map(stem, right[other:last]))
+        runs[-1][0].extend(left[start:end])
+        runs[-1][1].extend(right[other:last])
         joined = True
-    return len({(tuple(old), tuple(new)) for old, new in runs})
+    changed = {(tuple(old), tuple(new)) for old, new in runs}
+    return len(changed) if any(_is_term(*change) for change in changed) else 0
+
+
+def _is_term(old: tuple[str, ...], new: tuple[str, ...]) -> bool:
+    """Tell whether a term gave way to another: not only `does` to `do`, or a word that came or went."""
+    return bool(old and new) and not STOP_WORDS.issuperset(old + new)
 
 
 def _words(text: str) -> list[str]:
-    """Give the words of a form; which article it is depends on the word that follows."""
+    """Give the roots of the words of a form; which article it is depends on the word that follows."""
     words = [word.lower() for word in WORD.findall(text)]
-    return [word for word in words if word not in ARTICLES]
+    return [word if word in STOP_WORDS else stem(word) for word in words if word not in ARTICLES]
