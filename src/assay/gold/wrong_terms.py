@@ -18,8 +18,8 @@ _JOINING: Final = frozenset({"and", "or", "of"})
 def replacements(human: str, wrong: str) -> int:
     """Count the different replacements between two forms.
 
-    Runs that only a joining word keeps apart are one, and so is one term replaced by another wherever it stands. Where no
-    term was replaced there is nothing to count: another inflection, or words that came or went, are no wrong term.
+    Runs that only a joining word keeps apart are one, and so is one term replaced by another wherever it stands.
+    Where no term was replaced there is none: another inflection, or words that came or went, are no wrong term.
     """
     left, right = _words(human), _words(wrong)
     runs: list[tuple[list[str], list[str]]] = []

@@ -14,6 +14,7 @@ from assay.gold.mining.phrasings.confusable import Slip, slips
 from assay.gold.mining.proposals import Intake, Passed, folded
 from assay.gold.mining.questions import ADDED, base_form, question
 from assay.gold.review.items import Item, Origin
+from assay.gold.wrong_terms import replacements
 from assay.syntax.identifiers import parts, split, words
 from assay.syntax.prose import content, sentences
 from assay.syntax.stems import stem
@@ -205,8 +206,10 @@ def wrong_term(ground: Ground, query: Query) -> Phrase | None:
         if slip is None or lower.count(word) != 1 or _inside_name(text, tokens[place]) or not _fits(slip, lower, place):
             continue
         if stem(word) not in names and stem(slip.wrong) not in names and slip.wrong not in lower:
+            wrong = _replaced(text, tokens, place, slip.wrong)
             notes = (f"'{word}' became '{slip.wrong}': {slip.why}", *_others(ground, slip.wrong))
-            return Phrase("wrong_terminology", _replaced(text, tokens, place, slip.wrong), notes)
+            if replacements(text, wrong) == 1:  # not `byte byte string`, where a word only came
+                return Phrase("wrong_terminology", wrong, notes)
     return None
 
 
