@@ -4,7 +4,7 @@ import socket
 import threading
 import time
 import traceback
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 
@@ -44,6 +44,12 @@ def listening(answer: bytes):
                 with visitor:
                     calls.append(visitor.recv(65536))
                     visitor.sendall(answer)
+                    # closing on bytes that were not read would reset the connection, and the answer with it
+                    visitor.shutdown(socket.SHUT_WR)
+                    visitor.settimeout(5)
+                    with suppress(OSError):
+                        while visitor.recv(65536):
+                            pass
 
         threading.Thread(target=serve, daemon=True).start()
         yield f"http://127.0.0.1:{door.getsockname()[1]}/v1", calls
