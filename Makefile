@@ -4,13 +4,15 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 WORKERS ?= auto
+# A real peer that the adapters are tested on, in an environment of its own: its packages are not ours.
+SEMBLE := semble[mcp]==0.7.0
 
 .PHONY: demo test check bench soak fix docs clean
 
 demo: $(VENV)/.installed  ## measure the shipped engines on the Python standard library
 	$(BIN)/assay demo
 
-test: check  ## everything that must hold, in minutes
+test: check $(VENV)/.peers  ## everything that must hold, in minutes
 	$(BIN)/python -m pytest -n $(WORKERS)
 
 check: $(VENV)/.developed  ## lint, format, types
@@ -48,3 +50,9 @@ $(VENV)/.developed: $(VENV)/.installed
 	@$(PIP) install --quiet --only-binary :all: ripgrep 2>/dev/null \
 	  || echo "no ripgrep wheel for this machine: the tests of that backend will skip and say so" >&2
 	@touch $@
+
+# Not there is no failure: what needs the peer skips and says so, and the next `make test` tries again.
+$(VENV)/.peers: $(VENV)/.developed Makefile
+	@$(PYTHON) -m venv --clear --without-pip $(VENV)/peers/semble \
+	  && $(PIP) --python $(VENV)/peers/semble/bin/python install --quiet '$(SEMBLE)' && touch $@ \
+	  || { rm -rf $(VENV)/peers/semble; echo "!! $(SEMBLE) cannot be installed here: tests/peers will skip it" >&2; }

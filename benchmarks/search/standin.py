@@ -16,6 +16,7 @@ from importlib import import_module
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,11 +38,16 @@ def write_model(folder: Path, shape: Shape = Shape()) -> Path:  # noqa: B008  # 
     tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.BertPreTokenizer()
     tokenizer.save(str(folder / "tokenizer.json"))
     rng = np.random.default_rng(shape.seed)
-    weights = rng.standard_normal((shape.rows, shape.columns), dtype=np.float32)
-    import_module("safetensors.numpy").save_file({"embeddings": weights}, str(folder / "model.safetensors"))
-    settings = {"model_type": "model2vec", "hidden_dim": shape.columns, "normalize": True, "seq_length": 1_000_000}
-    (folder / "config.json").write_text(json.dumps(settings), encoding="utf-8")
+    save_model(folder, rng.standard_normal((shape.rows, shape.columns), dtype=np.float32))
     return folder
+
+
+def save_model(folder: Path, weights: NDArray[np.float32]) -> None:
+    """Write weights and configuration beside a tokenizer."""
+    import_module("safetensors.numpy").save_file({"embeddings": weights}, str(folder / "model.safetensors"))
+    columns = weights.shape[1]
+    settings = {"model_type": "model2vec", "hidden_dim": columns, "normalize": True, "seq_length": 1_000_000}
+    (folder / "config.json").write_text(json.dumps(settings), encoding="utf-8")
 
 
 def _words(shape: Shape) -> list[str]:

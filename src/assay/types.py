@@ -240,6 +240,17 @@ class Status(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class Cost:
+    """What an engine says that an answer cost; added up over a run."""
+
+    calls: int = 0  # requests that somebody is billed for
+    tokens: int = 0
+
+    def __add__(self, other: Cost) -> Cost:
+        return Cost(self.calls + other.calls, self.tokens + other.tokens)
+
+
+@dataclass(frozen=True, slots=True)
 class Ranking:
     """What one engine answered to one form of one query: a line of the records on disk."""
 
@@ -252,6 +263,16 @@ class Ranking:
     seconds: float = 0.0
     error: str | None = None
     notes: tuple[str, ...] = ()  # contract breaches that were survived: absolute paths, unknown files
+    cost: Cost | None = None  # None: the engine does not say
+
+
+@dataclass(frozen=True, slots=True)
+class Resources:
+    """What an engine took on one corpus; None where it was not measured."""
+
+    startup_seconds: float | None = None  # of the opening: until a server of its own answered
+    index_bytes: int | None = None  # what it left in its copy of the corpus and in its store
+    peak_bytes: int | None = None  # of memory, over its processes; inside our own process what was added
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,8 +284,12 @@ class EngineRun:
     role: Role = "contestant"
     oversample: int = 1  # how many times k it was asked for
     config: Mapping[str, object] = field(default_factory=dict)  # settings that shape the ranking; no secrets
-    index_seconds: Mapping[str, float] = field(default_factory=dict)  # by gold name
+    index_seconds: Mapping[str, float] = field(default_factory=dict)  # by gold name: opening, start-up included
     notes: tuple[str, ...] = ()
+    resources: Mapping[str, Resources] = field(default_factory=dict)  # by gold name
+    version: str = ""  # what it says of itself
+    stderr: Mapping[str, str] = field(default_factory=dict)  # by gold name: the end of what it said, secrets struck out
+    parallel: int = 1  # questions that were in flight at once
 
 
 @dataclass(frozen=True, slots=True)

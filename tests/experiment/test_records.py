@@ -23,6 +23,7 @@ from assay.types import (
     Claim,
     CorpusFacts,
     CorpusSpec,
+    Cost,
     EngineRun,
     Gold,
     Header,
@@ -31,6 +32,7 @@ from assay.types import (
     Query,
     Ranking,
     Rationale,
+    Resources,
     Run,
     Span,
     Status,
@@ -63,12 +65,31 @@ def example() -> Run:
     )
     rankings = (
         Ranking(
-            "g", "q1", "human", (Hit("a/b.py", 1, 5, 2.5), Hit("zz.py")), (12, 0), Status.OK, 0.25, None, ("1 path",)
+            "g",
+            "q1",
+            "human",
+            (Hit("a/b.py", 1, 5, 2.5), Hit("zz.py")),
+            (12, 0),
+            Status.OK,
+            0.25,
+            None,
+            ("1 path",),
+            Cost(2, 350),
         ),
         Ranking("g", "q1", "keyword", (), (), Status.TIMEOUT, 60.0, "no answer after 60 s"),
     )
     engine = EngineRun(
-        "my engine/v2", rankings, "contestant", 2, {"kind": "command", "argv": ["x"]}, {"g": 1.5}, ("note",)
+        "my engine/v2",
+        rankings,
+        "contestant",
+        2,
+        {"kind": "command", "argv": ["x"]},
+        {"g": 1.5},
+        ("note",),
+        {"g": Resources(0.5, 2048, None)},
+        "v2.0.1",
+        {"g": "loading\nTraceback: \x1b[31mno\n"},
+        4,
     )
     facts = CorpusFacts("git:https://example.org/x", "abc", "d" * 64, 4, {"binary": 1}, ("a note",), ("a problem",))
     environment = {
@@ -84,6 +105,14 @@ def example() -> Run:
     claim = Claim(("nDCG@10", "RR@10"), "my engine/v2", 0.05, 0.1, 3)
     header = Header("0.1.0", "2026-01-01T00:00:00+00:00", "0123456789abcdef", {"g": facts}, environment, 30.0, claim)
     return Run(Suite((gold,)), 10, (engine,), {"g": {"a/b.py": (3, 4, 5)}}, {"g/q1": "ffff"}, header)
+
+
+def older() -> Run:
+    """The same as it was before engines told their version, resources, stderr and cost."""
+    made = example()
+    rankings = tuple(replace(ranking, cost=None) for ranking in made.engines[0].rankings)
+    engine = replace(made.engines[0], rankings=rankings, resources={}, version="", stderr={}, parallel=1)
+    return replace(made, engines=(engine,))
 
 
 def test_run_reads_back_as_it_was_written(tmp_path):
@@ -148,8 +177,15 @@ def test_records_equal_the_golden_file(tmp_path):
     assert lines == (GOLDEN / "records.jsonl").read_text(encoding="utf-8")
 
 
-def test_golden_run_of_this_format_is_still_read():
-    assert read_run(GOLDEN / "run") == example()
+def test_golden_run_without_the_newer_fields_is_still_read():
+    assert read_run(GOLDEN / "run") == older()
+
+
+def test_half_a_character_of_an_engine_costs_no_run(tmp_path):
+    ranking = Ranking("g", "q1", "human", (Hit("a/\ud800.py"),), (0,), Status.OK, 0.1, None, ("e.g. \udfff",))
+    made = replace(example(), engines=(EngineRun("mine", (ranking,), stderr={"g": "\udc80 é"}),))
+    write_run(made, tmp_path)
+    assert read_run(tmp_path) == made
 
 
 def test_second_run_replaces_the_first_and_leaves_nothing_behind(tmp_path):

@@ -157,21 +157,6 @@ def test_written_files_agree_with_the_results(shop, tmp_path):
     assert len(rows) == 2 * 9
 
 
-def slow_half(query, k):
-    """Raise for the retry questions."""
-    if "provider" in query or "retry" in query:
-        raise RuntimeError("down")
-    return right_for_two(query, k)
-
-
-def test_failed_query_is_charged_the_whole_time_it_had(shop):
-    result = run({"base": right_for_two, "mine": slow_half}, load_gold("gold.yaml"), timeout=7.0)
-    found = analyse(result, Claim(make_measures(10, None, ()), baseline="base"))
-    mine = next(f for f in found.engines if f.name == "mine")
-    assert mine.p95_ms == 7000.0
-    assert mine.median_ms < 1000.0
-
-
 def test_leader_and_order_follow_the_direction_of_the_measure(shop):
     engines = {"base": lambda q, k: ["shop/cart.py"], "good": right_for_two, "bad": lambda q, k: []}
     result = run(engines, load_gold("gold.yaml"))

@@ -35,6 +35,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--forms", metavar="LIST", help="phrasings to ask, by commas (all)")
     parser.add_argument("--split", metavar="LIST", help="parts of a divided set, by commas (all but sealed)")
     parser.add_argument("--timeout", type=float, metavar="S", help="seconds for one query (60)")
+    parser.add_argument("--threads", type=int, metavar="N", help="processors that every engine has (all there are)")
+    parser.add_argument(
+        "--one-at-a-time", action="store_true", help="open one engine at a time (they take turns at every question)"
+    )
     parser.add_argument("--out", metavar="FOLDER", help="where the run goes (results)")
     parser.add_argument("--no-references", action="store_true", help="leave out random, keywords and oracle")
     parser.add_argument("--allow-missing", action="store_true", help="report targets that are not there and go on")
@@ -66,6 +70,9 @@ def execute(args: argparse.Namespace, spec: Spec, suite: Suite, *, allow_missing
         split=spec.split,
         timeout=spec.timeout,
         index_timeout=spec.index_timeout,
+        give_up=spec.give_up,
+        threads=spec.threads or None,
+        interleave=spec.interleave,
         missing="report" if allow_missing else None,
         progress=teller(args),
     )
@@ -114,6 +121,8 @@ def _spec(args: argparse.Namespace) -> Spec:
         forms=tuple(f.strip() for f in args.forms.split(",")) if args.forms else None,
         split=tuple(part.strip() for part in args.split.split(",")) if args.split else None,
         timeout=args.timeout,
+        threads=args.threads,
+        interleave=False if args.one_at_a_time else None,
         out=args.out,
         references=False if args.no_references else None,
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import cast
@@ -10,7 +11,7 @@ from typing import cast
 from assay.engines.base import Context, Engine, EngineCrash, FullEngine, Session, TimedEngine, TimedSession
 from assay.engines.kinds import KINDS, Kind
 from assay.engines.pages import KindPage, SettingPage, describe
-from assay.engines.wrapping import as_engine
+from assay.engines.wrapping import as_engine, with_notes
 from assay.errors import ConfigError
 from assay.settings import unknown
 from assay.types import Suite
@@ -36,18 +37,43 @@ __all__ = [
 def make_engine(
     spec: str | Mapping[str, object], *, suite: Suite | None = None, seed: int = 0, folder: Path = Path()
 ) -> FullEngine:
-    """Make an engine from `kind`, `kind:value` or a table with `kind` and settings."""
-    name, settings = _read_text(spec) if isinstance(spec, str) else _read_table(spec)
-    if name not in KINDS:
-        raise unknown("unknown kind of engine", name, sorted(KINDS), "kinds")
-    engine = import_module(KINDS[name].module).make(settings, Context(suite, seed, folder))
-    return as_engine(cast(Engine, engine))
+    """Make an engine from `kind`, `kind:value`, a preset's name, a preset's file, or a table with kind or preset."""
+    context = Context(suite, seed, folder)
+    if isinstance(spec, str):
+        kind = spec.partition(":")[0]
+        return _make(*_read_text(spec), context) if kind in KINDS else _make_preset(spec, {}, context)
+    named, settings = _read_table(spec)
+    return _make_preset(named, settings, context) if "preset" in spec else _make(named, settings, context)
+
+
+def _make(kind: str, settings: Mapping[str, object], context: Context) -> FullEngine:
+    """Make an engine of a kind."""
+    if kind not in KINDS:
+        raise unknown("unknown kind of engine", kind, sorted(KINDS), "kinds")
+    return as_engine(cast(Engine, import_module(KINDS[kind].module).make(settings, context)))
+
+
+def _make_preset(named: str, changes: Mapping[str, object], context: Context) -> FullEngine:
+    """Make the engine of a preset, which ships or is a file, with some settings changed."""
+    from assay.engines.presets.installed import check_needs, origin
+    from assay.engines.presets.loading import merge, named_preset, place
+
+    preset = named_preset(named, context.folder)
+    if "kind" in changes:
+        raise ConfigError(f"preset {named!r} has a kind of its own", hint="leave out kind, or leave out preset")
+    check_needs(preset, changes)
+    settings = {key: value for key, value in merge(preset.settings, changes).items() if key != "kind"}
+    try:
+        made = _make(preset.kind, settings, replace(context, preset=preset.path.parent))
+    except ConfigError as problem:
+        raise place(problem, preset, changes) from problem
+    return with_notes(made, (origin(preset),))
 
 
 def _read_text(spec: str) -> tuple[str, dict[str, object]]:
     """Read `kind` or `kind:value`, where value is the setting that the kind is mostly asked for with."""
     name, colon, value = spec.partition(":")
-    if not colon or name not in KINDS:
+    if not colon:
         return name, {}
     main = KINDS[name].main
     if main is None:
@@ -58,8 +84,12 @@ def _read_text(spec: str) -> tuple[str, dict[str, object]]:
 
 
 def _read_table(spec: Mapping[str, object]) -> tuple[str, dict[str, object]]:
-    """Read a table of assay.toml."""
-    kind = spec.get("kind")
-    if not isinstance(kind, str):
-        raise ConfigError("an engine without a kind", hint=f'add kind = "..."; kinds: {", ".join(sorted(KINDS))}')
-    return kind, {key: value for key, value in spec.items() if key != "kind"}
+    """Read a table of assay.toml: what it is named by, kind or preset, and the rest."""
+    key = "preset" if "preset" in spec else "kind"
+    named = spec.get(key)
+    if not isinstance(named, str):
+        raise ConfigError(
+            "an engine without a kind",
+            hint=f'add kind = "..." or preset = "..."; kinds: {", ".join(sorted(KINDS))}',
+        )
+    return named, {name: value for name, value in spec.items() if name != key}

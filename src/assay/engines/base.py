@@ -8,13 +8,44 @@ from pathlib import Path
 from typing import Protocol, runtime_checkable
 
 from assay.errors import EngineError
-from assay.types import Corpus, Hit, Role, Suite
+from assay.types import Corpus, Cost, Hit, Role, Suite
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """An answer with what people must know of it: that a part was not understood, that it took three attempts."""
+
+    hits: tuple[Hit, ...]
+    cost: Cost | None = None
+    notes: tuple[str, ...] = ()
+
+
+Answered = Sequence[Hit] | Reply
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What a session took and said, asked for after the last query; None where it cannot tell."""
+
+    startup_seconds: float | None = None
+    store_bytes: int | None = None
+    peak_bytes: int | None = None
+    version: str = ""
+    stderr: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which results are wanted: paths as globs (`src/**`), languages by name; empty is all."""
+
+    paths: tuple[str, ...] = ()
+    languages: tuple[str, ...] = ()
 
 
 class Session(Protocol):
     """An engine opened on one corpus."""
 
-    def search(self, query: str, k: int) -> Sequence[Hit]:
+    def search(self, query: str, k: int) -> Answered:
         """Give at most k results, best first."""
 
     def close(self) -> None:
@@ -22,11 +53,7 @@ class Session(Protocol):
 
 
 class Engine(Protocol):
-    """Something that finds code.
-
-    May also have `oversample: int` (asked for k × oversample results, so that k distinct ones are left; printed)
-    and `notes: tuple[str, ...]` (for people; not part of its identity). `engines.as_engine` fills both in.
-    """
+    """Something that finds code. It may also have what `FullEngine` lists; `engines.as_engine` fills that in."""
 
     @property
     def config(self) -> Mapping[str, object]:
@@ -51,19 +78,63 @@ class FullEngine(Engine, Protocol):
     def role(self) -> Role:
         """What it is in a table; only the shipped references are not contestants."""
 
+    @property
+    def private(self) -> bool:
+        """Whether it gets a copy of the corpus of its own, where it may leave what it likes."""
+
+    @property
+    def git(self) -> bool:
+        """Whether that copy is a git repository with one commit, because the tool wants one."""
+
+    @property
+    def parallel(self) -> int:
+        """How many questions may be in flight at once."""
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """Values that no record, message or report may hold."""
+
 
 @runtime_checkable
 class TimedSession(Protocol):
     """A session that keeps to a time limit by itself, because it can end what it started."""
 
-    def search(self, query: str, k: int) -> Sequence[Hit]:
+    def search(self, query: str, k: int) -> Answered:
         """Give at most k results, best first."""
 
-    def search_within(self, query: str, k: int, seconds: float | None) -> Sequence[Hit]:
+    def search_within(self, query: str, k: int, seconds: float | None) -> Answered:
         """Search; raise EngineTimeout when the seconds are over, with nothing left running."""
 
     def close(self) -> None:
         """Let go of everything; no search follows."""
+
+
+@runtime_checkable
+class MeasuredSession(Protocol):
+    """A session that knows what it took."""
+
+    def usage(self) -> Usage:
+        """Tell it, after the last query and before the end."""
+
+
+@runtime_checkable
+class UpdatingSession(Protocol):
+    """A session that can follow its files."""
+
+    def update_within(self, corpus: Corpus, seconds: float | None) -> None:
+        """Take in that files under the same root changed; raise EngineTimeout when the seconds are over."""
+
+
+@runtime_checkable
+class FilteringSession(Protocol):
+    """A session that can be asked for a part of the corpus."""
+
+    @property
+    def filters(self) -> frozenset[str]:
+        """The fields of `Wanted` that it takes."""
+
+    def search_filtered(self, query: str, k: int, wanted: Wanted, seconds: float | None) -> Answered:
+        """Search among what is wanted only."""
 
 
 @runtime_checkable
@@ -72,6 +143,16 @@ class TimedEngine(Protocol):
 
     def open_within(self, corpus: Corpus, seconds: float | None) -> TimedSession:
         """Get ready for a corpus; raise EngineTimeout when the seconds are over, with nothing left running."""
+
+
+class InHouse:
+    """What an engine declares that runs in this process, only reads the corpus and knows no secret."""
+
+    __slots__ = ()
+    private: bool = False
+    git: bool = False
+    parallel: int = 1
+    secrets: tuple[str, ...] = ()
 
 
 class EngineCrash(EngineError):
@@ -85,3 +166,4 @@ class Context:
     suite: Suite | None = None  # the answers, for the oracle and to map run files
     seed: int = 0
     folder: Path = Path()  # what relative paths in its settings start from
+    preset: Path | None = None  # the folder of the preset that its settings come from

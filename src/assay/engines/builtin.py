@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from assay.engines.base import Context, Session
+from assay.engines.base import Context, InHouse, Session, Wanted
 from assay.search import Index, Per, SearchConfig
 from assay.settings import read_settings
 from assay.types import Corpus, Hit, Role
@@ -20,7 +20,7 @@ class Settings:
 
 
 @dataclass(frozen=True, slots=True)
-class BuiltinEngine:
+class BuiltinEngine(InHouse):
     """The reference engine with its settings."""
 
     settings: Settings
@@ -38,16 +38,26 @@ class BuiltinEngine:
         return BuiltinSession(Index.build(corpus, self.settings.search), self.settings.per)
 
 
-@dataclass(frozen=True, slots=True)
 class BuiltinSession:
     """An index being asked."""
 
-    index: Index
-    per: Per
+    filters = frozenset({"paths", "languages"})
+
+    def __init__(self, index: Index, per: Per) -> None:
+        self._index = index
+        self._per = per
 
     def search(self, query: str, k: int) -> Sequence[Hit]:
         """Give the k best files or spans."""
-        return self.index.search(query, k, per=self.per)
+        return self._index.search(query, k, per=self._per)
+
+    def search_filtered(self, query: str, k: int, wanted: Wanted, _seconds: float | None) -> Sequence[Hit]:
+        """Give the k best of those that are wanted."""
+        return self._index.search(query, k, per=self._per, paths=wanted.paths, languages=wanted.languages)
+
+    def update_within(self, corpus: Corpus, _seconds: float | None) -> None:
+        """Take in what changed."""
+        self._index = self._index.updated(corpus)
 
     def close(self) -> None:
         """Have nothing to close: the index is in memory."""

@@ -11,14 +11,27 @@ from __future__ import annotations
 import queue
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar, cast
 
-from assay.engines.base import Engine, EngineCrash, Session, TimedEngine, TimedSession
-from assay.engines.hits import read_hits
+from assay.engines.base import (
+    Answered,
+    Engine,
+    EngineCrash,
+    FilteringSession,
+    MeasuredSession,
+    Reply,
+    Session,
+    TimedEngine,
+    TimedSession,
+    UpdatingSession,
+    Usage,
+    Wanted,
+)
+from assay.engines.reading.hits import read_reply
 from assay.errors import AssayError, EngineError, EngineTimeout
-from assay.types import Corpus, Hit, Status
+from assay.types import Corpus, Cost, Hit, Status
 
 T = TypeVar("T")
 
@@ -44,6 +57,8 @@ class Answer:
     hits: tuple[Hit, ...] = ()
     seconds: float = 0.0
     error: str | None = None
+    cost: Cost | None = None
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +135,44 @@ def close_session(session: Session) -> str | None:
     return None if done.problem is None else f"did not close: {one_line(done.problem)}"
 
 
+def ask_filtered(session: Session, query: str, k: int, wanted: Wanted, timeout: float | None = None) -> Answer | None:
+    """Ask for a part of the corpus and tell how it ended; None when the session has no such filter."""
+    inner = session.inner if isinstance(session, _Housed) else session
+    needed = {name for name in ("paths", "languages") if getattr(wanted, name)}
+    if not isinstance(inner, FilteringSession) or not needed <= inner.filters:
+        return None
+    return _told(_bounded(session, lambda: read_reply(inner.search_filtered(query, k, wanted, timeout)), timeout))
+
+
+def update_session(session: Session, corpus: Corpus, timeout: float | None = None) -> Answer | None:
+    """Let a session take in that files changed and tell how it ended; None when it cannot."""
+    inner = session.inner if isinstance(session, _Housed) else session
+    if not isinstance(inner, UpdatingSession):
+        return None
+
+    def update() -> Reply:
+        inner.update_within(corpus, timeout)
+        return Reply(())
+
+    return _told(_bounded(session, update, timeout))
+
+
+def session_usage(session: Session) -> Usage:
+    """Ask what a session took; one that does not know, or fails at it, took nothing that could be measured."""
+    inner = session.inner if isinstance(session, _Housed) else session
+    if not isinstance(inner, MeasuredSession):
+        return Usage()
+    return _bounded(session, inner.usage, CALL_LIMITS.close).value or Usage()
+
+
+def _bounded(session: Session, function: Callable[[], T], timeout: float | None) -> _Done[T]:
+    """Call into a session where its searches run: in its own thread, or here when it keeps to its time."""
+    done = session.call(function, timeout) if isinstance(session, _Housed) else _run(function)
+    if isinstance(done.problem, KeyboardInterrupt):
+        raise done.problem
+    return done
+
+
 def session_notes(session: Session) -> tuple[str, ...]:
     """Say what happened in a session that people must know, once all is asked."""
     return (ABANDONED,) if isinstance(session, _Housed) and session.abandoned else ()
@@ -144,15 +197,21 @@ def _answer(session: TimedSession, query: str, k: int, timeout: float | None) ->
     if isinstance(session, _Housed):
         done = session.ask(query, k, timeout)
     else:
-        done = _run(lambda: read_hits(session.search_within(query, k, timeout)))
+        done = _run(lambda: read_reply(session.search_within(query, k, timeout)))
         if isinstance(done.problem, KeyboardInterrupt):
             raise done.problem
-    if done.problem is None:
-        return Answer(Status.OK, done.value or (), done.seconds)
-    return Answer(_status(done.problem), (), done.seconds, one_line(done.problem))
+    return _told(done)
 
 
-def _status(problem: BaseException) -> Status:
+def _told(done: _Done[Reply]) -> Answer:
+    """Tell how a call ended."""
+    if done.problem is not None or done.value is None:
+        return Answer(_status(done.problem), (), done.seconds, one_line(done.problem))
+    reply = done.value
+    return Answer(Status.OK, reply.hits, done.seconds, None, reply.cost, reply.notes)
+
+
+def _status(problem: BaseException | None) -> Status:
     """Tell the status a problem leads to."""
     if isinstance(problem, EngineTimeout):
         return Status.TIMEOUT
@@ -221,27 +280,31 @@ class _Housed:
     abandoned = False  # whether a search was left running
 
     def __init__(self, session: Session, thread: _EngineThread) -> None:
-        self._session = session
+        self.inner = session
         self._thread = thread
 
-    def ask(self, query: str, k: int, timeout: float | None) -> _Done[tuple[Hit, ...]]:
+    def ask(self, query: str, k: int, timeout: float | None) -> _Done[Reply]:
         """Search in the session's thread and read the answer there too: it may be lazy."""
-        done = self._thread.call(lambda: read_hits(self._session.search(query, k)), timeout)
+        return self.call(lambda: read_reply(self.inner.search(query, k)), timeout)
+
+    def call(self, function: Callable[[], T], timeout: float | None) -> _Done[T]:
+        """Do something in the session's thread."""
+        done = self._thread.call(function, timeout)
         self.abandoned = self.abandoned or done.left
         return done
 
-    def search(self, query: str, k: int) -> Sequence[Hit]:
+    def search(self, query: str, k: int) -> Answered:
         """Search without a time limit."""
         return self.search_within(query, k, None)
 
-    def search_within(self, query: str, k: int, seconds: float | None) -> Sequence[Hit]:
+    def search_within(self, query: str, k: int, seconds: float | None) -> Answered:
         """Search; raise what the engine raised, or EngineTimeout."""
         return _value(self.ask(query, k, seconds))
 
     def close(self) -> None:
         """Close the session and end its thread."""
         try:
-            _value(self._thread.call(self._session.close, CALL_LIMITS.close))
+            _value(self._thread.call(self.inner.close, CALL_LIMITS.close))
         finally:
             self._thread.end()
 

@@ -9,16 +9,18 @@ import shlex
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
+from typing import ClassVar
 
-from assay.engines.base import Context, TimedSession
-from assay.engines.output import Format, Layout, make_layout, read_output
+from assay.engines.base import Answered, Context, TimedSession
+from assay.engines.reading.output import Layout, make_layout, read_output
+from assay.engines.reading.settings import ReadingSettings
 from assay.engines.running import describe_failure, run_tool
 from assay.errors import ConfigError, EngineError, nearest
 from assay.processes import Finished, Task
-from assay.settings import check_counts, read_settings
-from assay.types import Corpus, Hit, Role
+from assay.settings import read_settings
+from assay.types import Corpus, Role
 
 PLACEHOLDERS = ("here", "k", "query", "root")
 _PLACEHOLDER = re.compile(r"\{(\w+)\}")
@@ -27,8 +29,8 @@ _EXEC = frozenset({"-exec", "-execdir", "-ok", "-okdir"})  # of find, whose own 
 _MISSED = 1  # what grep, rg and ag exit with when they find nothing
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings(ReadingSettings):
     """What `kind = "command"` takes.
 
     In the templates: {query}, {k}, {root} (the corpus) and {here} (the folder of assay.toml, else where Assay runs).
@@ -39,43 +41,23 @@ class Settings:
     neither on stdout nor on stderr: what grep, rg and the like do when they find nothing.
     """
 
+    where: ClassVar[str] = "engine command"
+
     argv: str | tuple[str, ...] = field(
         metadata={"about": "the program and its arguments with {query}; a text is split as a shell would, without one"}
     )
     index: str | tuple[str, ...] = field(
         default=(), metadata={"about": "run once when the corpus is opened; {root} and {here} only"}
     )
-    format: Format = field(default="auto", metadata={"about": "what the tool prints; text is a location on each line"})
-    path: str = field(default="", metadata={"about": "where in the JSON the path is, as in results[].file_path"})
-    start: str = field(default="", metadata={"about": "where in the JSON the first line is"})
-    end: str = field(default="", metadata={"about": "where in the JSON the last line is"})
-    score: str = field(default="", metadata={"about": "where in the JSON the score is"})
     ok_codes: tuple[int, ...] | None = field(
         default=None,
         metadata={"about": "exit codes that may come without results; if not given 0, and 1 when nothing is printed"},
-    )
-    oversample: int = field(
-        default=1, metadata={"about": "how many times k to ask for, so that k distinct files are left; printed"}
-    )
-    timeout: float | None = field(
-        default=None, metadata={"about": "seconds for a query, when less than the run's own limit"}
-    )
-    index_timeout: float = field(
-        default=3600.0,  # a big repository and a neural model take long
-        metadata={"about": "seconds for the index command, when less than the run's own limit"},
     )
     env: Mapping[str, str] = field(
         default_factory=dict,
         repr=False,
         metadata={"about": "added to the environment; only the names are recorded"},
     )
-
-    def __post_init__(self) -> None:
-        """Refuse numbers without a meaning."""
-        check_counts("engine command", oversample=self.oversample)
-        for name, seconds in (("timeout", self.timeout), ("index_timeout", self.index_timeout)):
-            if seconds is not None and not seconds > 0:
-                raise ConfigError(f"engine command: {name} = {seconds:g}", hint="it must be more than 0 seconds")
 
 
 #: Variables of the user's environment whose values no message may hold.
@@ -105,12 +87,12 @@ class CommandEngine:
     def config(self) -> Mapping[str, object]:
         """The templates and how the output is read; of the environment only the names and a digest."""
         settings = self.settings
-        names = ("format", "path", "start", "end", "score", "timeout", "oversample")
-        fields = {name: getattr(settings, name) for name in names}
+        names = tuple(field.name for field in fields(ReadingSettings) if field.name != "index_timeout")
+        reading = {name: getattr(settings, name) for name in names}
         own = {"kind": "command", "argv": list(self.argv), "index": list(self.index), "env": sorted(settings.env)}
         own |= {"env_digest": _digest(settings.env)} if settings.env else {}
         codes = None if settings.ok_codes is None else sorted(settings.ok_codes)
-        return {**own, **fields, "ok_codes": codes}
+        return {**own, **reading, "ok_codes": codes}
 
     def open(self, corpus: Corpus) -> TimedSession:
         """Look for the program and let it index the corpus, with no limit but its own."""
@@ -134,16 +116,16 @@ class CommandSession:
     corpus: Corpus
     known: frozenset[str]
 
-    def search(self, query: str, k: int) -> Sequence[Hit]:
+    def search(self, query: str, k: int) -> Answered:
         """Run the command with no limit but its own."""
         return self.search_within(query, k, None)
 
-    def search_within(self, query: str, k: int, seconds: float | None) -> Sequence[Hit]:
+    def search_within(self, query: str, k: int, seconds: float | None) -> Answered:
         """Run the command; the shorter of the two time limits holds."""
         with _secrets_hidden(self.engine.settings.env):
             return self._search(query, k, seconds)
 
-    def _search(self, query: str, k: int, seconds: float | None) -> Sequence[Hit]:
+    def _search(self, query: str, k: int, seconds: float | None) -> Answered:
         """Run the command and read what it prints."""
         task = self._task(self.engine.argv, {"query": query, "k": str(k)})
         finished = run_tool(task, _shorter(seconds, self.engine.settings.timeout), hint="raise timeout")
@@ -151,12 +133,12 @@ class CommandSession:
         if finished.code and not failed and not finished.stdout.strip():
             return ()
         try:
-            hits = read_output(finished.stdout, self.engine.layout, self.known)
+            reply = read_output(finished.stdout, self.engine.layout, self.known)
         except EngineError as problem:
             raise (_failure(task, finished) if failed else problem) from problem
-        if failed and not hits:
+        if failed and not reply.hits:
             raise _failure(task, finished)
-        return hits
+        return reply
 
     def close(self) -> None:
         """Have nothing to close: every process has ended."""
@@ -217,8 +199,7 @@ def make(settings: Mapping[str, object], context: Context) -> CommandEngine:
     _check_template(index, ("here", "root"), "index")
     if not any("{query}" in part for part in argv):
         raise ConfigError("engine command: argv has no {query}", hint="put {query} where the question goes")
-    fields = {name: getattr(read, name) for name in ("path", "start", "end", "score")}
-    layout = make_layout(read.format, fields, "engine command")
+    layout = make_layout(read, "engine command")
     return CommandEngine(read, argv, index, layout, Path(os.path.abspath(context.folder)))
 
 

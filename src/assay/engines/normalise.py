@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from pathlib import Path
 
 from assay.corpus import read_text
 from assay.errors import EngineError
@@ -60,10 +61,11 @@ def normalise(hits: Iterable[Hit], corpus: Corpus, k: int, *, oversample: int = 
 class Normaliser:
     """Normalise answers on one corpus; file lengths are looked up once."""
 
-    def __init__(self, corpus: Corpus, lines: Callable[[str], int] | None = None) -> None:
-        """Take over a way to count a file's lines when the caller has one."""
+    def __init__(self, corpus: Corpus, lines: Callable[[str], int] | None = None, *, also: Sequence[Path] = ()) -> None:
+        """Take over a way to count a file's lines when the caller has one, and further roots of the same files."""
         self._known = frozenset(file.path for file in corpus.files)
-        self._roots = tuple(dict.fromkeys([corpus.root.as_posix(), corpus.root.resolve().as_posix()]))
+        roots = [form for root in (corpus.root, *also) for form in (root.as_posix(), root.resolve().as_posix())]
+        self._roots = tuple(dict.fromkeys(roots))
         self._lines = cache(lines or (lambda path: count_lines(read_text(corpus, path))))
 
     def __call__(self, hits: Iterable[Hit], k: int, *, oversample: int = 1) -> Normalised:

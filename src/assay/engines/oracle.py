@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from assay.corpus import read_text
-from assay.engines.base import Context, Session
+from assay.engines.base import Context, InHouse, Session
 from assay.errors import ConfigError, EngineError
 from assay.settings import read_settings
 from assay.syntax.symbols import symbols
@@ -19,7 +19,7 @@ class Settings:
 
 
 @dataclass(frozen=True, slots=True)
-class OracleEngine:
+class OracleEngine(InHouse):
     """Knows the suite it is asked about."""
 
     suite: Suite

@@ -66,6 +66,26 @@ class PythonEngine:
         """What the engine says."""
         return self.inner.notes
 
+    @property
+    def private(self) -> bool:
+        """What the engine declares."""
+        return self.inner.private
+
+    @property
+    def git(self) -> bool:
+        """What the engine declares."""
+        return self.inner.git
+
+    @property
+    def parallel(self) -> int:
+        """What the engine declares."""
+        return self.inner.parallel
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """What the engine declares."""
+        return self.inner.secrets
+
     def open(self, corpus: Corpus) -> Session:
         """Open the engine behind the name."""
         return self.inner.open(corpus)

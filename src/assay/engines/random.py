@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from assay.corpus import read_text
-from assay.engines.base import Context, Session
+from assay.engines.base import Context, InHouse, Session
 from assay.settings import check_counts, read_settings
 from assay.syntax.tokens import line_bytes
 from assay.types import Corpus, Hit, Role
@@ -34,7 +34,7 @@ class Settings:
 
 
 @dataclass(frozen=True, slots=True)
-class RandomEngine:
+class RandomEngine(InHouse):
     """Files in random order, each with a random window."""
 
     settings: Settings

@@ -17,8 +17,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from assay.engines.base import Context, Session
-from assay.engines.hits import parse_location, read_hit
+from assay.engines.base import Context, InHouse, Session
+from assay.engines.reading.hits import parse_location, read_hit
 from assay.errors import ConfigError, EngineError, InputError
 from assay.files import read_utf8
 from assay.settings import read_settings
@@ -42,7 +42,7 @@ class Settings:
 
 
 @dataclass(frozen=True, slots=True)
-class RunFileEngine:
+class RunFileEngine(InHouse):
     """A run file that was read and found sound."""
 
     path: str

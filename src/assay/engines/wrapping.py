@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import cast
 
-from assay.engines.base import Engine, FullEngine, Session, TimedEngine, TimedSession
-from assay.engines.hits import read_hits
+from assay.engines.base import Answered, Engine, FullEngine, InHouse, Session, TimedEngine, TimedSession
+from assay.engines.reading.hits import read_reply
 from assay.errors import ConfigError
 from assay.settings import check_counts
-from assay.types import Corpus, Hit, Role
+from assay.types import Corpus, Role
 
 Search = Callable[[str, int], object]
+_DECLARED = ("config", "oversample", "notes", "role", "private", "git", "parallel", "secrets")
 
 
 def as_engine(thing: Engine | Search) -> FullEngine:
@@ -20,16 +21,22 @@ def as_engine(thing: Engine | Search) -> FullEngine:
     if isinstance(thing, type):
         raise ConfigError(f"{thing.__name__} is a class", hint=f"pass an instance: {thing.__name__}(...)")
     if callable(getattr(thing, "open", None)):
-        declared = all(hasattr(thing, name) for name in ("config", "oversample", "notes", "role"))
+        declared = all(hasattr(thing, name) for name in _DECLARED)
         wrapper = _TimedDeclared if isinstance(thing, TimedEngine) else _Declared
         engine = cast(FullEngine, thing) if declared else wrapper(cast(Engine, thing))
-        check_counts(f"engine {name_of(type(thing))}", oversample=engine.oversample)
+        check_counts(f"engine {name_of(type(thing))}", oversample=engine.oversample, parallel=engine.parallel)
         return engine
     if callable(thing):
         return FunctionEngine(thing)
     raise ConfigError(
         f"{thing!r:.80} is no engine", hint="an engine has open(corpus), or is a callable (query, k) -> results"
     )
+
+
+def with_notes(engine: FullEngine, notes: tuple[str, ...]) -> FullEngine:
+    """Give the same engine with more to tell."""
+    wrapper = _TimedNoted if isinstance(engine, TimedEngine) else _Noted
+    return wrapper(engine, engine.role, notes)
 
 
 def name_of(thing: object) -> str:
@@ -40,7 +47,7 @@ def name_of(thing: object) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class FunctionEngine:
+class FunctionEngine(InHouse):
     """A callable (query, k) -> list of Hit, path, 'path:10-20' or mapping."""
 
     function: Search
@@ -64,9 +71,9 @@ class FunctionSession:
 
     function: Search
 
-    def search(self, query: str, k: int) -> Sequence[Hit]:
+    def search(self, query: str, k: int) -> Answered:
         """Call the function and read what it returns."""
-        return read_hits(self.function(query, k))
+        return read_reply(self.function(query, k))
 
     def close(self) -> None:
         """Have nothing to close."""
@@ -94,6 +101,26 @@ class _Declared:
         """What it says, else nothing."""
         return tuple(getattr(self.engine, "notes", ()))
 
+    @property
+    def private(self) -> bool:
+        """What it declares, else yes: nobody knows what a stranger leaves behind."""
+        return bool(getattr(self.engine, "private", True))
+
+    @property
+    def git(self) -> bool:
+        """What it declares, else no."""
+        return bool(getattr(self.engine, "git", False))
+
+    @property
+    def parallel(self) -> int:
+        """What it declares, else one after the other."""
+        return int(getattr(self.engine, "parallel", 1))
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """What it declares, else none."""
+        return tuple(getattr(self.engine, "secrets", ()))
+
     def open(self, corpus: Corpus) -> Session:
         """Open the engine itself."""
         return self.engine.open(corpus)
@@ -101,6 +128,27 @@ class _Declared:
 
 @dataclass(frozen=True, slots=True)
 class _TimedDeclared(_Declared):
+    """The same for an engine that keeps to a time limit when it is opened."""
+
+    def open_within(self, corpus: Corpus, seconds: float | None) -> TimedSession:
+        """Open the engine itself, in time."""
+        return cast(TimedEngine, self.engine).open_within(corpus, seconds)
+
+
+@dataclass(frozen=True, slots=True)
+class _Noted(_Declared):
+    """An engine of which there is more to tell than it knows."""
+
+    more: tuple[str, ...] = ()
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What it says, and the rest."""
+        return (*tuple(getattr(self.engine, "notes", ())), *self.more)
+
+
+@dataclass(frozen=True, slots=True)
+class _TimedNoted(_Noted):
     """The same for an engine that keeps to a time limit when it is opened."""
 
     def open_within(self, corpus: Corpus, seconds: float | None) -> TimedSession:

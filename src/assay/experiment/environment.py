@@ -7,15 +7,9 @@ import platform
 import sys
 from importlib import metadata
 
-THREAD_VARIABLES = (
-    "OMP_NUM_THREADS",
-    "OPENBLAS_NUM_THREADS",
-    "MKL_NUM_THREADS",
-    "NUMEXPR_NUM_THREADS",
-    "VECLIB_MAXIMUM_THREADS",
-    "TOKENIZERS_PARALLELISM",
-    "PYTHONHASHSEED",
-)
+from assay.engines.pinning import THREAD_VARIABLES
+
+_RECORDED = (*THREAD_VARIABLES, "TOKENIZERS_PARALLELISM", "PYTHONHASHSEED")
 PACKAGES = ("numpy", "pathspec", "PyYAML", "rich")
 
 
@@ -29,7 +23,7 @@ def environment() -> dict[str, object]:
         "cpu": _cpu(),
         "cores": os.cpu_count() or 0,
         "packages": {name: _version(name) for name in PACKAGES},
-        "threads": {name: os.environ[name] for name in THREAD_VARIABLES if name in os.environ},
+        "threads": {name: os.environ[name] for name in _RECORDED if name in os.environ},
     }
 
 

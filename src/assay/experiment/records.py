@@ -28,6 +28,7 @@ MANIFEST = "run.json"
 #: Results inside a repository are no part of it: the next run must not find them.
 _IGNORE_FILE = ".assayignore"
 _LOCK_FILE = ".lock"
+_HALVES = re.compile("[\ud800-\udfff]")
 _IGNORE = "# Results are not source: this keeps them out of every corpus.\n*\n"
 
 
@@ -154,6 +155,10 @@ def _engine_lines(run: types.Run, engine: types.EngineRun) -> str:
         "environment": dict(run.header.environment),
         "index_seconds": dict(engine.index_seconds),
         "notes": list(engine.notes),
+        "version": engine.version,
+        "parallel": engine.parallel,
+        "resources": {name: asdict(taken) for name, taken in engine.resources.items()},
+        "stderr": dict(engine.stderr),
     }
     return "".join(f"{_dump(line)}\n" for line in [header, *map(_ranking_json, engine.rankings)])
 
@@ -174,7 +179,8 @@ def _ranking_json(ranking: types.Ranking) -> dict[str, object]:
         "seconds": ranking.seconds,
         "hits": hits,
     }
-    optional = {"error": ranking.error, "notes": list(ranking.notes)}
+    cost = None if ranking.cost is None else asdict(ranking.cost)
+    optional = {"error": ranking.error, "notes": list(ranking.notes), "cost": cost}
     return line | {key: value for key, value in optional.items() if value}
 
 
@@ -185,7 +191,7 @@ def _hit_json(hit: types.Hit, tokens: int) -> dict[str, object]:
 
 
 def _read_engine(text: str) -> types.EngineRun:
-    """Read one engine's records."""
+    """Read one engine's records; those of older runs have no version, resources or stderr."""
     header, *rows = (json.loads(line) for line in text.split("\n") if line)
     return types.EngineRun(
         name=header["engine"],
@@ -195,6 +201,10 @@ def _read_engine(text: str) -> types.EngineRun:
         config=header["config"],
         index_seconds=header["index_seconds"],
         notes=tuple(header["notes"]),
+        resources={name: types.Resources(**taken) for name, taken in header.get("resources", {}).items()},
+        version=header.get("version", ""),
+        stderr=header.get("stderr", {}),
+        parallel=header.get("parallel", 1),
     )
 
 
@@ -211,6 +221,7 @@ def _ranking(row: Mapping[str, Any]) -> types.Ranking:
         seconds=row["seconds"],
         error=row.get("error"),
         notes=tuple(row.get("notes", ())),
+        cost=types.Cost(**row["cost"]) if "cost" in row else None,
     )
 
 
@@ -273,8 +284,12 @@ def _target(row: Mapping[str, Any]) -> types.Target:
 
 
 def _dump(value: object) -> str:
-    """Write compact JSON; a NaN is a bug here, not a value."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    """Write compact JSON; a NaN is a bug here, not a value.
+
+    Half a character, which an engine's JSON can hold and UTF-8 cannot, is written as its escape and reads back.
+    """
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return _HALVES.sub(lambda half: f"\\u{ord(half[0]):04x}", text)
 
 
 def _sha(text: str) -> str:

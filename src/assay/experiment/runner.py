@@ -4,52 +4,27 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Literal
+from typing import cast
 
 from assay._version import __version__
 from assay.corpus.git.worktree import find_top
 from assay.engines import as_engine
-from assay.engines.base import Engine, FullEngine, Session
-from assay.engines.calling import ask, close_session, one_line, open_session, session_notes
-from assay.engines.normalise import Normaliser
-from assay.errors import EngineError, EnvironmentFailure, InputError
+from assay.engines.base import Engine, FullEngine
+from assay.engines.pinning import available_threads, pinned
+from assay.errors import InputError
+from assay.experiment.asking import Limits, Progress, Stay, Tell, stay_together
 from assay.experiment.environment import environment
-from assay.experiment.places import Missing, Place, Question, prepare
+from assay.experiment.places import Missing, Place, prepare
 from assay.gold import gold_hash, query_hash
 from assay.gold.split.looks import log_looks
 from assay.gold.split.parts import select
-from assay.types import Corpus, CorpusFacts, EngineRun, Gold, Header, Hit, Query, Ranking, Run, Span, Status, Suite
+from assay.redaction import Redactor, environment_secrets
+from assay.types import Corpus, CorpusFacts, EngineRun, Gold, Header, Hit, Query, Run, Span, Suite
 
 Searcher = Engine | Callable[[str, int], Sequence[Hit | str]]
-
-#: Times are kept to the microsecond, so that what is computed from memory and from disk is the same.
-_DIGITS = 6
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """Seconds that an engine has."""
-
-    query: float
-    index: float
-
-
-@dataclass(frozen=True, slots=True)
-class Progress:
-    """How far a run is, for whoever shows it."""
-
-    engine: str
-    gold: str
-    done: int
-    total: int
-    step: Literal["corpus", "index", "search"]
-
-
-Tell = Callable[[Progress], None]
 
 
 def run(
@@ -61,6 +36,9 @@ def run(
     split: Sequence[str] = (),
     timeout: float = 60.0,
     index_timeout: float = 3600.0,
+    give_up: int = 10,
+    threads: int | None = None,
+    interleave: bool = True,
     cache: Path | None = None,
     missing: Missing | None = None,
     progress: Tell | None = None,
@@ -71,18 +49,32 @@ def run(
     not there does: "error", or "report" and go on without it; by default only the standard library,
     which is whatever interpreter runs, is reported. `split` names parts of a divided set; sealed queries
     are asked only by name, and the look is written down beside the set before any engine starts.
+
+    Engines take turns at every question, so that what the machine does meanwhile hits all of them; with `interleave`
+    off they come one after the other, and only one is open at a time. All have the same `threads` processors (all
+    there are). After `give_up` time-outs in a row an engine is not asked any more on that corpus (0: it always is).
     """
     suite = select(Suite((gold,)) if isinstance(gold, Gold) else gold, split).suite
     if k < 1:
         raise InputError(f"k is {k}", hint="ask for at least one result")
+    if threads is not None and threads < 1:
+        raise InputError(f"threads is {threads}", hint="an engine needs at least one")
     tell = progress or (lambda _: None)
     places = []
     for part in suite.golds:
         tell(Progress("", part.name, 0, 1, "corpus"))
         places.append(prepare(part, forms, cache, missing))
-    limits = Limits(timeout, index_timeout)
+    limits = Limits(timeout, index_timeout, give_up)
+    made = {name: as_engine(engine) for name, engine in engines.items()}
     log_looks(suite, "run", list(engines))
-    answered = tuple(_run_engine(name, as_engine(e), places, k, limits, tell) for name, e in engines.items())
+    stays: dict[str, dict[str, Stay]] = {name: {} for name in made}
+    with pinned(threads or available_threads()) as granted:
+        circumstances = {**environment(), "pinned": granted, "interleaved": interleave and len(made) > 1}
+        for place in places:
+            for group in _groups(made, interleave=interleave):
+                for name, stay in stay_together(group, place, k, limits, tell).items():
+                    stays[name][place.gold.name] = stay
+    answered = tuple(_engine_run(name, engine, stays[name]) for name, engine in made.items())
     resolved = Suite(tuple(p.gold for p in places))
     return Run(
         suite=resolved,
@@ -90,64 +82,34 @@ def run(
         engines=answered,
         lines={p.gold.name: _line_table(p, answered) for p in places},
         hashes={f"{g.name}/{q.id}": query_hash(q, g.corpus) for g in resolved.golds for q in g.queries},
-        header=_header(places, timeout),
+        header=_header(places, timeout, circumstances),
     )
 
 
-def _run_engine(
-    name: str, engine: FullEngine, places: Iterable[Place], k: int, limits: Limits, tell: Tell
-) -> EngineRun:
-    """Ask one engine everything."""
-    rankings: list[Ranking] = []
-    seconds: dict[str, float] = {}
-    notes = [f"asked for {engine.oversample} × k results (oversample)"] if engine.oversample > 1 else []
-    for place in places:
-        tell(Progress(name, place.gold.name, 0, len(place.questions), "index"))
-        try:
-            opened = open_session(engine, place.corpus, limits.index)
-        except (EngineError, EnvironmentFailure) as error:
-            # An engine that does not open costs the engine, never the run.
-            notes.append(f"could not be opened on {place.gold.name}: {one_line(error)}")
-            rankings += [_failed(place, question, error) for question in place.questions]
-            continue
-        seconds[place.gold.name] = round(opened.seconds, _DIGITS)
-        try:
-            rankings += _ask_all(name, opened.session, engine, place, k, limits, tell)
-        finally:
-            notes += session_notes(opened.session)
-            trouble = close_session(opened.session)
-            notes += [trouble] if trouble else []
-    said = (*engine.notes, *notes)
-    return EngineRun(name, tuple(rankings), engine.role, engine.oversample, dict(engine.config), seconds, said)
+def _groups(engines: Mapping[str, FullEngine], *, interleave: bool) -> list[dict[str, FullEngine]]:
+    """Say who is asked together."""
+    return [dict(engines)] if interleave else [{name: engine} for name, engine in engines.items()]
 
 
-def _ask_all(
-    name: str, session: Session, engine: FullEngine, place: Place, k: int, limits: Limits, tell: Tell
-) -> Iterator[Ranking]:
-    """Ask one session every question of one gold set."""
-    normalise = Normaliser(place.corpus, lambda path: len(place.sizes.lines(path)))
-    for done, question in enumerate(place.questions, start=1):
-        answer = ask(session, question.text, k * engine.oversample, limits.query)
-        normal = normalise(answer.hits, k, oversample=engine.oversample)
-        kept = [replace(hit, snippet=None) for hit in normal.hits if not place.is_ours(hit.path)]
-        ours = [hit.path for hit in normal.hits if place.is_ours(hit.path)]
-        yield Ranking(
-            gold=place.gold.name,
-            query=question.query.id,
-            form=question.form,
-            hits=tuple(kept),
-            tokens=tuple(place.sizes.tokens(hit) for hit in kept),
-            status=answer.status,
-            seconds=round(answer.seconds, _DIGITS),
-            error=answer.error,
-            notes=(*normal.notes, *_dropped(ours)),
-        )
-        tell(Progress(name, place.gold.name, done, len(place.questions), "search"))
-
-
-def _dropped(ours: Sequence[str]) -> list[str]:
-    """Say that results were our own files."""
-    return [f"results that are Assay's own files were dropped, e.g. {ours[0]}"] if ours else []
+def _engine_run(name: str, engine: FullEngine, stays: Mapping[str, Stay]) -> EngineRun:
+    """Put together what one engine did on every gold set."""
+    asked = [f"asked for {engine.oversample} × k results (oversample)"] if engine.oversample > 1 else []
+    at_once = [f"{engine.parallel} questions were in flight at once"] if engine.parallel > 1 else []
+    hide = Redactor((*engine.secrets, *environment_secrets()))
+    said = [note for stay in stays.values() for note in stay.notes]
+    return EngineRun(
+        name=name,
+        rankings=tuple(ranking for stay in stays.values() for ranking in stay.rankings),
+        role=engine.role,
+        oversample=engine.oversample,
+        config=cast(dict[str, object], hide.value(engine.config)),
+        index_seconds={gold: stay.index_seconds for gold, stay in stays.items() if stay.index_seconds is not None},
+        notes=tuple(dict.fromkeys((*map(hide.text, engine.notes), *asked, *at_once, *said))),
+        resources={gold: stay.resources for gold, stay in stays.items()},
+        version=next((stay.version for stay in stays.values() if stay.version), ""),
+        stderr={gold: stay.stderr for gold, stay in stays.items() if stay.stderr},
+        parallel=engine.parallel,
+    )
 
 
 def _line_table(place: Place, engines: Iterable[EngineRun]) -> dict[str, tuple[int, ...]]:
@@ -162,12 +124,7 @@ def _spans(query: Query) -> list[Span]:
     return [t.span for t in query.targets] + [a.target.span for a in query.adversaries]
 
 
-def _failed(place: Place, question: Question, error: EngineError | EnvironmentFailure) -> Ranking:
-    """Record a question that could not even be asked."""
-    return Ranking(place.gold.name, question.query.id, question.form, status=Status.ERROR, error=one_line(error))
-
-
-def _header(places: Sequence[Place], timeout: float) -> Header:
+def _header(places: Sequence[Place], timeout: float, circumstances: Mapping[str, object]) -> Header:
     """Describe inputs and environment."""
     joined = "\n".join(gold_hash(p.gold) for p in places)
     return Header(
@@ -175,7 +132,7 @@ def _header(places: Sequence[Place], timeout: float) -> Header:
         date=datetime.now(UTC).isoformat(timespec="seconds"),
         gold_hash=hashlib.sha256(joined.encode()).hexdigest()[:16],
         corpora={p.gold.name: _corpus_facts(p) for p in places},
-        environment=environment(),
+        environment=circumstances,
         timeout=timeout,
     )
 

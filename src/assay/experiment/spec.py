@@ -43,6 +43,9 @@ class Spec:
     seed: int = _USUAL.seed
     timeout: float = 60.0  # seconds for one query
     index_timeout: float = 3600.0  # seconds to open an engine on one corpus
+    give_up: int = 10  # time-outs in a row after which an engine is not asked any more on that corpus; 0: never
+    threads: int = 0  # processors that every engine has; 0: all there are
+    interleave: bool = True  # engines take turns at every question; false: one is open at a time
     out: str = "results"
     references: bool = True  # add random, keywords and oracle
     engines: Mapping[str, Mapping[str, Any] | str] = field(default_factory=dict)
@@ -86,12 +89,12 @@ def read_spec(path: Path) -> Spec:
     _check_keys(run, KEYS, path, text, "run")
     values: dict[str, Any] = {key: _typed(key, value, path, text) for key, value in run.items()}
     for name, table in engines.items():
-        if not isinstance(table, dict) or "kind" not in table:
+        if not isinstance(table, dict) or not {"kind", "preset"} & set(table):
             raise ConfigError(
-                f"engine {name!r} has no kind",
+                f"engine {name!r} has neither kind nor preset",
                 file=path,
                 line=locate(text, f"engines.{name}"),
-                hint='add kind = "command" (or builtin, keywords, python, runfile, random, oracle)',
+                hint='add kind = "command" (or another), or preset = "semble"; `assay engines` lists both',
             )
     return check(_placed(Spec(**values, engines=engines, file=str(path)), path.parent), path, text)
 
@@ -109,6 +112,9 @@ def check(spec: Spec, path: Path | None = None, text: str = "") -> Spec:
         for key in ("k", "timeout", "index_timeout"):
             if not getattr(spec, key) > 0:
                 raise ConfigError(f"{key} = {getattr(spec, key)}", hint=f"{key} is more than 0")
+        for key in ("give_up", "threads"):
+            if getattr(spec, key) < 0:
+                raise ConfigError(f"{key} = {getattr(spec, key)}", hint=f"{key} is 0 or more")
         _check_names(spec.engines)
         check_claim(spec.claim(), spec.k, list(spec.all_engines()))
     except ConfigError as error:
@@ -150,12 +156,12 @@ def _typed(key: str, value: object, path: Path, text: str) -> object:
         if isinstance(value, str):
             return value
         wanted = "a string"
-    elif key == "references":
+    elif key in {"references", "interleave"}:
         if isinstance(value, bool):
             return value
         wanted = "true or false"
     else:
-        whole = key in {"k", "seed"}
+        whole = key in {"k", "seed", "give_up", "threads"}
         if isinstance(value, int if whole else int | float) and not isinstance(value, bool):
             return value
         wanted = "a whole number" if whole else "a number"

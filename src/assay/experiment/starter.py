@@ -32,6 +32,9 @@ margin = 0.02               # the smallest difference you would act on
 # seed = 0
 # timeout = 60.0            # seconds for one query; a query that takes longer scores worst
 # index_timeout = 3600.0    # seconds to open an engine on one corpus
+# give_up = 10              # time-outs in a row after which an engine is not asked any more; 0: never
+# threads = 0               # processors that every engine has; 0: all there are
+# interleave = true         # engines take turns at every question; false: one is open at a time
 out = "results"             # records, RESULTS.md, results.json, per-query.csv, report.html
 
 # The engines under test. random, keywords and oracle are added as floor, yardstick and ceiling.

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Literal
 
 import numpy as np
 
 from assay.report.case import Case, forms_of, open_case, pick, real_engines, rivals
 from assay.report.groups import breakdowns, layers, phrasings, traps
+from assay.report.mishaps import breaches, mishaps, said, stray_sentence, strayed
 from assay.report.ranks import failures, rank_distribution
-from assay.report.results import EngineFacts, Results
+from assay.report.results import EngineFacts, Results, Strayed
+from assay.report.spending import conditions, spending
 from assay.report.synthetic import suite_name, synthetic_notes, synthetic_sets
+from assay.report.texts import SHOWN, clip
 from assay.scoring import Ties, evaluation_measures, identical_rankings, parse_measure, ties
 from assay.stats import compare, compare_slices, means_only
 from assay.stats.records import Comparison, SliceRow
@@ -38,6 +41,7 @@ def analyse(run: Run, claim: Claim) -> Results:
     leader = _leader(case, comparison)
     tied = ties(run, [parse_measure(case.primary)], np.random.default_rng(claim.seed))
     facts = tuple(_facts(case, engine, ties_of) for engine, ties_of in zip(run.engines, tied, strict=True))
+    astray = strayed(run)
     return Results(
         suite=suite_name(run),
         k=run.k,
@@ -57,9 +61,15 @@ def analyse(run: Run, claim: Claim) -> Results:
         layers=tuple(layers(case)),
         ranks=tuple(rank_distribution(case, name) for name in real_engines(run)),
         failures=tuple(f for name in real_engines(run) for f in failures(case, name)),
-        warnings=tuple(_warnings(case, facts, len(units))),
+        warnings=(*map(stray_sentence, astray), *_warnings(case, facts, astray, len(units))),
         notes=tuple(_corpus_facts(case, "notes")),
         header=run.header,
+        spending=spending(run),
+        conditions=conditions(run),
+        mishaps=mishaps(run),
+        breaches=breaches(run),
+        strayed=astray,
+        stderr=said(run),
         synthetic=synthetic_sets(run),
     )
 
@@ -120,9 +130,6 @@ def _facts(case: Case, engine: EngineRun, tied: Ties) -> EngineFacts:
     """Describe how an engine behaved."""
     heads = {(case.scores.units[i].gold, case.scores.units[i].query, case.scores.units[i].form) for i in case.headline}
     shown = [r for r in engine.rankings if (r.gold, r.query, r.form) in heads]
-    cap = case.run.header.timeout
-    seconds = np.array([r.seconds if r.status == Status.OK else cap for r in engine.rankings] or [0.0])
-    breaches = Counter(note for r in engine.rankings for note in r.notes)
     return EngineFacts(
         name=engine.name,
         role=engine.role,
@@ -132,11 +139,7 @@ def _facts(case: Case, engine: EngineRun, tied: Ties) -> EngineFacts:
         distinct=float(np.mean([len({h.path for h in r.hits}) for r in shown])) if shown else 0.0,
         tie_rate=tied.rate,
         tie_range=(tied.low, tied.mean, tied.high) if tied.rate else None,
-        median_ms=float(np.median(seconds)) * 1000,
-        p95_ms=float(np.quantile(seconds, 0.95)) * 1000,
-        index_seconds=sum(engine.index_seconds.values()),
-        breaches=dict(breaches.most_common(5)),
-        notes=engine.notes,
+        notes=tuple(clip(note, SHOWN.message) for note in engine.notes),
     )
 
 
@@ -171,7 +174,7 @@ def _with_role(run: Run, role: Role) -> str:
     return next((e.name for e in run.engines if e.role == role), "")
 
 
-def _warnings(case: Case, facts: Sequence[EngineFacts], queries: int) -> Iterator[str]:
+def _warnings(case: Case, facts: Sequence[EngineFacts], astray: Sequence[Strayed], queries: int) -> Iterator[str]:
     """Say what limits every number of this run."""
     yield from synthetic_notes(case.run)
     if queries < FEW_QUERIES:
@@ -187,11 +190,8 @@ def _warnings(case: Case, facts: Sequence[EngineFacts], queries: int) -> Iterato
         yield f"The evaluation layer asks for {', '.join(deep)}; left out, as this run asked for {case.run.k} results."
     for pair in identical_rankings(case.run):
         yield f"{pair.first} and {pair.second} gave identical rankings: is the setting between them connected?"
-    yield from (
-        warning
-        for engine, fact in zip(case.run.engines, facts, strict=True)
-        for warning in _trouble(case, engine, fact)
-    )
+    for engine, fact in zip(case.run.engines, facts, strict=True):
+        yield from _trouble(case, engine, fact, {found.gold for found in astray if found.engine == engine.name})
     problems = _corpus_facts(case, "problems")
     if problems:
         lost = "; ".join(problems[:_SHOWN_PROBLEMS])
@@ -199,17 +199,18 @@ def _warnings(case: Case, facts: Sequence[EngineFacts], queries: int) -> Iterato
         yield from _corpus_facts(case, "notes")
 
 
-def _trouble(case: Case, engine: EngineRun, fact: EngineFacts) -> Iterator[str]:
-    """Say what an engine did wrong often enough to matter."""
+def _trouble(case: Case, engine: EngineRun, fact: EngineFacts, astray: Collection[str]) -> Iterator[str]:
+    """Say what an engine did wrong often enough to matter; gold sets where it is all astray are told already."""
     if fact.failed:
         kinds = ", ".join(f"{n} {status}" for status, n in fact.statuses.items() if status != Status.OK)
-        first = next(r.error for r in engine.rankings if r.status != Status.OK)
+        first = clip(next(r.error for r in engine.rankings if r.status != Status.OK) or "nothing", SHOWN.message)
         worst = f"{fact.name} failed on {fact.failed} of {fact.asked} queries ({kinds})"
         yield f"{worst}; each takes the worst value. The first said: {first}"
-    hits = [(r.gold, h.path) for r in engine.rankings for h in r.hits]
+    hits = [(r.gold, h.path) for r in engine.rankings if r.gold not in astray for h in r.hits]
     strays = [path for gold, path in hits if path not in case.run.lines[gold]]
     if len(strays) > _STRAYING * len(hits):
-        yield f"{fact.name}: {len(strays)} of {len(hits)} results are no files of the corpus, such as {strays[0]}."
+        example = clip(strays[0], SHOWN.example)
+        yield f"{fact.name}: {len(strays)} of {len(hits)} results are no files of the corpus, such as {example}."
 
 
 def _corpus_facts(case: Case, key: Literal["notes", "problems"]) -> list[str]:

@@ -87,7 +87,23 @@ class Forest:
     line: float | None = None
 
 
-Block = Heading | Paragraph | Table | Bars | Forest
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """Lines that a program wrote, as they are, under a title."""
+
+    title: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Folded:
+    """Long texts that are unfolded on demand; where nothing can be folded a sentence says where they are."""
+
+    leaves: tuple[Leaf, ...]
+    elsewhere: str
+
+
+Block = Heading | Paragraph | Table | Bars | Forest | Folded
 
 
 @dataclass(frozen=True, slots=True)

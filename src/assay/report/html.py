@@ -5,7 +5,8 @@ from __future__ import annotations
 from functools import singledispatch
 from html import escape
 
-from assay.report.document import Bars, Block, Cell, Document, Estimate, Forest, Heading, Paragraph, Table
+from assay.report.document import Bars, Block, Cell, Document, Estimate, Folded, Forest, Heading, Paragraph, Table
+from assay.report.texts import tame
 
 _STYLE = """
 :root { color-scheme: light dark; --ink: #1d2129; --soft: #5d6673; --rule: #dfe3e8; --page: #fff; --panel: #f6f7f9;
@@ -27,6 +28,9 @@ th { color: var(--soft); font-weight: 600; white-space: nowrap; }
 .quiet, .note { color: var(--soft); font-size: .9rem; }
 p.warning { border-left: 3px solid var(--warn); background: var(--panel); padding: .5rem .8rem; }
 td.warning { color: var(--warn); }
+details { margin: .5rem 0; max-width: 84rem; } summary { cursor: pointer; }
+pre { margin: .4rem 0; padding: .6rem .8rem; max-height: 24rem; overflow: auto; background: var(--panel);
+  font: 13px/1.45 ui-monospace, monospace; white-space: pre-wrap; overflow-wrap: anywhere; }
 svg { display: block; margin: .75rem 0; font: 13px system-ui, sans-serif; }
 td.prose { min-width: 16rem; white-space: normal; overflow-wrap: anywhere; }
 svg text { fill: var(--ink); } svg .soft { fill: var(--soft); } svg .axis { stroke: var(--rule); }
@@ -48,7 +52,7 @@ _PROSE = 48  # characters from which a cell is a text
 def to_html(document: Document) -> str:
     """Write a report as one HTML page."""
     body = "\n".join(_render(block) for block in document.blocks)
-    title = escape(document.title)
+    title = _safe(document.title)
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
@@ -56,6 +60,11 @@ def to_html(document: Document) -> str:
         f"<title>{title}</title><style>{_STYLE}</style></head>\n"
         f"<body><main><h1>{title}</h1>\n{body}\n</main></body></html>\n"
     )
+
+
+def _safe(text: str) -> str:
+    """Make a text one that a browser shows and never reads, also inside an attribute."""
+    return escape(tame(text), quote=True)
 
 
 @singledispatch
@@ -66,28 +75,36 @@ def _render(block: Block) -> str:
 
 @_render.register
 def _(block: Heading) -> str:
-    return f"<h2>{escape(block.text)}</h2>"
+    return f"<h2>{_safe(block.text)}</h2>"
 
 
 @_render.register
 def _(block: Paragraph) -> str:
-    return f'<p class="{block.tone}">{escape(block.text)}</p>'
+    return f'<p class="{block.tone}">{_safe(block.text)}</p>'
 
 
 @_render.register
 def _(block: Table) -> str:
-    heads = "".join(f'<th scope="col" class="{c.align}">{escape(c.title)}</th>' for c in block.columns)
+    heads = "".join(f'<th scope="col" class="{c.align}">{_safe(c.title)}</th>' for c in block.columns)
     rows = "\n".join(
         "<tr>"
         + "".join(
-            f'<td class="{column.align} {cell.tone}{_prose(cell)}">{escape(cell.text)}</td>'
+            f'<td class="{column.align} {cell.tone}{_prose(cell)}">{_safe(cell.text)}</td>'
             for column, cell in zip(block.columns, row, strict=True)
         )
         + "</tr>"
         for row in block.rows
     )
-    note = f'<p class="note">{escape(block.note)}</p>' if block.note else ""
+    note = f'<p class="note">{_safe(block.note)}</p>' if block.note else ""
     return f'<div class="wide"><table><thead><tr>{heads}</tr></thead><tbody>\n{rows}\n</tbody></table></div>{note}'
+
+
+@_render.register
+def _(block: Folded) -> str:
+    return "\n".join(
+        f"<details><summary>{_safe(leaf.title)}</summary><pre>{_safe(leaf.text)}</pre></details>"
+        for leaf in block.leaves
+    )
 
 
 @_render.register
@@ -97,9 +114,9 @@ def _(block: Bars) -> str:
     for place, bar in enumerate(block.bars):
         y, length = place * _ROW, (_WIDTH - _LEFT - 160) * bar.value / most
         rows.append(
-            f'<text x="{_LEFT - 10}" y="{y + 16}" text-anchor="end">{escape(bar.label)}</text>'
+            f'<text x="{_LEFT - 10}" y="{y + 16}" text-anchor="end">{_safe(bar.label)}</text>'
             f'<rect class="bar" x="{_LEFT}" y="{y + 4}" width="{length:.1f}" height="{_ROW - 9}" rx="2"/>'
-            f'<text class="soft" x="{_LEFT + length + 8:.1f}" y="{y + 16}">{escape(bar.text)}</text>'
+            f'<text class="soft" x="{_LEFT + length + 8:.1f}" y="{y + 16}">{_safe(bar.text)}</text>'
         )
     spoken = "; ".join(f"{bar.label}: {bar.text}" for bar in block.bars)
     return _svg(len(block.bars) * _ROW + 4, spoken, "\n".join(rows))
@@ -131,7 +148,7 @@ def _estimate(block: Forest, item: Estimate, place: int) -> str:
     y = place * _ROW + _ROW / 2
     ends = f'x1="{_x(block, item.low)}" x2="{_x(block, item.high)}" y1="{y}" y2="{y}"'
     return (
-        f'<text x="{_LEFT - 10}" y="{y + 4}" text-anchor="end">{escape(item.label)}</text>'
+        f'<text x="{_LEFT - 10}" y="{y + 4}" text-anchor="end">{_safe(item.label)}</text>'
         f'<line class="{item.tone}" stroke-width="2" {ends}/>'
         f'<circle class="{item.tone}" cx="{_x(block, item.value)}" cy="{y}" r="4"/>'
     )
@@ -145,6 +162,6 @@ def _x(block: Forest, value: float) -> str:
 
 def _svg(height: float, spoken: str, body: str) -> str:
     """Wrap a drawing, with its content in words for those who do not see it."""
-    label = escape(spoken, quote=True)
+    label = _safe(spoken)
     size = f'viewBox="0 0 {_WIDTH} {height:g}" width="{_WIDTH}"'
     return f'<div class="wide"><svg {size} role="img" aria-label="{label}">\n{body}\n</svg></div>'

@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from functools import singledispatch
 
-from assay.report.document import Bars, Block, Cell, Document, Forest, Heading, Paragraph, Table
+from assay.report.document import Bars, Block, Cell, Document, Folded, Forest, Heading, Paragraph, Table
+from assay.report.texts import tame
+
+#: What is markup wherever it stands; `:` of an address and the dot of `www.` keep it from becoming a link.
+_MARKUP = re.compile(r"[\\`*_\[\]|~$]|:(?=//)|(?<=www)\.")
+#: What makes a heading, a list or a rule of a line that begins with it.
+_OPENING = re.compile(r"^(?:[#+=-]|\d+(?=[.)](?:\s|$)))")
+#: A name that would be told of it: pages that show Markdown send people a message where they are mentioned.
+_MENTION = re.compile(r"(?<!\w)@(?=\w)")
 
 
 def to_markdown(document: Document) -> str:
@@ -26,7 +35,7 @@ def _(block: Heading) -> str:
 
 @_render.register
 def _(block: Paragraph) -> str:
-    return f"> **Note:** {_escape(block.text)}" if block.tone == "warning" else _escape(block.text)
+    return f"> **Note:** {_escape(block.text)}" if block.tone == "warning" else _line(block.text)
 
 
 @_render.register
@@ -35,7 +44,7 @@ def _(block: Table) -> str:
     rules = ["---:" if c.align == "right" else "---" for c in block.columns]
     rows = [[_cell(cell) for cell in row] for row in block.rows]
     lines = [f"| {' | '.join(row)} |" for row in [heads, rules, *rows]]
-    return "\n".join(lines) + (f"\n\n{_escape(block.note)}" if block.note else "")
+    return "\n".join(lines) + (f"\n\n{_line(block.note)}" if block.note else "")
 
 
 @_render.register
@@ -47,13 +56,18 @@ def _(block: Bars) -> str:
 
 
 @_render.register
+def _(block: Folded) -> str:
+    return _line(block.elsewhere)
+
+
+@_render.register
 def _(_: Forest) -> str:
     return ""  # its numbers stand in the table beside it; Markdown has no axis to draw them on
 
 
 def _fenced(text: str) -> str:
     """Keep a line inside its fence."""
-    return text.replace("`", "'").replace("\n", " ")
+    return " ".join(tame(text).replace("`", "'").split("\n"))
 
 
 def _cell(cell: Cell) -> str:
@@ -63,8 +77,12 @@ def _cell(cell: Cell) -> str:
 
 
 def _escape(text: str) -> str:
-    """Keep text from being read as markup or HTML."""
-    flat = " ".join(text.split())
-    for char in "\\`*_[]|":
-        flat = flat.replace(char, f"\\{char}")
-    return flat.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    """Keep text from being read as markup, HTML, a link or a call to somebody."""
+    flat = _MARKUP.sub(r"\\\g<0>", " ".join(tame(text).split()))
+    flat = flat.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return _MENTION.sub("@\u2060", flat)
+
+
+def _line(text: str) -> str:
+    """Write a paragraph; of a number at its beginning it is the mark behind it that would make a list."""
+    return _OPENING.sub(lambda found: f"{found[0]}\\" if found[0].isdigit() else f"\\{found[0]}", _escape(text))

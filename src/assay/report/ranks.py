@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from assay.report.case import Case
 from assay.report.results import Failure, Ranks
+from assay.report.texts import SHOWN, clip
 from assay.scoring import parse_measure
 from assay.types import Ranking, Unit
 
@@ -69,6 +70,6 @@ def _failure(case: Case, engine: str, unit: Unit, ranking: Ranking, value: float
         value=value,
         rank=rank,
         expected=tuple(t.anchor for t in query.targets if t.grade == best),
-        top=tuple(str(h.span) for h in ranking.hits[:3]),
-        error=ranking.error,
+        top=tuple(clip(str(h.span), SHOWN.example) for h in ranking.hits[:3]),
+        error=None if ranking.error is None else clip(ranking.error, SHOWN.message),
     )

@@ -20,11 +20,85 @@ class EngineFacts:
     distinct: float  # mean number of different files among the results of a headline query
     tie_rate: float  # share of headline queries whose results hold equal scores
     tie_range: tuple[float, float, float] | None  # primary measure over shuffles of ties: least, mean, greatest
-    median_ms: float
-    p95_ms: float
-    index_seconds: float
-    breaches: dict[str, int]  # contract breaches that were survived, with how often
     notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Spending:
+    """What an engine took over all gold sets; None where it was not measured."""
+
+    engine: str
+    version: str
+    startup_seconds: float | None  # until a server of its own answered
+    index_seconds: float | None  # opening without start-up
+    index_by_gold: dict[str, float]
+    first_ms: float | None  # the first query on a corpus; the median over corpora
+    warm_ms: float | None  # median of the others; a failed one is charged all the time it had, here and below
+    warm_p95_ms: float | None
+    warm_queries: int
+    charged: int  # queries that failed
+    peak_bytes: int | None  # of memory, on the corpus that took most
+    index_bytes: int | None
+    calls: int | None  # billed, where the engine says so
+    tokens: int | None
+    index_ratio: float | None = None  # to the fastest engine that competes
+    warm_ratio: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Conditions:
+    """What times were taken under."""
+
+    pinned: int | None  # threads that each engine had; None: as many as it liked
+    interleaved: bool  # whether engines took turns, question by question
+    machine: str
+    cores: int
+    in_flight: dict[str, int]  # engines that were asked several questions at once
+
+
+@dataclass(frozen=True, slots=True)
+class Mishap:
+    """Queries that an engine gave no answer to, for one reason."""
+
+    engine: str
+    kind: str  # could not be opened, crash, timeout, error
+    queries: int
+    share: float  # of all that it was asked
+    message: str  # of the first
+    first: str  # gold/query (form)
+
+
+@dataclass(frozen=True, slots=True)
+class Breach:
+    """A contract that an engine broke and that was survived."""
+
+    engine: str
+    kind: str
+    queries: int
+    times: int  # hits or lines, where they were counted
+    of: int
+    example: str
+
+
+@dataclass(frozen=True, slots=True)
+class Strayed:
+    """An engine that named no file of a corpus at all."""
+
+    engine: str
+    gold: str
+    results: int
+    returned: str
+    there: str  # a path of the corpus, the like of what was returned where there is one
+    cause: str
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """The end of what an engine wrote to stderr on one gold set."""
+
+    engine: str
+    gold: str
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,4 +208,10 @@ class Results:
     warnings: tuple[str, ...]  # what limits every number
     notes: tuple[str, ...]  # what is good to know of the corpora
     header: Header
+    spending: tuple[Spending, ...]
+    conditions: Conditions
+    mishaps: tuple[Mishap, ...]
+    breaches: tuple[Breach, ...]
+    strayed: tuple[Strayed, ...]
+    stderr: tuple[Said, ...]
     synthetic: tuple[str, ...] = ()  # the gold sets that were made from the code, not by people

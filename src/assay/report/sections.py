@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from assay.report.analysis import FAILED_SHARE, FEW_QUERIES
+from assay.report.behaviour import behaviour_blocks, mishap_blocks, stderr_blocks
 from assay.report.comparison import comparison_blocks, p_text
 from assay.report.document import (
     Bar,
     Bars,
     Block,
-    Cell,
     Document,
     Estimate,
     Forest,
@@ -19,8 +19,9 @@ from assay.report.document import (
     Table,
     table,
 )
-from assay.report.results import Breakdown, EngineFacts, Failure, Results, Trap
+from assay.report.results import Breakdown, Failure, Results, Trap
 from assay.report.synthetic import marked
+from assay.report.time_and_space import spending_blocks
 from assay.scoring import parse_measure
 from assay.stats.records import MeanRow, SliceRow
 from assay.stats.slices import EXPLORATORY
@@ -41,12 +42,15 @@ def document(results: Results, *, full: bool = True) -> Document:
         *_traps(results, full=full),
         *_ranks(results),
         *_failures(results),
+        *mishap_blocks(results),
     ]
     more = [
         *_slices(results),
         *_phrasings(results),
         *_layers(results),
-        *_behaviour(results),
+        *spending_blocks(results),
+        *behaviour_blocks(results),
+        *stderr_blocks(results),
         *_inputs(results),
     ]
     return Document(headline(results), tuple([*short, *more] if full else short))
@@ -267,49 +271,6 @@ def _value(failure: Failure) -> str:
 def _top(failure: Failure) -> str:
     """Write what came instead."""
     return f"{failure.error}" if failure.error else ", ".join(failure.top) or "nothing"
-
-
-def _behaviour(results: Results) -> list[Block]:
-    """Show what an engine did beside answering: failures, times, ties, duplicates, broken contracts."""
-    rows: list[list[str | Cell]] = [
-        [
-            f.name,
-            Cell(f"{f.failed} of {f.asked}", "bad") if f.failed else "0",
-            f"{f.median_ms:.1f}",
-            f"{f.p95_ms:.1f}",
-            f"{f.index_seconds:.1f}",
-            f"{f.distinct:.1f}",
-            f"{f.tie_rate:.0%}",
-            _tie_range(f),
-            _breaches(f),
-        ]
-        for f in results.engines
-    ]
-    columns = [
-        "engine",
-        ">failed",
-        ">ms/query",
-        ">p95 ms",
-        ">index s",
-        f">distinct files of {results.k}",
-        ">queries with ties",
-    ]
-    columns += [">primary over shuffled ties", "notes"]
-    return [Heading("How the engines behaved"), table(columns, rows)]
-
-
-def _tie_range(facts: EngineFacts) -> str:
-    """Write how much the order of tied results decides."""
-    if facts.tie_range is None:
-        return "–"
-    low, mean, high = facts.tie_range
-    return f"{low:.3f} … {mean:.3f} … {high:.3f}"
-
-
-def _breaches(facts: EngineFacts) -> str:
-    """Write what an engine did wrong and how often."""
-    counted = [f"{text} ({count}×)" for text, count in facts.breaches.items()]
-    return "; ".join([*facts.notes, *counted])
 
 
 def _inputs(results: Results) -> list[Block]:

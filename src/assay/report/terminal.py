@@ -9,7 +9,8 @@ import sys
 from functools import singledispatch
 from typing import IO, TYPE_CHECKING
 
-from assay.report.document import Bars, Block, Document, Forest, Heading, Paragraph, Table, Tone
+from assay.report.document import Bars, Block, Document, Folded, Forest, Heading, Paragraph, Table, Tone
+from assay.report.texts import tame
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -29,7 +30,7 @@ def print_document(document: Document, stream: IO[str] | None = None) -> None:
     """Print a report to a stream, by default stdout."""
     out = stream or sys.stdout
     console = _console(out)
-    console.print(document.title, style="bold", markup=False, highlight=False)
+    console.print(tame(document.title), style="bold", markup=False, highlight=False)
     for block in document.blocks:
         _show(block, console)
     text = console.file.getvalue() if isinstance(console.file, io.StringIO) else ""
@@ -56,14 +57,14 @@ def _show(block: Block, console: Console) -> None:  # noqa: ARG001  # the signat
 @_show.register(Heading)
 def _(block: Heading, console: Console) -> None:
     """Print a section's title."""
-    console.print(f"\n{block.text}", style="bold", markup=False)
+    console.print(f"\n{tame(block.text)}", style="bold", markup=False)
 
 
 @_show.register(Paragraph)
 def _(block: Paragraph, console: Console) -> None:
     """Print sentences, folded at words."""
     mark = "! " if block.tone == "warning" else ""
-    console.print(mark + block.text, style=_STYLES[block.tone], markup=False)
+    console.print(mark + tame(block.text), style=_STYLES[block.tone], markup=False)
 
 
 @_show.register(Table)
@@ -73,12 +74,12 @@ def _(block: Table, console: Console) -> None:
     for part in _parts(widths, console.width):
         console.print(_grid(block, part))
     if block.note:
-        console.print(block.note, style="dim", markup=False)
+        console.print(tame(block.note), style="dim", markup=False)
 
 
 def _texts(block: Table, at: int) -> list[str]:
     """List what stands in one column."""
-    return [block.columns[at].title, *(row[at].text for row in block.rows)]
+    return [tame(text) for text in (block.columns[at].title, *(row[at].text for row in block.rows))]
 
 
 def _parts(widths: list[int], room: int) -> list[list[int]]:
@@ -102,10 +103,16 @@ def _grid(block: Table, part: list[int]) -> RichTable:
     grid = RichTable(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="dim")
     for at in part:
         column = block.columns[at]
-        grid.add_column(Text(column.title), justify=column.align, overflow="fold", no_wrap=at == 0)
+        grid.add_column(Text(tame(column.title)), justify=column.align, overflow="fold", no_wrap=at == 0)
     for row in block.rows:
-        grid.add_row(*(Text(row[at].text, style=_STYLES[row[at].tone]) for at in part))
+        grid.add_row(*(Text(tame(row[at].text), style=_STYLES[row[at].tone]) for at in part))
     return grid
+
+
+@_show.register(Folded)
+def _(block: Folded, console: Console) -> None:
+    """Say where to read it."""
+    console.print(tame(block.elsewhere), style="dim", markup=False)
 
 
 @_show.register(Bars)
@@ -115,7 +122,7 @@ def _(block: Bars, console: Console) -> None:
     wide = max((len(bar.label) for bar in block.bars), default=0)
     for bar in block.bars:
         length = round(30 * bar.value / most)
-        console.print(f"{bar.label:>{wide}} {'█' * length or '·'} {bar.text}", markup=False)
+        console.print(tame(f"{bar.label:>{wide}} {'█' * length or '·'} {bar.text}"), markup=False)
 
 
 @_show.register(Forest)
@@ -135,4 +142,4 @@ def _(block: Forest, console: Console) -> None:
         for at in range(place(item.low), place(item.high) + 1):
             axis[at] = "─"
         axis[place(item.value)] = "●"
-        console.print(f"{item.label:>{wide}} {''.join(axis)}", style=_STYLES[item.tone], markup=False)
+        console.print(f"{tame(item.label):>{wide}} {''.join(axis)}", style=_STYLES[item.tone], markup=False)

@@ -52,7 +52,9 @@ def _text(value: float) -> str:
 
 
 def plain(value: object) -> object:
-    """Make a value JSON can hold: a number that does not exist is null."""
+    """Make a value JSON can hold in UTF-8: a number that does not exist is null, half a character its code."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "backslashreplace").decode("utf-8")
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, Mapping):

@@ -21,7 +21,7 @@ from assay.search.meaning import Dense
 from assay.search.models import RerankSettings
 from assay.search.pipeline import rank, rank_inside, retrieve
 from assay.search.question import Per, Question, ask
-from assay.search.refreshing import open_table
+from assay.search.refreshing import open_table, update
 from assay.search.related import Related, relate
 from assay.search.spans import SpanHit, order_of, select_spans
 from assay.search.tables import Table
@@ -79,6 +79,11 @@ class Index:
         opened = open_table(Path(path), config.index, workers)
         dense = embed_table(opened.table, config.dense, opened.folder)
         return cls._of(opened.corpus, opened.table, config, dense, opened.notes)
+
+    def updated(self, corpus: Corpus) -> Self:
+        """Give the index of the same folder after files changed; only those are analysed again, no cache is kept."""
+        table, _ = update(self.table, corpus, self.config.index)
+        return self._of(corpus, table, self.config, embed_table(table, self.config.dense, None))
 
     @classmethod
     def _of(

@@ -16,7 +16,7 @@ import numpy as np
 
 from assay.stats.clustered import ClusterTable, Estimate, estimate, row_blocks, small_sample
 from assay.stats.config import DEFAULT, StatsConfig
-from assay.stats.distributions import t_quantile
+from assay.stats.distributions import normal_quantile, t_quantile
 from assay.stats.records import Interval, Range
 
 if TYPE_CHECKING:
@@ -75,6 +75,13 @@ def _wilson(mean: FloatArray, n: FloatArray, q: float) -> tuple[FloatArray, Floa
     half = q / scale * np.sqrt(mean * (1.0 - mean) / n + (q / (2.0 * n)) ** 2)
     # The ends enclose the mean in exact arithmetic; at 0 and 1 they touch it and rounding must not cross.
     return np.clip(np.minimum(centre - half, mean), 0.0, 1.0), np.clip(np.maximum(centre + half, mean), 0.0, 1.0)
+
+
+def share_interval(count: int, n: int, *, level: float = 1 - DEFAULT.alpha) -> Interval:
+    """Wilson interval of a share of n independent cases."""
+    share = np.array([count / n])
+    low, high = _wilson(share, np.array([float(n)]), normal_quantile(0.5 + level / 2.0))
+    return Interval(float(low[0]), float(high[0]), level, "wilson")
 
 
 def difference_interval(

@@ -78,7 +78,7 @@ def opened(api: Api, **settings: object) -> Iterator[tuple[Embedder, Server]]:
 def waits(monkeypatch) -> list[float]:
     """The waits between attempts, none of which is waited."""
     seen: list[float] = []
-    monkeypatch.setattr("assay.http.time.sleep", seen.append)
+    monkeypatch.setattr("assay.http.asking.time.sleep", seen.append)
     return seen
 
 

@@ -15,7 +15,7 @@ from functools import lru_cache
 from typing import Literal
 
 from assay.corpus import read_bytes
-from assay.engines.base import Context, Session
+from assay.engines.base import Context, InHouse, Session
 from assay.engines.keywords.counting import GitCounter, PythonCounter, RipgrepCounter, WordCounter, find_tool, fold
 from assay.engines.keywords.windows import densest_window
 from assay.errors import ConfigError
@@ -51,7 +51,7 @@ class Settings:
 
 
 @dataclass(frozen=True, slots=True)
-class KeywordsEngine:
+class KeywordsEngine(InHouse):
     """grep for every word of the query."""
 
     settings: Settings

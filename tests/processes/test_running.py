@@ -92,3 +92,55 @@ def test_process_that_cannot_start_is_told_with_a_next_step(tmp_path: Path) -> N
         with pytest.raises(EnvironmentFailure, match="cannot start") as caught:
             run_process(task, 20.0)
         assert caught.value.hint
+
+
+def test_process_tells_its_own_memory_and_not_ours() -> None:
+    if sys.platform != "linux":
+        pytest.skip("LOUD: other systems give one figure only")
+    held = bytearray(b"x" * 400_000_000)  # the kernel counts it for every program that we start
+    small = run("print(flush=True); import time; time.sleep(0.2)").peak_bytes
+    large = run("block = bytearray(b'x' * 60_000_000); print(flush=True)").peak_bytes
+    assert len(held) == 400_000_000
+    assert small is not None
+    assert large is not None
+    assert 3_000_000 < small < 40_000_000
+    assert 60_000_000 < large < 120_000_000
+
+
+def test_process_memory_counts_the_children_it_waited_for() -> None:
+    inner = "block = bytearray(b'x' * 900_000_000)"
+    peak = run(f"import subprocess, sys; subprocess.run([sys.executable, '-c', {inner!r}])").peak_bytes
+    assert peak is not None
+    assert peak > 850_000_000
+
+
+@pytest.mark.parametrize("leaves", [False, True])
+def test_process_leaves_no_child_that_holds_the_pipe(tmp_path: Path, leaves: bool) -> None:
+    if leaves and sys.platform != "linux":
+        pytest.skip("LOUD: who holds a pipe is known on Linux only")
+    code = (
+        "import subprocess, sys\n"
+        f"c = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(60)'], start_new_session={leaves})\n"
+        f"open({str(tmp_path / 'pid')!r}, 'w').write(str(c.pid))\nprint('done')"
+    )
+    finished = run(code)
+    assert (finished.end, finished.stdout) == ("exit", b"done\n")
+    assert wait_until_gone(int((tmp_path / "pid").read_text()))
+
+
+def test_process_leaves_no_child_that_is_silent(tmp_path: Path) -> None:
+    finished = run_process(Task(("sh", "-c", f"sleep 60 >/dev/null 2>&1 & echo $! > {tmp_path / 'pid'}")), 20.0)
+    assert finished.ok
+    assert wait_until_gone(int((tmp_path / "pid").read_text()))
+
+
+def test_process_out_of_time_takes_its_runaway_children_with_it(tmp_path: Path) -> None:
+    if sys.platform != "linux":
+        pytest.skip("LOUD: who holds a pipe is known on Linux only")
+    code = (
+        "import subprocess, sys, time\n"
+        "c = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(60)'], start_new_session=True)\n"
+        f"open({str(tmp_path / 'pid')!r}, 'w').write(str(c.pid))\ntime.sleep(60)"
+    )
+    assert run(code, 0.5).end == "timeout"
+    assert wait_until_gone(int((tmp_path / "pid").read_text()))

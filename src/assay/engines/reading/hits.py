@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from itertools import islice
 
+from assay.engines.base import Reply
 from assay.errors import EngineError
 from assay.types import Hit
 
@@ -32,6 +33,13 @@ def parse_location(text: str) -> Hit:
         return Hit(text)
     start = int(match["start"])
     return Hit(match["path"], start, int(match["end"] or start))
+
+
+def read_reply(answer: object) -> Reply:
+    """Read a whole answer: a Reply, or an iterable as `read_hits` takes it."""
+    if isinstance(answer, Reply):
+        return replace(answer, hits=read_hits(answer.hits))
+    return Reply(read_hits(answer))
 
 
 def read_hits(answer: object) -> tuple[Hit, ...]:

@@ -134,7 +134,7 @@ def test_post_json_waits_as_long_as_the_server_asks(form):
 
 def test_post_json_waits_longer_each_time_and_never_quite_as_long(monkeypatch):
     waits: list[float] = []
-    monkeypatch.setattr("assay.http.time.sleep", waits.append)
+    monkeypatch.setattr("assay.http.asking.time.sleep", waits.append)
     limits = HttpLimits(backoff_seconds=1.0, longest_backoff=8.0, jitter=0.5)
     with serving(in_turn(Reply("busy", 503))) as server, pytest.raises(EngineError):
         post_json(server.url, {}, retries=6, limits=limits, chance=random.Random(4))
@@ -184,7 +184,7 @@ def test_post_json_ignores_a_senseless_wait(asked):
 
 def test_post_json_does_not_wait_a_day(monkeypatch):
     waits: list[float] = []
-    monkeypatch.setattr("assay.http.time.sleep", waits.append)
+    monkeypatch.setattr("assay.http.asking.time.sleep", waits.append)
     with serving(in_turn(Reply("come back tomorrow", 429, {"Retry-After": "86400"}))) as server:
         with pytest.raises(EngineError, match="429.*tomorrow"):
             post_json(server.url, {}, limits=QUICK)

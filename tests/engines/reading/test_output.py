@@ -4,16 +4,27 @@ import json
 
 import pytest
 
-from assay.engines.output import Format, make_layout, read_output
-from assay.engines.selectors import parse_selector
+from assay.engines.base import Reply
+from assay.engines.reading.output import make_layout, read_output
+from assay.engines.reading.selectors import parse_selector
+from assay.engines.reading.settings import Format, ReadingSettings
 from assay.errors import ConfigError, EngineError
+from assay.settings import read_settings
 from assay.types import Hit
 
 KNOWN = frozenset({"Makefile", "my file.py", "odd:12", "a.py"})
 
 
+def reply(text: str, form: Format = "auto", **fields: str) -> Reply:
+    return read_output(
+        text.encode(),
+        make_layout(read_settings(ReadingSettings, {"format": form, **fields}, "engine"), "engine"),
+        KNOWN,
+    )
+
+
 def read(text: str, form: Format = "auto", **fields: str) -> list[Hit]:
-    return read_output(text.encode(), make_layout(form, fields, "engine"), KNOWN)
+    return list(reply(text, form, **fields).hits)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,20 @@
+"""What a check is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from assay.audit.bench import Bench
+from assay.audit.records import Finding
+
+Run = Callable[[Bench], Iterator[Finding]]
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """A family of laws: its name on the command line, the question it answers, and the function that finds out."""
+
+    name: str
+    about: str
+    run: Run

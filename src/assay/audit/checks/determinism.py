@@ -1,0 +1,151 @@
+"""Does the same question get the same answer: again, in a new session, with other hash seeds and thread counts?
+
+Each is compared with what differs from it in that one thing only. Where the step before already differs, the next one
+could not tell whose fault it is, and is not tried.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from assay.audit.bench import Bench
+from assay.audit.checks.base import Check
+from assay.audit.elsewhere import CannotMove, Conditions, ask_elsewhere
+from assay.audit.rankings import Reading, first_difference, score_gap
+from assay.audit.records import Finding, Severity
+from assay.engines.calling import one_line
+from assay.engines.pinning import available_threads
+from assay.errors import AssayError
+
+
+@dataclass(frozen=True, slots=True)
+class _Trial:
+    """One more answer to each query, and what was different this time."""
+
+    law: str
+    words: str  # "in a new session"
+    environments: tuple[str, str] = ("", "")  # of the two commands that show a difference
+
+
+def check(bench: Bench) -> Iterator[Finding]:
+    """Ask again in one session, then in others; stop where there is nothing left to compare."""
+    base = [bench.answer(text, bench.config.k) for text in bench.texts]
+    again = _repeats(bench, base)
+    yield again
+    if again.severity == Severity.BROKEN:
+        reason = "not tried: in one session the same query already gets other answers"
+        yield from (_untried(bench, law, reason) for law in ("new session", "hash seed", "threads"))
+        return
+    fresh = _new_session(bench, base)
+    yield fresh
+    if fresh.severity in (Severity.BROKEN, Severity.NOT_TRIED):
+        reason = "not tried: a new session already gives other answers"
+        yield from (_untried(bench, law, reason) for law in ("hash seed", "threads"))
+        return
+    yield from _other_processes(bench)
+
+
+def _repeats(bench: Bench, base: Sequence[Reading]) -> Finding:
+    """Ask each query again in the session that has answered it; other queries come in between."""
+    trial = _Trial("repeats", f"when asked {bench.config.repeats + 1} times in one session")
+    rounds = [[bench.main.ask(text, bench.config.k) for text in bench.texts] for _ in range(bench.config.repeats)]
+    return _compared(bench, trial, base, *rounds)
+
+
+def _new_session(bench: Bench, base: Sequence[Reading]) -> Finding:
+    """Ask each query once in a new session, on an index of its own."""
+    trial = _Trial("new session", "in a new session with a fresh index")
+    try:
+        with bench.session() as session:
+            fresh = [session.ask(text, bench.config.k) for text in bench.texts]
+    except AssayError as problem:
+        said = f"a second session cannot be opened: {one_line(problem)}"
+        return bench.finding(CHECK.name, trial.law, Severity.BROKEN, said)
+    return _compared(bench, trial, base, fresh)
+
+
+def _other_processes(bench: Bench) -> Iterator[Finding]:
+    """Ask in processes that differ in the hash seed, then in the number of threads."""
+    seeds, threads = bench.config.hash_seeds, available_threads()
+    usual = Conditions(seeds[0], threads)
+    names = ("hash seed", "threads")
+    try:
+        base = ask_elsewhere(bench, usual)
+    except (AssayError, CannotMove) as problem:
+        reason = str(problem) if isinstance(problem, CannotMove) else one_line(problem)
+        yield from (_untried(bench, law, f"not tried: {reason}") for law in names)
+        return
+    words = f"with PYTHONHASHSEED = {', '.join(map(str, seeds))}"
+    shown = (f"PYTHONHASHSEED={seeds[0]}", f"PYTHONHASHSEED={seeds[-1]}")
+    yield _elsewhere(bench, _Trial(names[0], words, shown), base, [Conditions(seed, threads) for seed in seeds[1:]])
+    if threads == 1:
+        yield _untried(bench, names[1], "not tried: this process may use one processor only")
+        return
+    alone = Conditions(seeds[0], 1)
+    words = f"on 1 and on {threads} processors (affinity and thread variables)"
+    shown = (f"PYTHONHASHSEED={seeds[0]}", f"PYTHONHASHSEED={seeds[0]} {_variables(alone)} taskset -c 0")
+    yield _elsewhere(bench, _Trial(names[1], words, shown), base, [alone])
+
+
+def _elsewhere(bench: Bench, trial: _Trial, base: Sequence[Reading], others: Sequence[Conditions]) -> Finding:
+    """Compare what other processes answer with what a first one did."""
+    try:
+        rounds = [ask_elsewhere(bench, other) for other in others]
+    except AssayError as problem:
+        said = f"it fails {trial.words}: {one_line(problem)}"
+        return bench.finding(CHECK.name, trial.law, Severity.BROKEN, said)
+    return _compared(bench, trial, base, *rounds)
+
+
+def _compared(bench: Bench, trial: _Trial, base: Sequence[Reading], *rounds: Sequence[Reading]) -> Finding:
+    """Count the queries that got another answer; other scores at the same places weigh less."""
+    pairs = [[(own[at], first) for own in rounds] for at, first in enumerate(base)]
+    moved = [at for at, own in enumerate(pairs) if any(a.outcome != b.outcome for a, b in own)]
+    total = len(base)
+    if moved:
+        said = f"{trial.words}, {len(moved)} of {total} queries get another ranking"
+        return _told(bench, trial, Severity.BROKEN, said, moved, pairs)
+    rescored = [at for at, own in enumerate(pairs) if any(score_gap(a, b) for a, b in own)]
+    if rescored:
+        gap = max(score_gap(a, b) for own in pairs for a, b in own)
+        said = f"{trial.words}, the places are the same but {len(rescored)} of {total} queries get other scores, "
+        return _told(bench, trial, Severity.WEAKNESS, f"{said}by up to {gap:.2g}", rescored, pairs)
+    said = f"{trial.words}, all {total} queries get the same answer"
+    return bench.finding(CHECK.name, trial.law, Severity.FINE, said, counts=(0, total))
+
+
+def _told(
+    bench: Bench,
+    trial: _Trial,
+    severity: Severity,
+    said: str,
+    which: Sequence[int],
+    pairs: Sequence[Sequence[tuple[Reading, Reading]]],
+) -> Finding:
+    """Make the finding, with the first query that shows it."""
+    text, k = bench.texts[which[0]], bench.config.k
+    other, first = next((a, b) for a, b in pairs[which[0]] if a.outcome != b.outcome or score_gap(a, b))
+    rank = first_difference(first.places, other.places)
+    depth = max(bench.config.shown, rank)
+    example = [f"query: {text}", f"first: {first.show(depth)}", f"then:  {other.show(depth)}"]
+    if not rank:
+        example += [f"scores: {list(first.scores)}", f"then:   {list(other.scores)}"]
+    commands = [bench.ask_command(text, k, environment=environment) for environment in trial.environments]
+    return bench.finding(
+        CHECK.name, trial.law, severity, said,
+        counts=(len(which), len(bench.texts)), example=example, commands=dict.fromkeys(commands),
+    )  # fmt: skip
+
+
+def _untried(bench: Bench, law: str, reason: str) -> Finding:
+    """Say that a law could not be looked at."""
+    return bench.finding(CHECK.name, law, Severity.NOT_TRIED, reason)
+
+
+def _variables(conditions: Conditions) -> str:
+    """Write the variables that most libraries read."""
+    return " ".join(f"{name}={conditions.threads}" for name in ("OMP_NUM_THREADS", "RAYON_NUM_THREADS"))
+
+
+CHECK = Check("determinism", "does the same question get the same answer every time?", check)

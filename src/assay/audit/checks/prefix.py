@@ -1,0 +1,61 @@
+"""Is the top 5 the beginning of the top 10? If not, a score at 5 and one at 10 are about two engines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+
+from assay.audit.bench import Bench
+from assay.audit.checks.base import Check
+from assay.audit.rankings import first_difference, is_prefix
+from assay.audit.records import Finding, Severity
+
+
+def depths(bench: Bench) -> list[int]:
+    """Give the depths to ask at: the usual ones, the k of the audit and twice that."""
+    return sorted({*bench.config.depths, bench.config.k, 2 * bench.config.k})
+
+
+def check(bench: Bench) -> Iterator[Finding]:
+    """Compare each depth with the next, on every query that was answered at both."""
+    for short, long in pairwise(depths(bench)):
+        asked = [text for text in bench.texts if bench.answer(text, short).ok and bench.answer(text, long).ok]
+        broken = [text for text in asked if not _begins(bench, text, short, long)]
+        law = f"top {short} of top {long}"
+        if not asked:
+            yield bench.finding(CHECK.name, law, Severity.NOT_TRIED, "not tried: no query was answered at both depths")
+        elif broken:
+            yield _broken(bench, broken, len(asked), short, long)
+        else:
+            said = f"top-{short} is a prefix of top-{long} on all {len(asked)} queries"
+            yield bench.finding(CHECK.name, law, Severity.FINE, said, counts=(0, len(asked)))
+
+
+def _begins(bench: Bench, text: str, short: int, long: int) -> bool:
+    """Tell whether the shorter ranking begins the longer; how many results there are is for `depth` to say."""
+    return is_prefix(bench.answer(text, short).places[:short], bench.answer(text, long).places)
+
+
+def _broken(bench: Bench, broken: Sequence[str], asked: int, short: int, long: int) -> Finding:
+    """Show the first query on which it is not."""
+    text = broken[0]
+    one, other = bench.answer(text, short), bench.answer(text, long)
+    rank = first_difference(one.places[:short], other.places[:short])
+    example = [
+        f"query: {text}",
+        f"top {short}: {one.show(short)}",
+        f"top {long}: {other.show(long)}",
+        f"they part at rank {rank}",
+    ]
+    return bench.finding(
+        CHECK.name,
+        f"top {short} of top {long}",
+        Severity.BROKEN,
+        f"top-{short} is no prefix of top-{long} on {len(broken)} of {asked} queries",
+        counts=(len(broken), asked),
+        example=example,
+        commands=[bench.ask_command(text, short), bench.ask_command(text, long)],
+    )
+
+
+CHECK = Check("prefix", "is a short ranking the beginning of a longer one?", check)

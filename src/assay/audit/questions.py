@@ -1,0 +1,64 @@
+"""The ordinary queries of an audit: those of a gold set, or names and sentences that the code itself gives."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import zip_longest
+from pathlib import PurePosixPath
+
+from assay.audit.records import Question
+from assay.errors import CorpusError
+from assay.types import Corpus, Query
+
+#: What synthetic sets of the code are called here.
+_ORIGINS = {"symbol": "a name in the code", "doc": "a sentence of its documentation"}
+
+
+def gold_questions(queries: Sequence[Query], count: int, seed: int) -> tuple[Question, ...]:
+    """Draw queries of a gold set; all of them when there are not more, each in its headline form."""
+    import numpy as np
+
+    drawn = np.random.default_rng(seed).permutation(len(queries))[:count]
+    return tuple(Question(queries[at].headline, f"query {queries[at].id}") for at in sorted(drawn.tolist()))
+
+
+def code_questions(corpus: Corpus, count: int, seed: int) -> tuple[Question, ...]:
+    """Draw names and documentation sentences of a corpus in turn; words of file names where there is nothing else."""
+    from assay.gold.synth import Draw, synthesise
+
+    wanted = Draw(count=count, seed=seed)
+    made = synthesise(corpus, name="audit", kinds=tuple(_ORIGINS), wanted=wanted)
+    drawn = [
+        [Question(query.headline, _ORIGINS[gold.provenance["synthetic"]]) for query in _shuffled(gold.queries, seed)]
+        for gold in made.golds
+    ]
+    turns = [one for turn in zip_longest(*drawn) for one in turn if one is not None]
+    found = _distinct([*turns, *_file_questions(corpus)])[:count]
+    if not found:
+        raise CorpusError("the corpus gives no query", file=corpus.root, hint="give queries with --gold")
+    return tuple(found)
+
+
+def _shuffled(queries: Sequence[Query], seed: int) -> list[Query]:
+    """Put queries, which come in path order, into a drawn one: the first few should not be of one folder."""
+    import numpy as np
+
+    return [queries[at] for at in np.random.default_rng(seed).permutation(len(queries)).tolist()]
+
+
+def _file_questions(corpus: Corpus) -> Iterable[Question]:
+    """Ask for files by the words of their names."""
+    from assay.syntax.identifiers import split
+
+    for file in corpus.files:
+        words = " ".join(split(PurePosixPath(file.path).stem))
+        if words:
+            yield Question(words, "the name of a file")
+
+
+def _distinct(questions: Iterable[Question]) -> list[Question]:
+    """Ask nothing twice."""
+    first: dict[str, Question] = {}
+    for question in questions:
+        first.setdefault(question.text, question)
+    return list(first.values())

@@ -1,0 +1,118 @@
+"""JSON documents in what a program printed: alone, one on each line, or among progress and other talk."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+# ECMA-48: control sequences, operating system commands (hyperlinks), and the two-character rest.
+_ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
+_OPENING = re.compile(r"[{\[]")
+_LINE_OPENING = re.compile(r"^[ \t]*[{\[]", re.MULTILINE)
+_REST = re.compile(r"[ \t]*$", re.MULTILINE)
+# How a piece of JSON begins; `[INFO]` and `[1/3]` are talk.
+_BROKEN = re.compile(r"\{|\[\s*(?:[{\[\"]|$)")
+_DECODER = json.JSONDecoder()
+
+
+@dataclass(frozen=True, slots=True)
+class SearchLimits:
+    """How hard documents are looked for among talk."""
+
+    attempts: int = 1_000  # places that may begin a document and do not: each costs a look at what follows
+    shown: int = 60  # characters of talk that a note shows
+
+
+SEARCH_LIMITS = SearchLimits()
+
+
+@dataclass(frozen=True, slots=True)
+class Documents:
+    """The documents of an output, in order, and what stood around them."""
+
+    values: tuple[object, ...]
+    talk: tuple[str, ...] = ()
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What people must know of it."""
+        if not self.talk:
+            return ()
+        count, first = len(self.talk), self.talk[0][: SEARCH_LIMITS.shown]
+        return (f"{count} {'line' if count == 1 else 'lines'} around the JSON left out, e.g. {first!r}",)
+
+
+def clean(data: bytes | str) -> str:
+    """Give a text as a terminal would leave it: without colours, with what a carriage return overwrites on lines of its own."""
+    text = data if isinstance(data, str) else data.decode("utf-8", "replace")
+    return strip_ansi(text).replace("\r\n", "\n").replace("\r", "\n").strip("\ufeff \t\n\x00")
+
+
+def strip_ansi(text: str) -> str:
+    """Take escape sequences out."""
+    return _ANSI.sub("", text) if "\x1b" in text else text
+
+
+def whole_document(text: str) -> Documents:
+    """Read a text that is one document; ValueError or RecursionError when it is not."""
+    return Documents((json.loads(text),))
+
+
+def documents_by_line(text: str) -> Documents:
+    """Read a document on each line; lines that do not begin like one are talk; ValueError when one is broken."""
+    values, talk = list[object](), list[str]()
+    for line in filter(None, map(str.strip, text.split("\n"))):
+        try:
+            values.append(json.loads(line))
+        except ValueError:
+            talk.append(line)
+    return _checked(Documents(tuple(values), tuple(talk)))
+
+
+def documents_among_talk(text: str, *, anywhere: bool) -> Documents:
+    """Find documents that end with a line and begin with one, or anywhere in it; ValueError when one is broken."""
+    values, talk, at = list[object](), list[str](), 0
+    for found in _find(text, _OPENING if anywhere else _LINE_OPENING):
+        talk += text[at : found.begin].split("\n")
+        values.append(found.value)
+        at = found.end
+    talk += text[at:].split("\n")
+    return _checked(Documents(tuple(values), tuple(filter(None, map(str.strip, talk)))))
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """A document and where it stands in a text."""
+
+    begin: int
+    end: int
+    value: object
+
+
+def _find(text: str, opening: re.Pattern[str]) -> Iterator[_Found]:
+    """Decode at every place where a document may begin; what follows it on its line must be blank."""
+    at = failures = 0
+    while failures < SEARCH_LIMITS.attempts and (match := opening.search(text, at)):
+        begin = match.end() - 1
+        try:
+            value, end = _DECODER.raw_decode(text, begin)
+        except (ValueError, RecursionError):
+            end = -1
+        if end > 0 and _REST.match(text, end):
+            yield _Found(begin, end, value)
+            at = end
+        else:
+            failures += 1
+            at = match.end()
+
+
+def _checked(found: Documents) -> Documents:
+    """Refuse an output without a document, and one with a piece of a document in its talk."""
+    broken = next(filter(_BROKEN.match, found.talk), None)
+    if broken is not None:
+        raise ValueError(f"a document breaks off or is broken: {broken[: SEARCH_LIMITS.shown]!r}")
+    if found.talk and not found.values:
+        raise ValueError("there is no document in it")
+    return found

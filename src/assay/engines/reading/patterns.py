@@ -1,0 +1,198 @@
+r"""Text as hits: a location on each line, or by a regular expression that the user declares.
+
+Lines in ``` fences are the text of the result above them and are never read as locations. A pattern sees `^` and `$`
+at every line, and may go over several: `^File: (?P<path>.+)\nLines: (?P<start>\d+)-(?P<end>\d+)`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from assay.engines.base import Reply
+from assay.engines.reading.hits import parse_location
+from assay.errors import ConfigError, EngineError
+from assay.types import Hit
+
+GROUPS = ("end", "path", "score", "start")
+
+# Without knowing the corpus: no blank in it, a dot or a slash, and no full stop at its end.
+_PATH = re.compile(r"\S*[./]\S*[^\s.:,;!?]")
+_FENCE = re.compile(r"\s*(?P<marks>`{3,}|~{3,})(?P<info>[^`]*)")
+
+
+@dataclass(frozen=True, slots=True)
+class TextLimits:
+    """What is read of a text at most."""
+
+    line: int = 2_000  # characters of a line: a path and what stands around it; bounds a pattern that backtracks
+    shown: int = 60  # characters of a line that a message shows
+
+
+TEXT_LIMITS = TextLimits()
+
+
+@dataclass(frozen=True, slots=True)
+class TextRules:
+    """How a text is read: what a result looks like, and what is said when there is none; None is by the line."""
+
+    pattern: re.Pattern[str] | None = None
+    nothing: re.Pattern[str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Fenced:
+    """A text without what stands in its fences: the lines (blank where a fence was), and each fence by its line."""
+
+    lines: tuple[str, ...]
+    fences: dict[int, str]
+    unclosed: int | None  # the line where a fence begins that never ends
+
+
+def parse_rules(pattern: str, nothing: str, where: str) -> TextRules:
+    """Check declared patterns."""
+    return TextRules(
+        _with_groups(_compiled(pattern, f"{where}: pattern"), where) if pattern else None,
+        _compiled(nothing, f"{where}: nothing") if nothing else None,
+    )
+
+
+def _compiled(text: str, where: str) -> re.Pattern[str]:
+    """Compile a regular expression."""
+    try:
+        return re.compile(text, re.MULTILINE)
+    except re.error as problem:
+        hint = "write a regular expression as Python's re reads it"
+        raise ConfigError(f"{where}: {problem} in {text!r}", hint=hint) from problem
+
+
+def _with_groups(pattern: re.Pattern[str], where: str) -> re.Pattern[str]:
+    """Check the names of the groups."""
+    groups = sorted(pattern.groupindex)
+    if "path" not in groups or not set(groups) <= set(GROUPS):
+        raise ConfigError(
+            f"{where}: pattern has the named groups {', '.join(groups) or 'none'}",
+            hint="it needs (?P<path>...), and may have (?P<start>...), (?P<end>...), (?P<score>...)",
+        )
+    return pattern
+
+
+def read_text(text: str, rules: TextRules, known: frozenset[str]) -> Reply:
+    """Read hits from a text; raise EngineError when there is text and nothing of it is a location."""
+    fenced = _split_fences(text)
+    found = _by_pattern(fenced, rules.pattern) if rules.pattern else _by_line(fenced, known)
+    said = [line.strip()[: TEXT_LIMITS.line] for line in fenced.lines if line.strip()]
+    if said and not found:
+        if rules.nothing and rules.nothing.search("\n".join(said)):
+            return Reply(())
+        raise _unread(said[0], rules)
+    left = 0 if rules.pattern else len(said) - len(found)
+    notes = _tell(left, len(said), fenced.unclosed)
+    return Reply(tuple(_with_snippets(found, fenced.fences)), None, notes)
+
+
+def _tell(left: int, lines: int, unclosed: int | None) -> tuple[str, ...]:
+    """Say what of a text was not read."""
+    notes = [f"{left} of {lines} lines are no location and were left out"] if left else []
+    if unclosed is not None:
+        notes.append(f"a ``` fence is not closed: nothing was read after line {unclosed + 1}")
+    return tuple(notes)
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """A hit and the line it ends at."""
+
+    line: int
+    hit: Hit
+
+
+def _by_line(fenced: _Fenced, known: frozenset[str]) -> list[_Found]:
+    """Read a location from each line; lines that hold none are talk."""
+    found = []
+    for number, raw in enumerate(fenced.lines):
+        line = raw.strip()
+        hit = Hit(line) if line in known else parse_location(line)
+        if hit.path.removeprefix("./") in known or _PATH.fullmatch(hit.path):
+            found.append(_Found(number, hit))
+    return found
+
+
+def _by_pattern(fenced: _Fenced, pattern: re.Pattern[str]) -> list[_Found]:
+    """Read a hit from each match."""
+    text = "\n".join(line[: TEXT_LIMITS.line] for line in fenced.lines)
+    found, line, at = [], 0, 0
+    for match in pattern.finditer(text):
+        if (match["path"] or "").strip():
+            line, at = line + text.count("\n", at, match.end()), match.end()
+            found.append(_Found(line, _matched(match)))
+    return found
+
+
+def _matched(match: re.Match[str]) -> Hit:
+    """Make a hit of a match; numbers that are none are left to `normalise`, as those of any engine."""
+    given = match.groupdict()
+    start, end = _number(given.get("start")), _number(given.get("end"))
+    path = match["path"].strip()
+    hit = parse_location(path) if start is None and end is None else Hit(path, start, start if end is None else end)
+    return replace(hit, score=_score(given.get("score")))
+
+
+def _number(text: str | None) -> int | None:
+    """Read a line number."""
+    return int(text) if text and text.strip().isdecimal() else None
+
+
+def _score(text: str | None) -> float | None:
+    """Read a score."""
+    try:
+        return float(text) if text else None
+    except ValueError:
+        return None
+
+
+def _with_snippets(found: Sequence[_Found], fences: dict[int, str]) -> Iterator[Hit]:
+    """Give each hit the first fence between it and the next one."""
+    ends = [one.line for one in found[1:]] + [max(fences, default=0) + 1]
+    starts = sorted(fences)
+    at = 0
+    for one, end in zip(found, ends, strict=False):
+        while at < len(starts) and starts[at] <= one.line:
+            at += 1
+        mine = starts[at] if at < len(starts) and starts[at] < end else None
+        yield one.hit if mine is None else replace(one.hit, snippet=fences[mine])
+
+
+def _split_fences(text: str) -> _Fenced:
+    """Part a text from its fences; a fence ends at as many marks as it began with, as in CommonMark."""
+    lines: list[str] = []
+    fences: dict[int, str] = {}
+    marks, begin, inside = "", 0, list[str]()
+    for number, line in enumerate(text.split("\n")):
+        fence = _FENCE.fullmatch(line)
+        if not marks and fence:
+            marks, begin, inside = fence["marks"], number, []
+        elif fence and marks and fence["marks"].startswith(marks) and not fence["info"].strip():
+            fences[begin], marks = "\n".join(inside), ""
+        elif marks:
+            inside.append(line)
+        else:
+            lines.append(line)
+            continue
+        lines.append("")
+    if marks:
+        fences[begin] = "\n".join(inside)
+    return _Fenced(tuple(lines), fences, begin if marks else None)
+
+
+def _unread(line: str, rules: TextRules) -> EngineError:
+    """Say that nothing in a text is a location."""
+    begins = f"it begins {line[: TEXT_LIMITS.shown]!r}"
+    nothing = "" if rules.nothing else "; if that says that nothing was found, declare nothing"
+    if rules.pattern:
+        return EngineError(f"the pattern matches nothing in the output; {begins}", hint=f"correct the pattern{nothing}")
+    return EngineError(
+        f"no line of the output is a location; {begins}",
+        hint=f"let the tool print path, path:line or path:start-end on each line, or declare a pattern{nothing}",
+    )

@@ -1,0 +1,170 @@
+"""Templates with `{placeholders}`, filled in a single pass: braces in a query stay what they are.
+
+{query} and {k} are of the question, {root}, {here}, {store} and {preset} are folders, {path} and {language} stand in
+filters. `{env:NAME}` is a variable of the environment and a secret: it is in no record. `{python:PROGRAM}` is the
+interpreter that PROGRAM itself starts with, so that a driver runs among the packages of an installed tool.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import quote
+
+from assay.errors import ConfigError, EnvironmentFailure, nearest
+
+#: Known as soon as a corpus is opened.
+FOLDERS = ("here", "preset", "root", "store")
+#: Known with a question.
+ASKED = ("k", "query")
+#: What stands before the colon of the placeholders that name something outside.
+_OUTSIDE = ("env", "python")
+#: Near to one of ours in spelling, but names that tools give to parts of what they print.
+_OF_TOOLS = frozenset({"reset", "score", "source", "stores"})
+_PLACEHOLDER = re.compile(r"\{(\w+(?::[^{}\s]*)?)\}")
+_VARIABLE = re.compile(r"[A-Za-z_]\w*", re.ASCII)
+#: How installers write a `#!` line that is too long for the kernel or has a blank in it.
+_EXEC_LINE = re.compile(r"'''exec' (?P<program>\"[^\"]+\"|\S+) ")
+_HEAD = 4_096  # bytes of a program that may hold its first two lines: no path is longer
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """The folders that templates may name, known once a corpus is opened."""
+
+    values: Mapping[str, str] = field(default_factory=dict)
+
+    def given(self, **values: str) -> Mapping[str, str]:
+        """Add what is known with one question."""
+        return {**self.values, **values}
+
+
+def fill(template: str, places: Mapping[str, str]) -> str:
+    """Fill the placeholders of a text; one that is not known belongs to the tool and stays."""
+    return _PLACEHOLDER.sub(lambda match: _text(match, places), template)
+
+
+def fill_json(template: object, places: Mapping[str, object]) -> object:
+    """Fill every text in tables and lists; one that is a placeholder and nothing else becomes the value itself."""
+    if isinstance(template, str):
+        match = _PLACEHOLDER.fullmatch(template)
+        if match is not None and match[1] in places:
+            return places[match[1]]
+        return _PLACEHOLDER.sub(lambda found: _text(found, places), template)
+    if isinstance(template, Mapping):
+        return {key: fill_json(value, places) for key, value in template.items()}
+    if isinstance(template, Sequence):
+        return [fill_json(value, places) for value in template]
+    return template
+
+
+def fill_url(template: str, places: Mapping[str, object]) -> str:
+    """Fill an address with quoted values; only a variable that the address begins with is taken as it is."""
+
+    def value(match: re.Match[str]) -> str:
+        text = _text(match, places)
+        base = match.start() == 0 and match[1].startswith("env:")
+        return text if base or text == match[0] else quote(text, safe="")
+
+    return _PLACEHOLDER.sub(value, template)
+
+
+def _text(match: re.Match[str], places: Mapping[str, object]) -> str:
+    """Give the text of one placeholder."""
+    name = match[1]
+    if name in places:
+        return str(places[name])
+    kind, colon, argument = name.partition(":")
+    return _READERS[kind](argument) if colon and kind in _READERS else match[0]
+
+
+def check_template(template: object, known: Sequence[str], where: str) -> None:
+    """Refuse a placeholder that looks misspelt or has no value here; `env:` and `python:` have one everywhere."""
+    for name in _names(template):
+        kind, colon, argument = name.partition(":")
+        if colon and kind in _OUTSIDE:
+            _check_argument(kind, argument, where)
+        elif name not in known and _is_meant(kind, (*known, *FOLDERS, *ASKED, *(_OUTSIDE if colon else ()))):
+            shown = [*sorted(known), "env:NAME", "python:PROGRAM"]
+            raise ConfigError(
+                f"{where} has {{{name}}}", hint=f"placeholders: {', '.join(f'{{{place}}}' for place in shown)}"
+            )
+
+
+def _is_meant(name: str, places: Sequence[str]) -> bool:
+    """Tell a misspelt placeholder from braces of the tool's own."""
+    return name not in _OF_TOOLS and bool(nearest(name, places))
+
+
+def _check_argument(kind: str, argument: str, where: str) -> None:
+    """Refuse a variable or a program without a usable name."""
+    fits = _VARIABLE.fullmatch(argument) if kind == "env" else argument
+    if not fits:
+        example = "{env:MY_TOKEN}" if kind == "env" else "{python:semble}"
+        raise ConfigError(f"{where} has {{{kind}:{argument}}}", hint=f"write it like {example}")
+
+
+def named_secrets(template: object) -> tuple[str, ...]:
+    """Give the values of all variables that a template names; a variable that is not set is an error."""
+    names = dict.fromkeys(name[4:] for name in _names(template) if name.startswith("env:"))
+    return tuple(_read_variable(name) for name in names)
+
+
+def names_place(template: object, place: str) -> bool:
+    """Tell whether a template has a placeholder."""
+    return place in _names(template)
+
+
+def _names(template: object) -> Iterator[str]:
+    """Give what stands in braces in the texts of a template."""
+    if isinstance(template, str):
+        yield from _PLACEHOLDER.findall(template)
+    elif isinstance(template, Mapping):
+        for value in template.values():
+            yield from _names(value)
+    elif isinstance(template, Sequence):
+        for value in template:
+            yield from _names(value)
+
+
+def _read_variable(name: str) -> str:
+    """Read a variable of the environment."""
+    value = os.environ.get(name)
+    if value is None:
+        raise ConfigError(f"the variable {name} is not set", hint=f"export {name}=... before you run Assay")
+    return value
+
+
+def find_python(program: str) -> str:
+    """Find the interpreter that a program on the PATH starts with."""
+    path = shutil.which(program)
+    if path is None:
+        raise EnvironmentFailure(f"no program {program}", hint="install it, or put its folder on the PATH")
+    with Path(path).open("rb") as file:
+        first, _, second = file.read(_HEAD).decode("utf-8", "replace").partition("\n")
+    interpreter = _interpreter(first, second)
+    if interpreter is None:
+        raise EnvironmentFailure(
+            f"{path} does not begin with a Python: {first[:40]!r}",
+            hint=f"name the interpreter of {program} by its path",
+        )
+    return interpreter
+
+
+def _interpreter(first: str, second: str) -> str | None:
+    """Read the Python of a `#!` line: named there, looked up by env, or started by the shell on the next line."""
+    if not first.startswith("#!"):
+        return None
+    line = _EXEC_LINE.match(second)
+    words = shlex.split(line["program"]) if line and first.strip() == "#!/bin/sh" else first[2:].split()
+    if len(words) > 1 and words[0].endswith("/env"):
+        words = [shutil.which(words[-1]) or ""]
+    return words[0] if words and "python" in words[0].rpartition("/")[2] else None
+
+
+_READERS: Mapping[str, Callable[[str], str]] = {"env": _read_variable, "python": find_python}

@@ -1,0 +1,227 @@
+"""Asking engines on one gold set: each in its own place, taking turns, and nothing they say gets out unchecked."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Literal
+
+from assay.corpus.copying import copy_corpus, folder_bytes
+from assay.engines.base import FullEngine, Session, TimedEngine, Usage
+from assay.engines.calling import Answer, ask, close_session, one_line, open_session, session_notes, session_usage
+from assay.engines.memory import PeakMemory
+from assay.engines.normalise import Normaliser
+from assay.errors import EngineError, EnvironmentFailure
+from assay.experiment.places import Place, Question
+from assay.redaction import Redactor, environment_secrets
+from assay.types import Corpus, Ranking, Resources, Status
+
+#: Times are kept to the microsecond, so that what is computed from memory and from disk is the same.
+_DIGITS = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What an engine has."""
+
+    query: float  # seconds
+    index: float  # seconds
+    give_up: int = 0  # time-outs in a row after which it is not asked any more; 0: never
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a run is, for whoever shows it."""
+
+    engine: str
+    gold: str
+    done: int
+    total: int
+    step: Literal["corpus", "index", "search"]
+
+
+Tell = Callable[[Progress], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Stay:
+    """All that one engine answered, took and said on one gold set."""
+
+    rankings: tuple[Ranking, ...]
+    index_seconds: float | None  # None: it did not open
+    resources: Resources = field(default_factory=Resources)
+    version: str = ""
+    stderr: str = ""
+    notes: tuple[str, ...] = ()
+
+
+def stay_together(
+    engines: Mapping[str, FullEngine], place: Place, k: int, limits: Limits, tell: Tell
+) -> dict[str, Stay]:
+    """Open every engine, ask them in turns, close them; the order rotates, so that nobody always follows the same."""
+    with ExitStack() as stack:
+        desks = [stack.enter_context(_desk(name, engine, place, k, limits, tell)) for name, engine in engines.items()]
+        taking_turns = [desk for desk in desks if desk.parallel == 1]
+        for number, question in enumerate(place.questions):
+            first = number % len(taking_turns) if taking_turns else 0
+            for desk in (*taking_turns[first:], *taking_turns[:first]):
+                desk.ask(question)
+        for desk in desks:
+            if desk.parallel > 1:
+                desk.ask_side_by_side(place.questions)
+        return {desk.name: desk.leave() for desk in desks}
+
+
+@contextmanager
+def _desk(name: str, engine: FullEngine, place: Place, k: int, limits: Limits, tell: Tell) -> Iterator[_Desk]:
+    """Give an engine its place and open it there; whatever happens, it is closed and its place is cleared."""
+    tell(Progress(name, place.gold.name, 0, len(place.questions), "index"))
+    with _workplace(engine, place.corpus) as corpus:
+        desk = _Desk(name, engine, place, corpus, k, limits, tell)
+        try:
+            desk.open()
+            yield desk
+        finally:
+            desk.close()
+
+
+@contextmanager
+def _workplace(engine: FullEngine, corpus: Corpus) -> Iterator[Corpus]:
+    """Give a private engine a fresh copy of the corpus, where no cache has been; the others read it as it is."""
+    if not engine.private:
+        yield corpus
+        return
+    with tempfile.TemporaryDirectory(prefix="assay-", ignore_cleanup_errors=True) as folder:
+        yield copy_corpus(corpus, Path(folder).resolve(), commit=engine.git)
+
+
+class _Desk:
+    """One engine on one gold set."""
+
+    def __init__(
+        self, name: str, engine: FullEngine, place: Place, corpus: Corpus, k: int, limits: Limits, tell: Tell
+    ) -> None:
+        self.name = name
+        self.engine = engine
+        self.parallel = engine.parallel if isinstance(engine, TimedEngine) else 1  # the others have one thread
+        self._place = place
+        self._corpus = corpus
+        self._k = k
+        self._limits = limits
+        self._tell = tell
+        self._redactor = Redactor((*engine.secrets, *environment_secrets()))
+        self._normalise = Normaliser(corpus, lambda path: len(place.sizes.lines(path)), also=(place.corpus.root,))
+        self._session: Session | None = None
+        self._problem = ""
+        self._seconds: float | None = None
+        self._peak: int | None = None
+        self._left: int | None = None
+        self._timeouts = 0
+        self._rankings: dict[int, Ranking] = {}
+        self._notes: list[str] = []
+
+    def open(self) -> None:
+        """Open the engine; one that does not open costs the engine, never the run."""
+        before = folder_bytes(self._corpus.root) if self.engine.private else 0
+        memory = PeakMemory()
+        try:
+            opened = open_session(self.engine, self._corpus, self._limits.index)
+        except (EngineError, EnvironmentFailure) as error:
+            self._problem = self._clean(one_line(error))
+            self._notes.append(f"could not be opened on {self._place.gold.name}: {self._problem}")
+            return
+        self._peak = memory.added()
+        self._session = opened.session
+        self._seconds = round(opened.seconds, _DIGITS)
+        if self.engine.private:
+            self._left = max(0, folder_bytes(self._corpus.root) - before)
+
+    def ask(self, question: Question) -> None:
+        """Ask one question and keep what became of it."""
+        self._keep(question, self._put(question))
+
+    def ask_side_by_side(self, questions: Sequence[Question]) -> None:
+        """Ask with several questions in flight; the answers are kept in the order of the questions."""
+        with ThreadPoolExecutor(self.parallel, thread_name_prefix="assay-asking") as pool:
+            for question, answer in zip(questions, pool.map(self._put, questions), strict=True):
+                self._keep(question, answer)
+
+    def leave(self) -> Stay:
+        """Close the engine and tell all that happened."""
+        usage = Usage() if self._session is None else session_usage(self._session)
+        self.close()
+        rankings = tuple(self._rankings[number] for number in range(len(self._rankings)))
+        return Stay(
+            rankings,
+            self._seconds,
+            self._resources(usage),
+            self._clean(usage.version),
+            self._clean(usage.stderr),
+            tuple(map(self._clean, self._notes)),
+        )
+
+    def close(self) -> None:
+        """Close the engine, once."""
+        session, self._session = self._session, None
+        if session is not None:
+            trouble = close_session(session)
+            self._notes += [*session_notes(session), *([trouble] if trouble else [])]
+
+    def _put(self, question: Question) -> Answer:
+        """Put one question to the engine, unless there is no use in it."""
+        if self._session is None:
+            return Answer(Status.ERROR, error=self._problem)
+        if self._limits.give_up and self._timeouts >= self._limits.give_up:
+            return Answer(Status.TIMEOUT, error=f"not asked: {self._timeouts} queries in a row ran out of time")
+        asked = ask(self._session, question.text, self._k * self.engine.oversample, self._limits.query)
+        self._timeouts = self._timeouts + 1 if asked.status is Status.TIMEOUT else 0
+        return asked
+
+    def _keep(self, question: Question, answer: Answer) -> None:
+        """Make the record of one answer."""
+        normal = self._normalise(answer.hits, self._k, oversample=self.engine.oversample)
+        shown = [replace(hit, snippet=None, path=self._clean_path(hit.path)) for hit in normal.hits]
+        kept = [hit for hit in shown if not self._place.is_ours(hit.path)]
+        ours = [hit.path for hit in shown if self._place.is_ours(hit.path)]
+        self._rankings[len(self._rankings)] = Ranking(
+            gold=self._place.gold.name,
+            query=question.query.id,
+            form=question.form,
+            hits=tuple(kept),
+            tokens=tuple(self._place.sizes.tokens(hit) for hit in kept),
+            status=answer.status,
+            seconds=round(answer.seconds, _DIGITS),
+            error=None if answer.error is None else self._clean(answer.error),
+            notes=tuple(map(self._clean, (*answer.notes, *normal.notes, *_dropped(ours)))),
+            cost=answer.cost,
+        )
+        done, total = len(self._rankings), len(self._place.questions)
+        self._tell(Progress(self.name, self._place.gold.name, done, total, "search"))
+
+    def _resources(self, usage: Usage) -> Resources:
+        """Put together what was measured from outside and what the session knows."""
+        sizes = [size for size in (self._left, usage.store_bytes) if size is not None]
+        inside = None if isinstance(self.engine, TimedEngine) else self._peak  # those have processes of their own
+        return Resources(
+            None if usage.startup_seconds is None else round(usage.startup_seconds, _DIGITS),
+            sum(sizes) if sizes else None,
+            inside if usage.peak_bytes is None else usage.peak_bytes,
+        )
+
+    def _clean(self, text: str) -> str:
+        """Take secrets and the place of the copy out of a text."""
+        short = text.replace(str(self._corpus.root), "{root}") if self.engine.private else text
+        return self._redactor.text(short)
+
+    def _clean_path(self, path: str) -> str:
+        """Take secrets out of a path, unless it is one of the corpus."""
+        return path if path in self._place.sizes else self._clean(path)
+
+
+def _dropped(ours: Sequence[str]) -> list[str]:
+    """Say that results were our own files."""
+    return [f"results that are Assay's own files were dropped, e.g. {ours[0]}"] if ours else []

@@ -1,0 +1,33 @@
+"""Ask a server over HTTP: retries, a bound on everything, and a token that nobody ever sees.
+
+The token is read from the environment when the call is made, and lives in that call alone. No redirect is followed, so
+that it never reaches a host the user did not name. What the server says is shown only after the token is struck out.
+
+Certificates are checked. The proxies that `http_proxy`, `https_proxy` and `no_proxy` name are used, as curl does; a
+name inside the network that the proxy does not know belongs into `no_proxy`.
+"""
+
+from __future__ import annotations
+
+from assay.http.address import shown_url, web_address
+from assay.http.asking import Heard, Patience, ask, post_json
+from assay.http.calls import Answer, Call, Refused, make_call, read_token
+from assay.http.connections import Connections
+from assay.http.limits import DEFAULT_HTTP, HttpLimits
+
+__all__ = [
+    "DEFAULT_HTTP",
+    "Answer",
+    "Call",
+    "Connections",
+    "Heard",
+    "HttpLimits",
+    "Patience",
+    "Refused",
+    "ask",
+    "make_call",
+    "post_json",
+    "read_token",
+    "shown_url",
+    "web_address",
+]

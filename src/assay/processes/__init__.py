@@ -1,0 +1,23 @@
+"""Run somebody's program: never through a shell, in bounded time and memory, and with nothing left behind."""
+
+from __future__ import annotations
+
+from assay.processes.child import CHILD_LIMITS, Child, ChildFlood, ChildGone, ChildLimits, ChildProblem, ChildTimeout
+from assay.processes.groups import Task
+from assay.processes.running import PROCESS_LIMITS, End, Finished, ProcessLimits, run_process
+
+__all__ = [
+    "CHILD_LIMITS",
+    "PROCESS_LIMITS",
+    "Child",
+    "ChildFlood",
+    "ChildGone",
+    "ChildLimits",
+    "ChildProblem",
+    "ChildTimeout",
+    "End",
+    "Finished",
+    "ProcessLimits",
+    "Task",
+    "run_process",
+]

@@ -1,0 +1,274 @@
+"""A program that stays: it is written to and read from, each time until a deadline (`time.monotonic`).
+
+Its stderr is always drained, so that it cannot block there. Its stdout is read only while somebody waits for it: a
+program that prints without being asked blocks in its own pipe and costs us nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import select
+import signal
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import IO
+
+from assay.processes.groups import Group, GroupLimits, Task, last_line, signal_name
+from assay.processes.memory import group_members, read_peak
+
+_Find = Callable[[bytearray, int], "_Found | None"]
+
+
+class ChildProblem(Exception):
+    """What can happen to a program that stays; what it means is for the caller to say."""
+
+
+class ChildGone(ChildProblem):
+    """It ended, or closed the pipe that was wanted."""
+
+
+class ChildTimeout(ChildProblem):
+    """The deadline came first."""
+
+
+class ChildFlood(ChildProblem):
+    """It said more than anybody can want before it came to the end of it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChildLimits(GroupLimits):
+    """What a program that stays may cost."""
+
+    line: int = 32_000_000  # bytes of one answer; ten thousand results with their text are about 20 MB
+    marker: int = 4_096  # bytes that a marker may be long, looked at again with each piece that comes
+    leave: float = 0.2  # seconds to end by itself once its stdin is closed
+
+
+CHILD_LIMITS = ChildLimits()
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """Where in the buffer an answer ends, and where the next begins."""
+
+    end: int
+    after: int
+
+
+class _Alarm:
+    """Something that can be waited for together with pipes; once rung it stays so."""
+
+    def __init__(self) -> None:
+        self.handle, self._ringer = os.pipe()
+
+    def ring(self) -> None:
+        """Wake whoever waits."""
+        os.write(self._ringer, b"!")
+
+    def close(self) -> None:
+        """Let go of it."""
+        os.close(self.handle)
+        os.close(self._ringer)
+
+
+class Child:
+    """One running program. One thread at a time talks to it; `end` may be called from any."""
+
+    def __init__(self, task: Task, limits: ChildLimits = CHILD_LIMITS) -> None:
+        """Start it; EnvironmentFailure when that fails."""
+        self._limits = limits
+        self._group = Group(task, listens=True)
+        self._buffer = bytearray()
+        self._said = b""  # the end of stderr
+        self._peaks: dict[int, int] = {}
+        self._over = False  # its stdout is at the end
+        self._left: float | None = None  # when it was seen to have ended
+        self._ended = False
+        self._talking, self._ending = threading.Lock(), threading.Lock()
+        self._stop, self._hush = _Alarm(), _Alarm()  # for who talks to it, and for who listens to its stderr
+        os.set_blocking(self._input.fileno(), False)
+        self._listener = threading.Thread(target=self._listen, name="assay-stderr", daemon=True)
+        self._listener.start()
+
+    @property
+    def pid(self) -> int:
+        """The program's process."""
+        return self._group.pid
+
+    @property
+    def alive(self) -> bool:
+        """Whether it runs."""
+        return self.code is None
+
+    @property
+    def code(self) -> int | None:
+        """Its exit code (minus the signal); None while it runs."""
+        return self._group.poll()
+
+    @property
+    def stderr(self) -> bytes:
+        """The end of what it said on stderr."""
+        return self._said
+
+    @property
+    def last_words(self) -> str:
+        """The last line it said on stderr."""
+        return last_line(self._said)
+
+    def describe_end(self) -> str:
+        """Say in words how it ended, once a pipe of it did."""
+        code = self._group.wait(self._limits.drain)  # a closed pipe is often seen before the end of the program
+        if code is None:
+            return "closed its output"
+        self._listener.join(self._limits.drain)  # its last words may be under way
+        return f"died by {signal_name(code)}" if code < 0 else f"ended with exit code {code}"
+
+    def write(self, data: bytes, deadline: float | None) -> None:
+        """Give it all of the data; what it says meanwhile is kept for the next read."""
+        with self._talking:
+            rest = memoryview(data)
+            while rest:
+                self._check(deadline)
+                if self._left is not None:
+                    raise ChildGone("it ended")
+                if self._exchange(deadline, writing=True):
+                    rest = rest[self._push(rest) :]
+
+    def read_line(self, deadline: float | None) -> bytes:
+        """Give one line without its newline; what stands after the last newline at the end is no line."""
+        return self._read(_find_newline, 1, deadline)
+
+    def read_until(self, marker: re.Pattern[bytes], deadline: float | None) -> bytes:
+        """Give what comes before a marker; the marker is taken too."""
+
+        def find(buffer: bytearray, start: int) -> _Found | None:
+            match = marker.search(buffer, start)
+            return _Found(*match.span()) if match else None
+
+        return self._read(find, self._limits.marker, deadline)
+
+    def skip(self) -> bytes:
+        """Take what it has said by now and nobody has read."""
+        with self._talking:
+            if not self._over and not self._ended:
+                self._exchange(time.monotonic(), writing=False)
+            unread = bytes(self._buffer)
+            self._buffer.clear()
+            return unread
+
+    def peak_bytes(self) -> int | None:
+        """Add up the high-water marks of its process group as far as seen; shared pages count for each. Linux only."""
+        for pid in () if self._ended else group_members(self.pid):
+            self._peaks[pid] = max(read_peak(pid) or 0, self._peaks.get(pid, 0))
+        return sum(self._peaks.values()) or None
+
+    def end(self) -> None:
+        """End the program and all it started: close its stdin, ask, make sure. The second time does nothing."""
+        with self._ending:
+            if self._ended:
+                return
+            self.peak_bytes()
+            self._ended = True
+            self._stop.ring()
+            with self._talking:  # whoever talked to it has been woken
+                self._finish()
+
+    @property
+    def _input(self) -> IO[bytes]:
+        """Our end of its stdin."""
+        assert self._group.stdin is not None
+        return self._group.stdin
+
+    def _finish(self) -> None:
+        """End the group and let go of the pipes."""
+        try:
+            self._input.close()
+            self._group.wait(self._limits.leave)
+        finally:  # an interrupt must leave nothing either
+            self._group.end(self._limits.grace)
+            self._group.end_holders()
+            self._listener.join(self._limits.drain)
+            self._hush.ring()
+            self._listener.join()
+            self._group.close_pipes()
+            self._stop.close()
+            self._hush.close()
+
+    def _read(self, find: _Find, overlap: int, deadline: float | None) -> bytes:
+        """Read until something is found in the buffer, looking at each byte little more than once."""
+        seen = 0
+        with self._talking:
+            while (found := find(self._buffer, max(0, seen - overlap))) is None:
+                seen = len(self._buffer)
+                self._check(deadline)
+                if self._over or self._is_drained():
+                    raise ChildGone("its output is at the end")
+                self._exchange(deadline, writing=False)
+            answer = bytes(self._buffer[: found.end])
+            del self._buffer[: found.after]
+            return answer
+
+    def _check(self, deadline: float | None) -> None:
+        """Raise what speaks against going on."""
+        if self._ended:
+            raise ChildGone("it was ended")
+        if len(self._buffer) > self._limits.line:
+            raise ChildFlood(f"more than {self._limits.line:,} bytes")
+        if deadline is not None and time.monotonic() >= deadline:
+            raise ChildTimeout("out of time")
+        if self._left is None and not self.alive:
+            self._left = time.monotonic()
+            self._group.signal(signal.SIGKILL)  # what a dead program left behind says nothing that is wanted
+
+    def _is_drained(self) -> bool:
+        """Tell whether the program is gone and whoever keeps its output open had time to end."""
+        return self._left is not None and time.monotonic() - self._left > self._limits.drain
+
+    def _exchange(self, deadline: float | None, *, writing: bool) -> bool:
+        """Take in what is there or wait a moment for it; tell whether the program takes input."""
+        waiting = select.poll()
+        waiting.register(self._stop.handle, select.POLLIN)
+        if not self._over:
+            waiting.register(self._group.stdout, select.POLLIN)
+        if writing:
+            waiting.register(self._input, select.POLLOUT)
+        left = self._limits.tick if deadline is None else min(self._limits.tick, deadline - time.monotonic())
+        ready = {handle for handle, _ in waiting.poll(max(0.0, left) * 1000)}
+        if self._group.stdout.fileno() in ready:
+            self._take()
+        return writing and self._input.fileno() in ready
+
+    def _take(self) -> None:
+        """Read a piece of its output."""
+        data = os.read(self._group.stdout.fileno(), self._limits.read)
+        self._buffer += data
+        self._over = not data
+
+    def _push(self, data: memoryview) -> int:
+        """Write a piece of its input and tell how much."""
+        try:
+            return os.write(self._input.fileno(), data[: self._limits.read])
+        except BlockingIOError:
+            return 0
+        except OSError as problem:
+            raise ChildGone("it closed its input") from problem
+
+    def _listen(self) -> None:
+        """Keep the end of its stderr, until that is at its end or we are told to stop."""
+        handle, waiting = self._group.stderr.fileno(), select.poll()
+        waiting.register(handle, select.POLLIN)
+        waiting.register(self._hush.handle, select.POLLIN)
+        while handle in {ready for ready, _ in waiting.poll()}:
+            data = os.read(handle, self._limits.read)
+            if not data:
+                return
+            self._said = (self._said + data)[-self._limits.stderr :]
+
+
+def _find_newline(buffer: bytearray, start: int) -> _Found | None:
+    """Find the end of a line."""
+    end = buffer.find(b"\n", start)
+    return None if end < 0 else _Found(end, end + 1)

@@ -1,0 +1,166 @@
+"""A program at the head of a process group of its own: started, watched, measured, and ended with all it started."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO
+
+from assay.errors import EnvironmentFailure
+from assay.processes.memory import PeakMemory
+from assay.processes.pipes import end_holders
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A program to run, where, and with which environment; by default here, with our own."""
+
+    argv: tuple[str, ...]
+    cwd: Path | None = None
+    environment: Mapping[str, str] | None = field(default=None, repr=False)  # may hold secrets
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupLimits:
+    """What any program may cost."""
+
+    stderr: int = 8_000  # bytes of its end that are kept: a traceback with its message
+    read: int = 65_536  # bytes at a time: what a Linux pipe holds
+    tick: float = 0.05  # seconds between looks at a program that says nothing
+    drain: float = 0.5  # seconds that a child may hold the output open after the program itself has ended
+    grace: float = 0.5  # seconds between SIGTERM and SIGKILL: enough to remove a lock file
+
+
+_FIRST_LOOK, _LONGEST_LOOK = 0.0005, 0.05  # seconds between looks at a program that should end, doubled each time
+
+
+def signal_name(code: int) -> str:
+    """Name the signal that an exit code stands for; real-time ones have numbers only."""
+    known = {member.value: member.name for member in signal.Signals}
+    return known.get(-code, f"signal {-code}")
+
+
+def last_line(stderr: bytes) -> str:
+    """Give the last line that says something."""
+    lines = stderr.decode(errors="replace").split("\n")
+    return next((line.strip() for line in reversed(lines) if line.strip()), "")
+
+
+class Group:
+    """A running program and what it started; every method may be called from any thread."""
+
+    def __init__(self, task: Task, *, listens: bool = False) -> None:
+        """Start it; one that listens gets a pipe as its stdin, any other finds its stdin at the end."""
+        self.memory = PeakMemory()
+        self._process = _start(task, subprocess.PIPE if listens else subprocess.DEVNULL)
+        self._reaping = threading.Lock()
+        self._over = False  # nothing of it is left: its number may be somebody else's
+
+    @property
+    def pid(self) -> int:
+        """The process, which is the group's number too."""
+        return self._process.pid
+
+    @property
+    def stdin(self) -> IO[bytes] | None:
+        """Our end of its input."""
+        return self._process.stdin
+
+    @property
+    def stdout(self) -> IO[bytes]:
+        """Our end of its output."""
+        assert self._process.stdout is not None
+        return self._process.stdout
+
+    @property
+    def stderr(self) -> IO[bytes]:
+        """Our end of its complaints."""
+        assert self._process.stderr is not None
+        return self._process.stderr
+
+    def poll(self) -> int | None:
+        """Give its exit code (minus the signal), None while it runs."""
+        with self._reaping:
+            if self._process.returncode is None:
+                pid, status, usage = os.wait4(self.pid, os.WNOHANG)
+                if pid:
+                    self.memory.settle(usage.ru_maxrss)
+                    self._process.returncode = os.waitstatus_to_exitcode(status)
+        return self._process.returncode
+
+    def wait(self, seconds: float | None) -> int | None:
+        """Wait for its end; None when it still runs after that time."""
+        end = None if seconds is None else time.monotonic() + seconds
+        pause = _FIRST_LOOK
+        while (code := self.poll()) is None:
+            left = pause if end is None else end - time.monotonic()
+            if left <= 0:
+                return None
+            time.sleep(min(pause, left))
+            pause = min(pause * 2, _LONGEST_LOOK)
+        return code
+
+    def signal(self, number: signal.Signals) -> None:
+        """Send a signal to everything in the group that is still there."""
+        if self._over:
+            return
+        with contextlib.suppress(ProcessLookupError, PermissionError):  # macOS says so of a group of zombies
+            os.killpg(self.pid, number)
+
+    def end(self, grace: float) -> None:
+        """End the program and its children: ask first, then make sure."""
+        self.memory.sample(self.pid)
+        if self.poll() is None:
+            self.signal(signal.SIGTERM)
+            self.wait(grace)
+        self.signal(signal.SIGKILL)
+        self.wait(None)
+        self._over = True
+
+    def end_holders(self) -> None:
+        """End what left the group and still holds an output open."""
+        end_holders((self.stdout.fileno(), self.stderr.fileno()))
+
+    def close_pipes(self) -> None:
+        """Close our ends of the pipes."""
+        for stream in (self.stdin, self.stdout, self.stderr):
+            if stream is not None:
+                with contextlib.suppress(OSError):  # a program that is gone takes nothing any more
+                    stream.close()
+
+
+def _start(task: Task, stdin: int) -> subprocess.Popen[bytes]:
+    """Start a program at the head of a process group of its own."""
+    try:
+        return subprocess.Popen(
+            task.argv,
+            cwd=task.cwd,
+            env=None if task.environment is None else dict(task.environment),
+            stdin=stdin,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+            bufsize=0,
+        )
+    except (OSError, ValueError) as problem:
+        raise _unstarted(task, problem) from problem
+
+
+def _unstarted(task: Task, problem: OSError | ValueError) -> EnvironmentFailure:
+    """Say why a program did not start, and what to do about it."""
+    if task.cwd is not None and not task.cwd.is_dir():
+        return EnvironmentFailure(f"cannot start {task.argv[0]}: no folder {task.cwd}", hint="make the folder")
+    if isinstance(problem, FileNotFoundError):
+        hint = "install it, or give its full path"
+    elif isinstance(problem, PermissionError):
+        hint = "make it executable: chmod +x"
+    else:  # an argument list too long, a NUL byte, a lone surrogate
+        hint = "an argument cannot be passed to a program; shorten or clean it"
+    return EnvironmentFailure(f"cannot start {task.argv[0]}: {problem}", hint=hint)

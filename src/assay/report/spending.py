@@ -1,0 +1,128 @@
+"""What each engine took: start-up, index, queries cold and warm, memory, disk, calls and tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
+from operator import add
+
+import numpy as np
+
+from assay.report.case import real_engines
+from assay.report.results import Conditions, Spending
+from assay.report.texts import clip
+from assay.types import EngineRun, Ranking, Resources, Run, Status
+
+
+@dataclass(frozen=True, slots=True)
+class Ratios:
+    """From when on two times are compared."""
+
+    index_seconds: float = 0.05  # below this an engine opens without an index to speak of: a ratio to it says nothing
+    query_ms: float = 0.05  # below this the clock and the call are measured, not a search
+
+
+RATIOS = Ratios()
+#: Characters of a version that are shown; some tools answer with a page.
+_VERSION = 40
+
+
+def spending(run: Run) -> tuple[Spending, ...]:
+    """Add up what each engine took, and set its times in relation to the fastest that competes."""
+    rows = [_spent(engine, run.header.timeout) for engine in run.engines]
+    real = [row for row in rows if row.engine in real_engines(run)]
+    fastest = _least((row.warm_ms for row in real), RATIOS.query_ms)
+    readiest = _least((row.index_seconds for row in real), RATIOS.index_seconds)
+    return tuple(
+        replace(row, warm_ratio=_ratio(row.warm_ms, fastest), index_ratio=_ratio(row.index_seconds, readiest))
+        if row in real
+        else row
+        for row in rows
+    )
+
+
+def conditions(run: Run) -> Conditions:
+    """Say what the times were taken under; runs of older versions did not take turns and pinned nothing."""
+    known = run.header.environment
+    pinned = known.get("pinned")
+    return Conditions(
+        pinned=pinned if isinstance(pinned, int) else None,
+        interleaved=bool(known.get("interleaved", "pinned" in known)),
+        machine=", ".join(str(known[key]) for key in ("cpu", "os") if known.get(key)),
+        cores=cores if isinstance(cores := known.get("cores"), int) else 0,
+        in_flight={engine.name: engine.parallel for engine in run.engines if engine.parallel > 1},
+    )
+
+
+def _spent(engine: EngineRun, cap: float) -> Spending:
+    """Add up what one engine took; a query that failed is charged all the time it had."""
+    first, warm = _first_and_warm(engine.rankings)
+    cost = [ranking.cost for ranking in engine.rankings if ranking.cost is not None]
+    total = reduce(add, cost) if cost else None
+    index = _index_seconds(engine)
+    return Spending(
+        engine=engine.name,
+        version=clip(engine.version, _VERSION),
+        startup_seconds=_sum(r.startup_seconds for r in engine.resources.values()),
+        index_seconds=_sum(index.values()),
+        index_by_gold=index,
+        first_ms=_quantile(first, 0.5, cap),
+        warm_ms=_quantile(warm, 0.5, cap),
+        warm_p95_ms=_quantile(warm, 0.95, cap),
+        warm_queries=len(warm),
+        charged=sum(ranking.status != Status.OK for ranking in engine.rankings),
+        peak_bytes=max((r.peak_bytes for r in engine.resources.values() if r.peak_bytes is not None), default=None),
+        index_bytes=_total_bytes(engine.resources),
+        calls=None if total is None else total.calls,
+        tokens=None if total is None else total.tokens,
+    )
+
+
+def _first_and_warm(rankings: Iterable[Ranking]) -> tuple[list[Ranking], list[Ranking]]:
+    """Part the first query on each corpus, which may load what later ones find loaded, from the others."""
+    first: dict[str, Ranking] = {}
+    warm = []
+    for ranking in rankings:
+        if ranking.gold in first:
+            warm.append(ranking)
+        else:
+            first[ranking.gold] = ranking
+    return list(first.values()), warm
+
+
+def _quantile(rankings: Sequence[Ranking], share: float, cap: float) -> float | None:
+    """Give a quantile of the times in milliseconds."""
+    seconds = [ranking.seconds if ranking.status == Status.OK else cap for ranking in rankings]
+    return float(np.quantile(seconds, share)) * 1000 if seconds else None
+
+
+def _index_seconds(engine: EngineRun) -> dict[str, float]:
+    """Take the start-up out of the opening, corpus by corpus."""
+    nothing = Resources()
+    return {
+        gold: max(0.0, seconds - (engine.resources.get(gold, nothing).startup_seconds or 0.0))
+        for gold, seconds in engine.index_seconds.items()
+    }
+
+
+def _total_bytes(resources: Mapping[str, Resources]) -> int | None:
+    """Add up the sizes of the indexes that could be measured."""
+    sizes = [taken.index_bytes for taken in resources.values() if taken.index_bytes is not None]
+    return sum(sizes) if sizes else None
+
+
+def _sum(values: Iterable[float | None]) -> float | None:
+    """Add up what was measured; nothing where nothing was."""
+    known = [value for value in values if value is not None]
+    return sum(known) if known else None
+
+
+def _least(values: Iterable[float | None], floor: float) -> float | None:
+    """Find the smallest time that is long enough to be compared with."""
+    return min((value for value in values if value is not None and value >= floor), default=None)
+
+
+def _ratio(value: float | None, least: float | None) -> float | None:
+    """Give a time in multiples of the smallest; one below what is compared has none."""
+    return None if value is None or least is None or value < least else value / least

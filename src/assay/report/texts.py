@@ -1,0 +1,52 @@
+"""Words that others wrote (engines, tools, gold files), made fit to be shown: nothing in them steers a screen.
+
+Each page escapes what is markup to it; this is what no page can show: terminal sequences, control characters,
+letters that turn the direction of writing, halves of characters.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+#: Terminal sequences: colours and cursor moves (CSI), titles and links (OSC), and the two-letter ones.
+_SEQUENCES = re.compile(
+    r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b[ -/]*[0-~]|\x9b[0-?]*[ -/]*[@-~]"
+)
+#: A line end of any kind; progress is written with the lone one.
+_LINE_ENDS = re.compile(r"\r\n?|[\u2028\u2029\x85]")
+#: Controls but tab and newline, overrides of the direction of writing, halves of characters.
+_UNFIT = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+_NUMBERS = re.compile(r"\d[\d.,]*")
+_QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"")
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """How much of what engines say a report repeats; the records hold the rest."""
+
+    message: int = 300  # characters of a message: the sentence and its next step
+    example: int = 160  # characters of a path
+    stderr: int = 4000  # the last characters of what an engine wrote to stderr: a Python traceback with its cause
+
+
+SHOWN = Shown()
+
+
+def tame(text: str) -> str:
+    """Take out what steers a terminal and show what has no shape as `�`; lines and tabs stay."""
+    return _UNFIT.sub("\ufffd", _LINE_ENDS.sub("\n", _SEQUENCES.sub("", text)))
+
+
+def clip(text: str, most: int) -> str:
+    """Put a text on one line of bounded length, and say how much is missing."""
+    # More than a few times the length need not be read: an engine may return a megabyte as a path.
+    flat = " ".join(tame(text[: 8 * most]).split())
+    kept = flat[:most]
+    left = max(len(flat) - most, 0) + max(len(text) - 8 * most, 0)
+    return f"{kept}… ({left:,} more characters)" if left else kept
+
+
+def shape(text: str) -> str:
+    """Reduce a message to what it has in common with its like: numbers and quoted words are left out."""
+    return _NUMBERS.sub("#", _QUOTED.sub("'…'", text))

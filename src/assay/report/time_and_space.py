@@ -1,0 +1,127 @@
+"""The section on what engines took: every time beside those of its peers in the same run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from assay.report.document import Block, Heading, Paragraph, table
+from assay.report.results import Conditions, Results, Spending
+from assay.report.spending import RATIOS
+
+_MEGABYTE = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class _Column:
+    """A column of the table: its title, and what it says of an engine; `optional` ones go where nobody has them."""
+
+    title: str
+    text: Callable[[Spending], str]
+    optional: bool = False
+
+
+def spending_blocks(results: Results) -> list[Block]:
+    """Show what each engine took, and what that was measured under."""
+    columns = [c for c in _COLUMNS if not c.optional or any(c.text(row) not in ("", "–") for row in results.spending)]
+    rows = [[row.engine, *(column.text(row) for column in columns)] for row in results.spending]
+    notes = " ".join(_footnotes(results))
+    blocks: list[Block] = [Heading("Time and space"), table(["engine", *(c.title for c in columns)], rows, notes)]
+    if len(results.header.corpora) > 1:
+        blocks.append(_by_gold(results))
+    return [*blocks, Paragraph(_under(results.conditions), "quiet")]
+
+
+def _number(value: float | None, digits: int = 1) -> str:
+    """Write a number that may not have been measured."""
+    return "–" if value is None else f"{value:,.{digits}f}"
+
+
+def _megabytes(size: int | None) -> str:
+    """Write a size in megabytes."""
+    return _number(None if size is None else size / _MEGABYTE)
+
+
+def _times(ratio: float | None) -> str:
+    """Write a ratio to the fastest."""
+    return "–" if ratio is None else f"{ratio:.1f}×"
+
+
+_COLUMNS = (
+    _Column("version", lambda row: row.version or "–", optional=True),
+    _Column(">start-up s", lambda row: _number(row.startup_seconds, 2)),
+    _Column(">cold index s", lambda row: _number(row.index_seconds, 2)),
+    _Column(">to fastest", lambda row: _times(row.index_ratio)),
+    _Column(">first query ms", lambda row: _number(row.first_ms)),
+    _Column(">warm query ms", lambda row: _number(row.warm_ms)),
+    _Column(">to fastest", lambda row: _times(row.warm_ratio)),
+    _Column(">warm p95 ms", lambda row: _number(row.warm_p95_ms)),
+    _Column(">peak memory MB", lambda row: _megabytes(row.peak_bytes)),
+    _Column(">index MB", lambda row: _megabytes(row.index_bytes)),
+    _Column(">calls billed", lambda row: _number(row.calls, 0), optional=True),
+    _Column(">tokens billed", lambda row: _number(row.tokens, 0), optional=True),
+)
+
+
+def _footnotes(results: Results) -> Iterable[str]:
+    """Say how to read the numbers, and why some are missing."""
+    rows = results.spending
+    several = len(results.header.corpora) > 1
+    where = "median over gold sets" if several else "in this run"
+    yield f"First query: the first on a corpus ({where}); warm: the median of all others, 1 MB = 1,000,000 bytes."
+    charged = [f"{row.engine} {row.charged}" for row in rows if row.charged]
+    if charged:
+        cap = f"{results.header.timeout:g} s"
+        yield f"A query that failed is charged all the time it had, {cap} (failed: {', '.join(charged)})."
+    yield (
+        "To fastest: against the fastest engine of this run that competes; "
+        f"indexes made in less than {RATIOS.index_seconds * 1000:g} ms are not compared."
+    )
+    if several:
+        yield "Start-up, index time and index size are sums over gold sets, memory is the highest."
+    yield from _missing(rows)
+
+
+def _missing(rows: Iterable[Spending]) -> Iterable[str]:
+    """Say why there are dashes, column by column."""
+    rows = list(rows)
+    if any(row.startup_seconds is None for row in rows):
+        yield "– under start-up: no server is started, or its start is not told apart from its index."
+    if any(row.index_seconds is None for row in rows):
+        yield "– under cold index: the engine could not be opened."
+    if any(row.warm_ms is None for row in rows):
+        yield "– under warm query: no second query was asked."
+    if any(row.peak_bytes is None for row in rows):
+        yield (
+            "– under memory: nothing to measure, as for an engine inside Assay's own process that did not raise its "
+            "peak, or a server that somebody else started."
+        )
+    if any(row.index_bytes is None for row in rows):
+        yield "– under index: it is kept in memory, or where Assay does not look."
+    if any((row.calls is None) != (rows[0].calls is None) for row in rows):
+        yield "– under calls and tokens: the engine does not say; the others' numbers are their own."
+
+
+def _by_gold(results: Results) -> Block:
+    """Show the cold index corpus by corpus."""
+    names = list(results.header.corpora)
+    rows = [[row.engine, *(_number(row.index_by_gold.get(name), 2) for name in names)] for row in results.spending]
+    return table(["engine", *(f">{name}" for name in names)], rows, "Cold index by gold set, in seconds.")
+
+
+def _under(conditions: Conditions) -> str:
+    """Say what the times were taken under."""
+    cores = f" ({conditions.cores} cores)" if conditions.cores else ""
+    threads = "1 thread" if conditions.pinned == 1 else f"{conditions.pinned} threads"
+    sentences = [
+        f"Each engine was pinned to {threads}." if conditions.pinned else "Threads were not pinned.",
+        f"Machine: {conditions.machine}{cores}." if conditions.machine else "",
+        "Engines took turns, question by question."
+        if conditions.interleaved
+        else "Engines were asked one after the other, so what changed on the machine meanwhile is part of the times.",
+        *(
+            f"{name} had up to {count} questions in flight: its times are those of a busy engine."
+            for name, count in conditions.in_flight.items()
+        ),
+    ]
+    return " ".join(sentence for sentence in sentences if sentence)

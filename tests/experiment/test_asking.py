@@ -1,0 +1,273 @@
+"""One rule for all engines: their own copy, their turn, and nothing they say gets out unchecked."""
+
+import os
+import subprocess
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from assay import load_gold, run
+from assay.engines.base import Reply, Usage
+from assay.errors import EngineError, EngineTimeout, InputError
+from assay.types import Cost, Hit, Status
+
+
+class Recording:
+    """An engine that writes down what happens to it."""
+
+    def __init__(self, name="mine", log=None, **declared):
+        self.log = [] if log is None else log
+        self.name = name
+        self.roots = []
+        for key, value in declared.items():
+            setattr(self, key, value)
+
+    @property
+    def config(self):
+        return {"kind": "test", "name": self.name}
+
+    def open(self, corpus):
+        self.roots.append(corpus.root)
+        self.log.append((self.name, "open"))
+        (corpus.root / ".index").write_bytes(b"x" * 1000)
+        return self
+
+    def search(self, query, k):
+        self.log.append((self.name, query))
+        return ["shop/cart.py"]
+
+    def close(self):
+        self.log.append((self.name, "close"))
+
+
+def test_private_engine_gets_a_copy_that_is_gone_afterwards(shop):
+    before = sorted(shop.rglob("*"))
+    engine = Recording()
+    made = run({"mine": engine}, load_gold("gold.yaml"))
+    (root,) = engine.roots
+    assert root != shop
+    assert root.name == shop.name  # engines read names
+    assert not root.exists()
+    assert sorted(shop.rglob("*")) == before
+    assert made.engines[0].resources["shop"].index_bytes == 1000
+
+
+def test_engine_that_is_not_private_reads_the_corpus_itself(shop):
+    engine = Recording(private=False)
+    run({"mine": engine}, load_gold("gold.yaml"))
+    assert engine.roots == [shop]
+    (shop / ".index").unlink()
+
+
+def test_copy_for_git_tools_is_a_repository_with_one_commit(shop):
+    seen = []
+
+    class Git(Recording):
+        def open(self, corpus):
+            for asked in (["log", "--format=%s"], ["status", "--porcelain"]):
+                seen.append(subprocess.check_output(["git", *asked], cwd=corpus.root, text=True))
+            return super().open(corpus)
+
+    run({"mine": Git(git=True)}, load_gold("gold.yaml"))
+    assert seen == ["corpus\n", ""]
+
+
+def test_absolute_paths_of_the_copy_and_of_the_original_are_both_known(shop):
+    class Absolute(Recording):
+        def search(self, query, k):
+            return [str(self.roots[0] / "shop/cart.py"), str(shop / "shop/tax.py")]
+
+    made = run({"mine": Absolute()}, load_gold("gold.yaml"))
+    assert [hit.path for hit in made.engines[0].rankings[0].hits] == ["shop/cart.py", "shop/tax.py"]
+
+
+def test_engines_take_turns_and_the_first_one_rotates(shop):
+    log = []
+    engines = {name: Recording(name, log) for name in "abc"}
+    run(engines, load_gold("gold.yaml"), forms=["human"])
+    asked = [name for name, what in log if what not in ("open", "close")]
+    assert asked == [*"abc", *"bca", *"cab"]
+    assert [name for name, what in log if what == "open"] == [*"abc"]
+
+
+def test_one_at_a_time_closes_an_engine_before_the_next_opens(shop):
+    log = []
+    run({name: Recording(name, log) for name in "ab"}, load_gold("gold.yaml"), forms=["human"], interleave=False)
+    assert [entry for entry in log if entry[1] in ("open", "close")] == [
+        ("a", "open"),
+        ("a", "close"),
+        ("b", "open"),
+        ("b", "close"),
+    ]
+
+
+def test_rankings_do_not_depend_on_taking_turns(shop):
+    engines = {"mine": lambda q, k: ["shop/tax.py"] if "tax" in q else ["shop/cart.py"], "keywords": "keywords"}
+    from assay.engines import make_engine
+
+    engines["keywords"] = make_engine("keywords")
+    together = run(engines, load_gold("gold.yaml"))
+    apart = run(engines, load_gold("gold.yaml"), interleave=False)
+    for one, other in zip(together.engines, apart.engines, strict=True):
+        assert [r.hits for r in one.rankings] == [r.hits for r in other.rankings]
+
+
+def test_every_engine_is_closed_when_one_interrupts(shop):
+    log = []
+
+    class Stopped(Recording):
+        def search_within(self, query, k, seconds):
+            raise KeyboardInterrupt
+
+        def open_within(self, corpus, seconds):
+            return self.open(corpus)
+
+    before = set(Path(tempfile.gettempdir()).glob("assay-*"))
+    with pytest.raises(KeyboardInterrupt):
+        run({"a": Recording("a", log), "b": Stopped("b", log)}, load_gold("gold.yaml"))
+    assert {name for name, what in log if what == "close"} == {"a", "b"}
+    assert set(Path(tempfile.gettempdir()).glob("assay-*")) <= before
+
+
+def test_engine_that_keeps_timing_out_is_not_asked_for_ever(shop):
+    asked = []
+
+    class Slow(Recording):
+        def open_within(self, corpus, seconds):
+            return self.open(corpus)
+
+        def search_within(self, query, k, seconds):
+            asked.append(query)
+            raise EngineTimeout("no answer")
+
+    made = run({"mine": Slow()}, load_gold("gold.yaml"), give_up=2)
+    statuses = {ranking.status for ranking in made.engines[0].rankings}
+    assert len(asked) == 2
+    assert statuses == {Status.TIMEOUT}
+    assert "2 queries in a row" in (made.engines[0].rankings[-1].error or "")
+    asked.clear()
+    run({"mine": Slow()}, load_gold("gold.yaml"), give_up=0)
+    assert len(asked) == 9
+
+
+def test_time_outs_between_answers_do_not_add_up(shop):
+    class Moody(Recording):
+        count = 0
+
+        def open_within(self, corpus, seconds):
+            return self.open(corpus)
+
+        def search_within(self, query, k, seconds):
+            Moody.count += 1
+            if Moody.count % 2:
+                raise EngineTimeout("no answer")
+            return []
+
+    made = run({"mine": Moody()}, load_gold("gold.yaml"), give_up=2)
+    assert sum(ranking.status is Status.OK for ranking in made.engines[0].rankings) == 4
+
+
+SECRET = "tok-9f8e7d6c5b4a"
+
+
+def test_secret_is_struck_out_of_all_that_an_engine_says(shop, monkeypatch):
+    monkeypatch.setenv("SOME_API_KEY", "key-0123456789")
+
+    class Leaky(Recording):
+        secrets = (SECRET,)
+        notes = (f"uses {SECRET}",)
+
+        @property
+        def config(self):
+            return {"argv": ["tool", SECRET], "nested": {"key": ["key-0123456789"]}}
+
+        def search(self, query, k):
+            if "tax" in query:
+                raise EngineError(f"refused {SECRET}")
+            return Reply((Hit(f"x/{SECRET}.py"), Hit("key-0123456789")), notes=(f"said {SECRET}",))
+
+        def usage(self):
+            return Usage(version=f"1.0 {SECRET}", stderr=f"Authorization: Bearer {SECRET}")
+
+    made = run({"mine": Leaky()}, load_gold("gold.yaml"))
+    text = repr(made)
+    assert SECRET not in text
+    assert "key-0123456789" not in text
+    assert "***" in text
+
+
+def test_path_of_the_corpus_is_kept_though_it_looks_like_a_secret(shop, monkeypatch):
+    monkeypatch.setenv("SOME_TOKEN", "shop/cart.py")
+    made = run({"mine": lambda q, k: ["shop/cart.py"]}, load_gold("gold.yaml"))
+    assert made.engines[0].rankings[0].hits[0].path == "shop/cart.py"
+
+
+def test_cost_version_and_start_up_are_recorded(shop):
+    class Billed(Recording):
+        def search(self, query, k):
+            return Reply((Hit("shop/cart.py"),), Cost(1, 20))
+
+        def usage(self):
+            return Usage(startup_seconds=0.5, store_bytes=7, peak_bytes=11, version="9.9", stderr="ready")
+
+    engine = run({"mine": Billed()}, load_gold("gold.yaml")).engines[0]
+    assert engine.rankings[0].cost == Cost(1, 20)
+    assert engine.version == "9.9"
+    assert engine.stderr == {"shop": "ready"}
+    taken = engine.resources["shop"]
+    assert (taken.startup_seconds, taken.index_bytes, taken.peak_bytes) == (0.5, 1007, 11)
+
+
+@pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="the peak of a process is Linux's to tell")
+def test_memory_of_an_engine_in_this_process_is_what_it_adds(shop):
+    class Hungry(Recording):
+        def open(self, corpus):
+            self.kept = bytearray(os.urandom(1 << 20) * 64)
+            return super().open(corpus)
+
+    taken = run({"small": Recording(), "big": Hungry()}, load_gold("gold.yaml")).engines
+    small, big = (engine.resources["shop"].peak_bytes for engine in taken)
+    assert big is not None
+    assert small is not None
+    assert big > 60 << 20
+    assert small < 30 << 20
+
+
+def test_parallel_engine_has_several_in_flight_and_keeps_the_order(shop):
+    gate = threading.Barrier(3, timeout=5)
+
+    class Wide(Recording):
+        parallel = 3
+
+        def open_within(self, corpus, seconds):
+            return self.open(corpus)
+
+        def search_within(self, query, k, seconds):
+            gate.wait()
+            time.sleep(0.01 * (hash(query) % 3))
+            return [Hit(query)]
+
+    made = run({"mine": Wide()}, load_gold("gold.yaml")).engines[0]
+    texts = [q.forms[f] for g in load_gold("gold.yaml").golds for q in g.queries for f in q.ordered_forms]
+    assert [ranking.hits[0].path for ranking in made.rankings] == texts
+    assert any("3 questions were in flight" in note for note in made.notes)
+
+
+def test_engines_have_the_processors_that_were_asked_for(shop):
+    seen = []
+
+    class Looking(Recording):
+        def search(self, query, k):
+            seen.append((os.environ["OMP_NUM_THREADS"], len(os.sched_getaffinity(0))))
+            return []
+
+    before = os.sched_getaffinity(0)
+    made = run({"mine": Looking()}, load_gold("gold.yaml"), threads=1)
+    assert set(seen) == {("1", 1)}
+    assert made.header.environment["pinned"] == 1
+    assert os.sched_getaffinity(0) == before
+    with pytest.raises(InputError, match="threads is 0"):
+        run({"mine": Looking()}, load_gold("gold.yaml"), threads=0)
