@@ -53,6 +53,7 @@ BENCHES: Final = (
     Bench("chunking", "benchmarks.quality.chunking", "Chunking", "quality", long=True),
     Bench("lint", "benchmarks.gold.lint", "Published gold sets, linted", "gold", long=True),
     Bench("reanchor", "benchmarks.gold.reanchor", "Anchors moved through four months of octocode", "gold", long=True),
+    Bench("peers", "benchmarks.peers.table", "Peers, by every adapter", "peers", long=True),
     Bench("embedders", "benchmarks.bench_embedders", "Embedders beside the static model", "speed", long=True),
     Bench("search", "benchmarks.bench_search", "Speed and memory beside semble 0.7.0", "speed", long=True),
     Bench("search-scaling", "benchmarks.bench_search_scaling", "Growth from 1,000 to 60,000 files", "speed", long=True),

@@ -16,7 +16,7 @@ ALLOWED = {
     "files": {"errors"},
     "settings": {"errors"},
     "toml": {"errors", "files"},
-    "http": {"errors"},
+    "http": {"errors", "redaction"},
     "chat": {"errors", "http"},
     "redaction": set(),
     "processes": {"errors", "types"},

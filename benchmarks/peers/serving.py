@@ -13,7 +13,6 @@ from typing import Any
 
 from assay.search import Index
 from assay.search.dense.registry import make_embedder
-from assay.types import Corpus
 
 Answering = Callable[[Any], object]
 #: Seconds between two looks whether to stop.
@@ -51,9 +50,9 @@ def serving(answer: Answering) -> Iterator[str]:
         thread.join()
 
 
-def searching(corpora: dict[str, Corpus]) -> Answering:
-    """Search a corpus by its folder; an index is made when a folder is first named."""
-    opened = cache(lambda root: Index.build(corpora[root]))
+def searching() -> Answering:
+    """Search a folder; its index is made when it is first named."""
+    opened = cache(Index.build)
 
     def answer(asked: Any) -> object:  # noqa: ANN401  # JSON
         index = opened(asked["root"])

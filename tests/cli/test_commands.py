@@ -433,8 +433,8 @@ def test_own_files_returned_by_a_foreign_engine_are_dropped_and_told(shop, capsy
     engine = f"mine=command:python3 {shop.parent / 'tool.py'} {{query}}"
     code, data = as_json(capsys, *RUN, "--engine", engine, "--measure", "RR@10")
     assert code == 0
-    facts = next(e for e in data["engines"] if e["name"] == "mine")
-    assert any("own files were dropped" in note for note in facts["breaches"])
+    told = next(b for b in data["breaches"] if b["engine"] == "mine" and "own files were dropped" in b["kind"])
+    assert (told["queries"], told["example"]) == (9, "gold.yaml")
     assert data["failures"] is not None
     means = {(m["engine"], m["measure"]): m["mean"] for m in data["comparison"]["means"]}
     assert means["mine", "RR@10"] == pytest.approx(1 / 3)

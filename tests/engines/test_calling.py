@@ -12,10 +12,19 @@ from itertools import repeat
 import pytest
 
 from assay.engines import as_engine
-from assay.engines.base import EngineCrash
-from assay.engines.calling import ABANDONED, ask, close_session, open_session, session_notes
+from assay.engines.base import EngineCrash, Reply, Usage, Wanted
+from assay.engines.calling import (
+    ABANDONED,
+    ask,
+    ask_filtered,
+    close_session,
+    open_session,
+    session_notes,
+    session_usage,
+    update_session,
+)
 from assay.errors import ConfigError, EngineError, EngineTimeout
-from assay.types import Corpus, Hit, Status
+from assay.types import Corpus, Cost, Hit, Status
 
 LIST = "return a list of Hit, of paths or of 'path:10-20'"
 RESULT = "a result is a Hit, a path, 'path:10-20' or a mapping with path, start, end, score"
@@ -215,3 +224,68 @@ def test_abandoned_thread_does_not_hold_up_the_end_of_the_process() -> None:
     done = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, timeout=30)
     assert (done.stdout.strip(), done.returncode) == ("timeout", 0)
     assert time.perf_counter() - begin < 20
+
+
+class Capable:
+    """A session with everything that a session may have."""
+
+    filters = frozenset({"paths"})
+
+    def __init__(self):
+        self.threads = set()
+
+    def search(self, query, k):
+        return Reply((Hit("a.py"),), Cost(2, 30), ("a note",))
+
+    def search_filtered(self, query, k, wanted, seconds):
+        self.threads.add(threading.get_ident())
+        return ["b.py"]
+
+    def update_within(self, corpus, seconds):
+        self.threads.add(threading.get_ident())
+        raise EngineError("cannot follow")
+
+    def usage(self):
+        self.threads.add(threading.get_ident())
+        return Usage(version="3")
+
+    def close(self):
+        pass
+
+
+class CapableEngine:
+    config: Mapping[str, object] = {}
+
+    def __init__(self):
+        self.session = Capable()
+
+    def open(self, corpus):
+        self.session.threads.add(threading.get_ident())
+        return self.session
+
+
+def test_answer_carries_cost_and_notes(corpus):
+    answer = ask(open_session(CapableEngine(), corpus).session, "q", 3)
+    assert (answer.cost, answer.notes) == (Cost(2, 30), ("a note",))
+
+
+def test_everything_a_session_can_happens_in_its_own_thread(corpus):
+    engine = CapableEngine()
+    session = open_session(engine, corpus).session
+    filtered, updated = ask_filtered(session, "q", 3, Wanted(paths=("*.py",))), update_session(session, corpus)
+    assert filtered is not None
+    assert updated is not None
+    assert filtered.hits == (Hit("b.py"),)
+    assert updated.error == "cannot follow"
+    assert session_usage(session).version == "3"
+    assert len(engine.session.threads) == 1
+    assert threading.get_ident() not in engine.session.threads
+
+
+def test_session_without_a_filter_or_an_update_says_so(corpus):
+    session = open_session(CapableEngine(), corpus).session
+    assert ask_filtered(session, "q", 3, Wanted(languages=("python",))) is None
+    plain = open_session(as_engine(lambda q, k: []), corpus).session
+    assert ask_filtered(plain, "q", 3, Wanted(paths=("*",))) is None
+    assert update_session(plain, corpus) is None
+    assert session_usage(plain) == Usage()

@@ -6,10 +6,12 @@ import tempfile
 import threading
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from assay import load_gold, run
+from assay.engines import make_engine
 from assay.engines.base import Reply, Usage
 from assay.errors import EngineError, EngineTimeout, InputError
 from assay.types import Cost, Hit, Status
@@ -85,7 +87,7 @@ def test_absolute_paths_of_the_copy_and_of_the_original_are_both_known(shop):
 
 
 def test_engines_take_turns_and_the_first_one_rotates(shop):
-    log = []
+    log: list[tuple[str, str]] = []
     engines = {name: Recording(name, log) for name in "abc"}
     run(engines, load_gold("gold.yaml"), forms=["human"])
     asked = [name for name, what in log if what not in ("open", "close")]
@@ -94,7 +96,7 @@ def test_engines_take_turns_and_the_first_one_rotates(shop):
 
 
 def test_one_at_a_time_closes_an_engine_before_the_next_opens(shop):
-    log = []
+    log: list[tuple[str, str]] = []
     run({name: Recording(name, log) for name in "ab"}, load_gold("gold.yaml"), forms=["human"], interleave=False)
     assert [entry for entry in log if entry[1] in ("open", "close")] == [
         ("a", "open"),
@@ -105,9 +107,7 @@ def test_one_at_a_time_closes_an_engine_before_the_next_opens(shop):
 
 
 def test_rankings_do_not_depend_on_taking_turns(shop):
-    engines = {"mine": lambda q, k: ["shop/tax.py"] if "tax" in q else ["shop/cart.py"], "keywords": "keywords"}
-    from assay.engines import make_engine
-
+    engines: dict[str, Any] = {"mine": lambda q, k: ["shop/tax.py"] if "tax" in q else ["shop/cart.py"]}
     engines["keywords"] = make_engine("keywords")
     together = run(engines, load_gold("gold.yaml"))
     apart = run(engines, load_gold("gold.yaml"), interleave=False)
@@ -116,7 +116,7 @@ def test_rankings_do_not_depend_on_taking_turns(shop):
 
 
 def test_every_engine_is_closed_when_one_interrupts(shop):
-    log = []
+    log: list[tuple[str, str]] = []
 
     class Stopped(Recording):
         def search_within(self, query, k, seconds):

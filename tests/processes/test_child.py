@@ -61,7 +61,7 @@ def test_child_gives_every_line_once_and_in_order(lines: list[bytes]) -> None:
 
 
 def test_child_reads_up_to_a_marker_that_comes_in_pieces() -> None:
-    source = "for part in ('a >', 'b\\n>', '> c\\n>> '): sys.stdout.write(part); sys.stdout.flush(); time.sleep(0.1)\ninput()"
+    source = "for part in ('a >', 'b\\n>', '> c\\n>> '): print(end=part, flush=True); time.sleep(0.1)\ninput()"
     with started(source) as child:
         assert child.read_until(re.compile(rb"^>> ", re.MULTILINE), soon()) == b"a >b\n"
         assert child.read_until(re.compile(rb"^>> ", re.MULTILINE), soon()) == b"c\n"
@@ -104,7 +104,7 @@ def test_child_that_talks_before_it_listens_does_not_lock_up() -> None:
 @pytest.mark.parametrize(
     ("source", "words", "said"),
     [
-        ("input(); print('half', end=''); sys.stdout.flush(); print('oh', file=sys.stderr); os.abort()", "died by SIGABRT", "oh"),
+        ("input(); print(end='half', flush=True); print('oh', file=sys.stderr); os.abort()", "died by SIGABRT", "oh"),
         ("input(); sys.exit(3)", "ended with exit code 3", ""),
         ("input(); os.close(1); time.sleep(60)", "closed its output", ""),
     ],
@@ -169,7 +169,8 @@ def test_child_is_never_blocked_by_its_stderr() -> None:
 def test_child_that_ignores_the_request_to_end_is_killed(tmp_path: Path) -> None:
     ignoring = "signal.signal(signal.SIGTERM, signal.SIG_IGN)"
     inner = f"import signal, time; {ignoring}; print(); time.sleep(60)"
-    source = f"{ignoring}; c = subprocess.Popen([sys.executable, '-uc', {inner!r}])\nprint(c.pid, flush=True)\ntime.sleep(60)"
+    source = f"{ignoring}; c = subprocess.Popen([sys.executable, '-uc', {inner!r}]); print(c.pid, flush=True)\n"
+    source += "time.sleep(60)"
     with started(source, grace=0.2) as child:
         lines = {child.read_line(soon()), child.read_line(soon())}
         begin = time.monotonic()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 import time
@@ -94,24 +95,33 @@ def test_process_that_cannot_start_is_told_with_a_next_step(tmp_path: Path) -> N
         assert caught.value.hint
 
 
+def peaks_of(*codes: str, held: int) -> list[int | None]:
+    """Run programs from a process that holds so many bytes, and give the memory that they are said to have taken."""
+    script = (
+        "import json, sys\nfrom assay.processes import Task, run_process\n"
+        f"held = b'x' * {held}\n"
+        "tasks = [Task((sys.executable, '-c', code)) for code in sys.argv[1:]]\n"
+        "print(json.dumps([run_process(task, 20.0).peak_bytes for task in tasks]))"
+    )
+    return json.loads(run_process(Task((sys.executable, "-c", script, *codes)), 60.0).stdout)
+
+
 def test_process_tells_its_own_memory_and_not_ours() -> None:
     if sys.platform != "linux":
         pytest.skip("LOUD: other systems give one figure only")
-    held = bytearray(b"x" * 400_000_000)  # the kernel counts it for every program that we start
-    small = run("print(flush=True); import time; time.sleep(0.2)").peak_bytes
-    large = run("block = bytearray(b'x' * 60_000_000); print(flush=True)").peak_bytes
-    assert len(held) == 400_000_000
+    codes = ("print(flush=True); import time; time.sleep(0.2)", "block = b'x' * 60_000_000; print(flush=True)")
+    small, large = peaks_of(*codes, held=200_000_000)  # the kernel counts what we hold for every program
     assert small is not None
     assert large is not None
     assert 3_000_000 < small < 40_000_000
-    assert 60_000_000 < large < 120_000_000
+    assert 60_000_000 < large < 100_000_000
 
 
 def test_process_memory_counts_the_children_it_waited_for() -> None:
-    inner = "block = bytearray(b'x' * 900_000_000)"
-    peak = run(f"import subprocess, sys; subprocess.run([sys.executable, '-c', {inner!r}])").peak_bytes
+    inner = "block = b'x' * 100_000_000"
+    (peak,) = peaks_of(f"import subprocess, sys; subprocess.run([sys.executable, '-c', {inner!r}])", held=0)
     assert peak is not None
-    assert peak > 850_000_000
+    assert 100_000_000 < peak < 150_000_000
 
 
 @pytest.mark.parametrize("leaves", [False, True])

@@ -6,12 +6,26 @@ from html.parser import HTMLParser
 
 import pytest
 
-from assay.report.document import Bar, Bars, Cell, Document, Estimate, Forest, Heading, Paragraph, table
+from assay.report.document import (
+    Bar,
+    Bars,
+    Cell,
+    Document,
+    Estimate,
+    Folded,
+    Forest,
+    Heading,
+    Leaf,
+    Paragraph,
+    table,
+)
 from assay.report.html import to_html
 from assay.report.markdown import to_markdown
 from assay.report.terminal import print_document
 
 EVIL = "<script>alert(1)</script>\"'><img src=x onerror=alert(2)> [link](javascript:x) `code` | pipe"
+EVIL += "\x1b[31mred\x1b]0;title\x07\x00\u202e\ud800</pre></details></style>"
+UNFIT = {"\x1b", "\x07", "\x00", "\u202e", "\ud800"}
 
 DOCUMENT = Document(
     EVIL,
@@ -21,6 +35,7 @@ DOCUMENT = Document(
         table(["engine", f">{EVIL}"], [[EVIL, Cell(EVIL, "good")], ["b", "0.5"]], EVIL),
         Bars((Bar(EVIL, 3, EVIL), Bar("rank 2", 0, "0"))),
         Forest((Estimate(EVIL, 0.5, 0.25, 0.75, "bad"),), 0.0, 1.0, line=0.5),
+        Folded((Leaf(EVIL, EVIL),), EVIL),
     ),
 )
 
@@ -45,6 +60,8 @@ def test_html_shows_everything_as_text():
     assert not seen.tags & {"script", "img", "a", "iframe", "link", "object"}
     assert not {name for name in seen.attributes if name.startswith("on")}
     assert "&lt;script&gt;" in page
+    assert (page.count("</details>"), page.count("</pre>"), page.count("</style>")) == (1, 1, 1)
+    assert not set(page) & UNFIT
 
 
 def test_html_asks_the_network_for_nothing():
@@ -65,6 +82,43 @@ def test_markdown_cells_cannot_break_the_table_or_the_page():
     rows = [line for line in page.splitlines() if line.startswith("|")]
     assert {len(re.findall(r"(?<!\\)\|", row)) for row in rows} == {3}
     assert "](javascript" not in (outside + fenced[1]).replace("\\]", "")
+    assert not set(page) & UNFIT
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("# heading", "\\# heading"),
+        ("- item", "\\- item"),
+        ("12. item", "12\\. item"),
+        ("0.5 of it", "0.5 of it"),
+        ("=====", "\\====="),
+        ("~~gone~~ $x$", "\\~\\~gone\\~\\~ \\$x\\$"),
+        ("see https://x.org or www.x.org", "see https\\://x.org or www\\.x.org"),
+        (
+            "ask @team, (x)@1a, RR@10, nDCG(level=lines)@10",
+            "ask @\u2060team, (x)@\u20601a, RR@10, nDCG(level=lines)@10",
+        ),
+    ],
+)
+def test_markdown_paragraphs_are_words_only(text, shown):
+    assert to_markdown(Document("t", (Paragraph(text),))) == f"# t\n\n{shown}\n"
+
+
+def test_markdown_numbers_in_cells_are_left_as_they_are():
+    assert "| -0.5 | 1.0 |" in to_markdown(Document("t", (table(["a", "b"], [["-0.5", "1.0"]]),)))
+
+
+def test_folded_text_is_in_html_and_named_elsewhere():
+    folded = Document("t", (Folded((Leaf("stderr of x", "line 1\nline 2"),), "x: see report.html"),))
+    page = to_html(folded)
+    assert "<summary>stderr of x</summary><pre>line 1\nline 2</pre>" in page
+    assert "report.html" not in page
+    stream = io.StringIO()
+    print_document(folded, stream)
+    for text in (to_markdown(folded), stream.getvalue()):
+        assert "x: see report.html" in text
+        assert "line 1" not in text
 
 
 @pytest.mark.parametrize("width", [40, 80, 200])
@@ -90,4 +144,4 @@ def test_terminal_markup_in_text_stays_text():
 def test_terminal_without_a_terminal_has_no_escape_codes():
     stream = io.StringIO()
     print_document(DOCUMENT, stream)
-    assert "\x1b" not in stream.getvalue()
+    assert not set(stream.getvalue()) & UNFIT

@@ -1,1 +1,1 @@
-"""Does an engine keep the laws that a number about it rests on? `running.run_audit` asks, `pages` tells."""
+"""Whether an engine keeps the laws that a number about it rests on. `running.run_audit` asks, `pages` tells."""

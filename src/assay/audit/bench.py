@@ -26,7 +26,7 @@ class Reader:
 
     def __init__(self, subject: Subject, corpus: Corpus) -> None:
         self._subject = subject
-        self._path = Normaliser(corpus).path
+        self._path = Normaliser(corpus, also=(subject.corpus.root,)).path
 
     def __call__(self, answer: Answer) -> Reading:
         """Read one answer; our own files are left out, as in a run."""
@@ -69,7 +69,8 @@ class Bench:
         self.subject = subject
         self.config = config
         self._stack = ExitStack()
-        self._folder = Path(self._stack.enter_context(tempfile.TemporaryDirectory(prefix="assay-audit-")))
+        place = tempfile.TemporaryDirectory(prefix="assay-audit-", ignore_cleanup_errors=True)
+        self._folder = Path(self._stack.enter_context(place)).resolve()
         self._copies = 0
         self._main: Asker | None = None
         self._kept: dict[tuple[str, int], Reading] = {}

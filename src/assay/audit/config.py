@@ -23,6 +23,7 @@ class AuditConfig:
     hash_seeds: tuple[int, ...] = (0, 1, 2)  # the first is what the others are compared with
     many_ties: float = 0.5  # share of neighbours with one score from which scores say little about the order
     nothing: int = 5  # queries asked under a filter that nothing passes: it fails on all or on none
+    namesakes: int = 10  # names of files that are asked for under a filter, besides the ordinary queries
     targets: int = 60  # of a gold set that are looked for by asking, each with up to four questions
     passage: int = 300  # characters of a target's own text that are asked for: what every tool takes
     largest_edited: int = 200_000  # bytes; larger files are seldom written by people

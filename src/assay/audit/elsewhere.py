@@ -69,7 +69,7 @@ def ask_elsewhere(bench: Bench, conditions: Conditions) -> tuple[Reading, ...]:
     job = Job(recipe, corpus, bench.texts, config.k, config.timeout, config.index_timeout, conditions.threads)
     _write(job, folder / "job")
     seconds = _START + config.index_timeout + config.timeout * len(job.queries)
-    argv = (sys.executable, "-m", "assay.audit.elsewhere", str(folder / "job"), str(folder / "answers"))
+    argv = (sys.executable, "-m", "assay.audit.worker", str(folder / "job"), str(folder / "answers"))
     finished = run_process(Task(argv, None, {**os.environ, **conditions.environment}), seconds)
     if not (folder / "answers").is_file():
         said = finished.last_words or finished.end
@@ -87,22 +87,3 @@ def _write(job: Job, path: Path) -> None:
         path.write_bytes(pickle.dumps(job))
     except (TypeError, AttributeError, pickle.PicklingError) as problem:
         raise CannotMove(f"its settings cannot be handed to another process: {problem}") from problem
-
-
-def main(job: str, answers: str) -> None:
-    """Do a job that was written down, and write the answers or what went wrong."""
-    from assay.audit import elsewhere  # the job names its class by the module's real name, not as __main__
-
-    task = pickle.loads(Path(job).read_bytes())  # noqa: S301 - our own process wrote it
-    assert isinstance(task, elsewhere.Job)
-    try:
-        found: object = task.run()
-    except AssayError as problem:
-        found = problem
-    done = Path(answers + ".part")
-    done.write_bytes(pickle.dumps(found))
-    done.replace(answers)
-
-
-if __name__ == "__main__":
-    main(*sys.argv[1:])

@@ -53,6 +53,11 @@ class Reading:
         return shown + (f", … ({len(self.places)} results)" if len(self.places) > most else "")
 
 
+def differ(one: Reading, other: Reading) -> bool:
+    """Tell whether two answers differ in how they ended, in places or in scores."""
+    return one.outcome != other.outcome or score_gap(one, other) > 0
+
+
 def first_difference(one: Sequence[object], other: Sequence[object]) -> int:
     """Give the first rank, from 1, at which two rankings differ; 0 when they do not."""
     for rank, (a, b) in enumerate(zip_longest(one, other), start=1):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import unicodedata
 from dataclasses import dataclass
 
 from assay.audit.config import AuditConfig
@@ -53,14 +54,19 @@ class Wording:
 
 def shell_word(text: str) -> str:
     """Quote a word for a shell; what cannot be seen is written as bash, zsh and ksh read it in $'…'."""
-    if text.isprintable():
+    if all(map(_is_plain, text)):
         return shlex.quote(text)
     escaped = "".join(_escaped(char) for char in text)
     return f"$'{escaped}'"
 
 
+def _is_plain(char: str) -> bool:
+    """Tell whether a character is what it looks like; a combining mark makes two spellings of one letter."""
+    return char.isprintable() and not unicodedata.combining(char)
+
+
 def _escaped(char: str) -> str:
-    """Write one character inside $'…'; UTF-8 bytes, since \\u needs a locale."""
+    """Write one character inside $'…', as UTF-8 bytes where it cannot be told by looking."""
     if char in "\\'":
         return f"\\{char}"
-    return char if char.isprintable() else "".join(f"\\x{byte:02x}" for byte in char.encode("utf-8", "replace"))
+    return char if _is_plain(char) else "".join(f"\\x{byte:02x}" for byte in char.encode("utf-8", "replace"))

@@ -10,7 +10,25 @@ import traceback
 from collections.abc import Sequence
 
 from assay._version import __version__
-from assay.cli import compare, demo, doctor, explain, gate, gold, index, init, plan, related, run, score, search, train
+from assay.cli import (
+    audit,
+    compare,
+    demo,
+    doctor,
+    engines,
+    explain,
+    gate,
+    gold,
+    index,
+    init,
+    mcp,
+    plan,
+    related,
+    run,
+    score,
+    search,
+    train,
+)
 from assay.errors import AssayError
 
 _EPILOG = """\
@@ -21,7 +39,25 @@ start with `assay demo`, then `assay init` in your own repository; `assay search
 
 _INTERRUPTED = "interrupted; nothing was half-written"
 
-_COMMANDS = (search, explain, related, index, init, gold, run, score, compare, gate, plan, train, doctor, demo)
+_COMMANDS = (
+    search,
+    explain,
+    related,
+    index,
+    mcp,
+    init,
+    engines,
+    gold,
+    run,
+    score,
+    compare,
+    gate,
+    plan,
+    audit,
+    train,
+    doctor,
+    demo,
+)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

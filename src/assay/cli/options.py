@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 from assay.errors import ConfigError
 
 if TYPE_CHECKING:
-    from assay.gold import TagRule
-    from assay.types import Claim, CorpusSpec, Gold, Run, Suite
+    from assay.types import Claim, Run, Suite
 
 
 def add_claim(parser: argparse.ArgumentParser) -> None:
@@ -65,29 +62,6 @@ def read_results(text: str) -> Run:
     return read_run(path)
 
 
-def load_on(
-    source: str,
-    corpus: CorpusSpec | None,
-    *,
-    format: str | None = None,  # noqa: A002  # as load_gold has it
-    tags: Sequence[TagRule] = (),
-) -> Suite:
-    """Load gold sets on a corpus named on the command line; each set of a folder names it from its own file."""
-    from assay.gold import load_gold
-
-    suite = load_gold(source, format=format, corpus=corpus, tags=tags)
-    golds = [replace(gold, corpus=_named_from(gold, corpus)) for gold in suite.golds]
-    return replace(suite, golds=tuple(golds))
-
-
-def _named_from(gold: Gold, given: CorpusSpec | None) -> CorpusSpec:
-    """Write the corpus that was given as the file of a set would; one the set names itself stays."""
-    own = gold.corpus
-    if given is None or gold.source is None or (own.kind, own.value) != (given.kind, given.value):
-        return own
-    return beside(own, gold.source) or own
-
-
 def split_today(suite: Suite) -> Suite:
     """Give the queries of a run the parts that their sets have now: a run from before the split tells no less."""
     from assay.gold import load_gold
@@ -111,11 +85,3 @@ def log_look(args: argparse.Namespace, run: Run, command: str) -> None:
     sealed = sum(len(sealed_queries(gold)) for gold in run.suite.golds)
     if sealed and not log_looks(run.suite, command, [engine.name for engine in run.engines]):
         say(args, f"{sealed} sealed queries are in this run; their gold file is not here, so the look is not logged")
-
-
-def beside(corpus: CorpusSpec | None, source: str) -> CorpusSpec | None:
-    """Write a folder named on the command line as the gold file would: relative to itself, the same on any machine."""
-    if corpus is None or corpus.kind not in ("path", "git") or "://" in corpus.value or not Path(corpus.value).exists():
-        return corpus
-    folder = Path(source) if Path(source).is_dir() else Path(source).parent
-    return replace(corpus, value=os.path.relpath(corpus.value, folder))

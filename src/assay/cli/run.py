@@ -11,13 +11,11 @@ without one, flags alone are enough:
 from __future__ import annotations
 
 import argparse
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from assay.cli.options import add_claim, add_full, claim_flags, load_on
+from assay.cli.options import add_claim, add_full, claim_flags
 from assay.cli.output import counted, emit, say, teller
-from assay.errors import ConfigError
 
 if TYPE_CHECKING:
     from assay.experiment.spec import Spec
@@ -48,39 +46,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def handle(args: argparse.Namespace) -> int:
     """Run, write the records and the reports, print the report."""
+    from assay.experiment.suites import load_suite
+
     spec = _spec(args)
-    suite = _suite(spec)
-    return execute(args, spec, suite, allow_missing=args.allow_missing)
+    return execute(args, spec, load_suite(spec), allow_missing=args.allow_missing)
 
 
 def execute(args: argparse.Namespace, spec: Spec, suite: Suite, *, allow_missing: bool) -> int:
     """Run a checked specification over loaded gold, write the records and the reports, print the report."""
-    from assay.experiment import check_folder, run, write_run, writing
-    from assay.experiment.spec import make_engines
+    from assay.experiment import check_folder, write_run, writing
+    from assay.experiment.suites import run_spec
     from assay.report import analyse, document, results_json, write_reports
 
     folder = check_folder(Path(spec.out))
     _tell_sealed(args, spec, suite)
-    engines = make_engines(spec, suite)
-    made = run(
-        engines,
-        suite,
-        k=spec.k,
-        forms=spec.forms or None,
-        split=spec.split,
-        timeout=spec.timeout,
-        index_timeout=spec.index_timeout,
-        give_up=spec.give_up,
-        threads=spec.threads or None,
-        interleave=spec.interleave,
-        missing="report" if allow_missing else None,
-        progress=teller(args),
-    )
-    claim = spec.claim()
-    made = replace(made, header=replace(made.header, claim=claim))
+    made = run_spec(spec, suite, missing="report" if allow_missing else None, progress=teller(args))
     with writing(folder):
         write_run(made, folder)
-        results = analyse(made, claim)
+        results = analyse(made, spec.claim())
         write_reports(results, made, folder)
     emit(args, document(results, full=args.full), results_json(results))
     say(args, f"\nwritten to {folder}/: report.html, RESULTS.md, results.json, per-query.csv and the records")
@@ -126,15 +109,3 @@ def _spec(args: argparse.Namespace) -> Spec:
         out=args.out,
         references=False if args.no_references else None,
     )
-
-
-def _suite(spec: Spec) -> Suite:
-    """Load the gold sets of a specification."""
-    from assay.corpus import parse_spec
-    from assay.gold import TagRule, join
-
-    if not spec.gold:
-        raise ConfigError("no gold set is named", hint="use --gold PATH or --gold stdlib, or begin with `assay init`")
-    rules = [TagRule.parse(text) for text in spec.tags]
-    corpus = parse_spec(spec.corpus) if spec.corpus else None
-    return join([load_on(source, corpus, tags=rules) for source in spec.gold])

@@ -19,8 +19,10 @@ class Kind:
 
 _ALL = (
     Kind("builtin", "assay.engines.builtin", "per", "the reference engine; builtin:span for spans instead of files"),
-    Kind("command", "assay.engines.command", "argv", "any command line tool: command:tool {query} {k}"),
+    Kind("command", "assay.engines.command.engine", "argv", "any command line tool: command:tool {query} {k}"),
+    Kind("http", "assay.engines.http.engine", "url", "any JSON API: http:https://host/search?q={query}&limit={k}"),
     Kind("keywords", "assay.engines.keywords.engine", "backend", "files by distinct query words, then matches (grep)"),
+    Kind("mcp", "assay.engines.mcp.engine", None, "any MCP server, over stdio or HTTP: its search tool"),
     Kind("oracle", "assay.engines.oracle", None, "the gold answers: the ceiling"),
     Kind("python", "assay.engines.python", "target", "your own function or class: python:module:callable"),
     Kind("random", "assay.engines.random", None, "seeded chance: the floor"),

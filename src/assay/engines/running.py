@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
 from assay.engines.base import EngineCrash
 from assay.errors import CorpusError, EngineError, EngineTimeout, EnvironmentFailure
-from assay.processes import PROCESS_LIMITS, Finished, ProcessLimits, Task, run_process
+from assay.processes import PROCESS_LIMITS, Child, Finished, ProcessLimits, Task, run_process
 
 
-def run_tool(task: Task, seconds: float | None, *, hint: str, limits: ProcessLimits = PROCESS_LIMITS) -> Finished:
-    """Run a program to its end and give it back whatever its exit code; `hint` is the way out of a timeout."""
-    try:
+def run_tool(
+    task: Task,
+    seconds: float | None,
+    *,
+    hint: str,
+    limits: ProcessLimits = PROCESS_LIMITS,
+    seen: Callable[[Finished], None] | None = None,
+) -> Finished:
+    """Run a program to its end and give it back whatever its exit code; `hint` is the way out of a timeout.
+
+    `seen` is shown every run, those too that end in an error.
+    """
+    with _started(task):
         finished = run_process(task, seconds, limits)
-    except EnvironmentFailure as problem:
-        if task.cwd is not None and not task.cwd.is_dir():
-            raise CorpusError(f"the corpus folder is gone: {task.cwd}", hint="do not move it during a run") from problem
-        raise
+    if seen is not None:
+        seen(finished)
     if finished.end == "timeout":
         raise EngineTimeout(f"no answer after {seconds:g} s{_said(finished)}", hint=hint)
     if finished.end == "flood":
@@ -26,6 +37,23 @@ def run_tool(task: Task, seconds: float | None, *, hint: str, limits: ProcessLim
             f"{task.argv[0]} died by {finished.signal_name}{_said(finished)}", hint="run it by hand in the corpus"
         )
     return finished
+
+
+def start_tool(task: Task) -> Child:
+    """Start a program that stays."""
+    with _started(task):
+        return Child(task)
+
+
+@contextmanager
+def _started(task: Task) -> Iterator[None]:
+    """Say it when a program cannot be started because the corpus is no longer there."""
+    try:
+        yield
+    except EnvironmentFailure as problem:
+        if task.cwd is not None and not task.cwd.is_dir():
+            raise CorpusError(f"the corpus folder is gone: {task.cwd}", hint="do not move it during a run") from problem
+        raise
 
 
 def describe_failure(task: Task, finished: Finished) -> str:

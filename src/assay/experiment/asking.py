@@ -31,6 +31,7 @@ class Limits:
     query: float  # seconds
     index: float  # seconds
     give_up: int = 0  # time-outs in a row after which it is not asked any more; 0: never
+    stderr: int = 8_000  # characters of the end of what it said that are kept: a traceback with its message
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +58,7 @@ class Stay:
     version: str = ""
     stderr: str = ""
     notes: tuple[str, ...] = ()
+    parallel: int = 1
 
 
 def stay_together(
@@ -160,8 +162,9 @@ class _Desk:
             self._seconds,
             self._resources(usage),
             self._clean(usage.version),
-            self._clean(usage.stderr),
+            self._clean(usage.stderr)[-self._limits.stderr :],
             tuple(map(self._clean, self._notes)),
+            self.parallel,
         )
 
     def close(self) -> None:

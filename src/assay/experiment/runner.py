@@ -94,7 +94,8 @@ def _groups(engines: Mapping[str, FullEngine], *, interleave: bool) -> list[dict
 def _engine_run(name: str, engine: FullEngine, stays: Mapping[str, Stay]) -> EngineRun:
     """Put together what one engine did on every gold set."""
     asked = [f"asked for {engine.oversample} × k results (oversample)"] if engine.oversample > 1 else []
-    at_once = [f"{engine.parallel} questions were in flight at once"] if engine.parallel > 1 else []
+    parallel = max((stay.parallel for stay in stays.values()), default=1)
+    at_once = [f"{parallel} questions were in flight at once"] if parallel > 1 else []
     hide = Redactor((*engine.secrets, *environment_secrets()))
     said = [note for stay in stays.values() for note in stay.notes]
     return EngineRun(
@@ -108,7 +109,7 @@ def _engine_run(name: str, engine: FullEngine, stays: Mapping[str, Stay]) -> Eng
         resources={gold: stay.resources for gold, stay in stays.items()},
         version=next((stay.version for stay in stays.values() if stay.version), ""),
         stderr={gold: stay.stderr for gold, stay in stays.items() if stay.stderr},
-        parallel=engine.parallel,
+        parallel=parallel,
     )
 
 

@@ -45,7 +45,7 @@ class Answer:
 
     status: int
     body: bytes = field(repr=False)
-    retry_after: str | None = None
+    retry_after: str | None = field(default=None, repr=False)
     location: str | None = field(default=None, repr=False)
 
     @property

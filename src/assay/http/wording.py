@@ -36,7 +36,7 @@ def _no_constant(name: str) -> object:
 
 def failure(call: Call, outcome: Outcome, troubles: Sequence[str], limits: HttpLimits) -> AssayError:
     """Word why there is no answer: what broke, or the status and what the server said."""
-    after = f" ({asked_again((*troubles, short(outcome)))})" if troubles else ""
+    after = f" ({asked_again(len(troubles) + 1, troubles)})" if troubles else ""
     if isinstance(outcome, Broken):
         return outcome.kind(outcome.sentence + after, file=_place(call), hint=outcome.hint)
     said = _excerpt(outcome.body, call, limits)
@@ -45,9 +45,9 @@ def failure(call: Call, outcome: Outcome, troubles: Sequence[str], limits: HttpL
     return kind(sentence + after, file=_place(call), hint=_advice(call, outcome))
 
 
-def asked_again(attempts: Sequence[str]) -> str:
-    """Say how often a server was asked, and what came of it."""
-    return f"asked {len(attempts)} times: {', '.join(attempts)}"
+def asked_again(times: int, troubles: Sequence[str]) -> str:
+    """Say how often a server was asked, and what was the matter each time before the last."""
+    return f"asked {times} times: {', '.join(troubles)}"
 
 
 def short(outcome: Outcome) -> str:
@@ -63,7 +63,8 @@ def _advice(call: Call, answer: Answer) -> str:
     if answer.status in (401, 403):
         return f"check the token in {call.token_env}" if call.token_env else "name the variable that holds the token"
     if answer.status == 429:
-        return "the API's limit is reached; wait, or send less at a time"
+        asks = f" (Retry-After: {_clean(answer.retry_after, call):.40})" if answer.retry_after else ""
+        return f"the API's limit is reached{asks}; wait, or send less at a time"
     return "see the server's own log" if answer.status >= 500 else "check the address and the names in the request"
 
 

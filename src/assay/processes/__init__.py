@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from assay.processes.child import CHILD_LIMITS, Child, ChildFlood, ChildGone, ChildLimits, ChildProblem, ChildTimeout
-from assay.processes.groups import Task
+from assay.processes.groups import Task, last_line
 from assay.processes.running import PROCESS_LIMITS, End, Finished, ProcessLimits, run_process
 
 __all__ = [
@@ -19,5 +19,6 @@ __all__ = [
     "Finished",
     "ProcessLimits",
     "Task",
+    "last_line",
     "run_process",
 ]

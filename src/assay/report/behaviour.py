@@ -13,13 +13,13 @@ _SHOWN = 6
 
 
 def mishap_blocks(results: Results) -> list[Block]:
-    """Show the queries that got no answer and the contracts that were broken, with what was done about it."""
-    blocks: list[Block] = []
-    if results.mishaps:
-        blocks += [Heading("Queries without an answer"), _mishap_table(results)]
-    if results.breaches:
-        blocks += [Heading("Broken contracts"), _breach_table(results)]
-    return blocks
+    """Show the queries that got no answer, and what was done about it."""
+    return [Heading("Queries without an answer"), _mishap_table(results)] if results.mishaps else []
+
+
+def breach_blocks(results: Results) -> list[Block]:
+    """Show the contracts that were broken and survived."""
+    return [Heading("Answers not as agreed"), _breach_table(results)] if results.breaches else []
 
 
 def _mishap_table(results: Results) -> Table:

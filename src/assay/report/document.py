@@ -103,7 +103,14 @@ class Folded:
     elsewhere: str
 
 
-Block = Heading | Paragraph | Table | Bars | Forest | Folded
+@dataclass(frozen=True, slots=True)
+class Code:
+    """Lines that are copied as they stand: command lines, rankings."""
+
+    text: str
+
+
+Block = Heading | Paragraph | Table | Bars | Forest | Folded | Code
 
 
 @dataclass(frozen=True, slots=True)

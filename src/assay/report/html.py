@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import singledispatch
 from html import escape
 
-from assay.report.document import Bars, Block, Cell, Document, Estimate, Folded, Forest, Heading, Paragraph, Table
+from assay.report.document import Bars, Block, Cell, Code, Document, Estimate, Folded, Forest, Heading, Paragraph, Table
 from assay.report.texts import tame
 
 _STYLE = """
@@ -81,6 +81,11 @@ def _(block: Heading) -> str:
 @_render.register
 def _(block: Paragraph) -> str:
     return f'<p class="{block.tone}">{_safe(block.text)}</p>'
+
+
+@_render.register
+def _(block: Code) -> str:
+    return f"<pre>{_safe(block.text)}</pre>"
 
 
 @_render.register

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import singledispatch
 
-from assay.report.document import Bars, Block, Cell, Document, Folded, Forest, Heading, Paragraph, Table
+from assay.report.document import Bars, Block, Cell, Code, Document, Folded, Forest, Heading, Paragraph, Table
 from assay.report.texts import tame
 
 #: What is markup wherever it stands; `:` of an address and the dot of `www.` keep it from becoming a link.
@@ -13,7 +13,7 @@ _MARKUP = re.compile(r"[\\`*_\[\]|~$]|:(?=//)|(?<=www)\.")
 #: What makes a heading, a list or a rule of a line that begins with it.
 _OPENING = re.compile(r"^(?:[#+=-]|\d+(?=[.)](?:\s|$)))")
 #: A name that would be told of it: pages that show Markdown send people a message where they are mentioned.
-_MENTION = re.compile(r"(?<!\w)@(?=\w)")
+_MENTION = re.compile(r"(?<!\w)@(?!\d+\b)(?=\w)")  # a number behind it is a cut-off
 
 
 def to_markdown(document: Document) -> str:
@@ -36,6 +36,14 @@ def _(block: Heading) -> str:
 @_render.register
 def _(block: Paragraph) -> str:
     return f"> **Note:** {_escape(block.text)}" if block.tone == "warning" else _line(block.text)
+
+
+@_render.register
+def _(block: Code) -> str:
+    text = tame(block.text)
+    longest = max((len(run) for run in re.findall("`+", text)), default=0)
+    fence = "`" * max(3, longest + 1)  # so that what is inside cannot end it
+    return f"{fence}text\n{text}\n{fence}"
 
 
 @_render.register

@@ -51,6 +51,7 @@ class Conditions:
 
     pinned: int | None  # threads that each engine had; None: as many as it liked
     interleaved: bool  # whether engines took turns, question by question
+    alone: bool  # whether there was one engine only
     machine: str
     cores: int
     in_flight: dict[str, int]  # engines that were asked several questions at once

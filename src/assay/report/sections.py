@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from assay.report.analysis import FAILED_SHARE, FEW_QUERIES
-from assay.report.behaviour import behaviour_blocks, mishap_blocks, stderr_blocks
+from assay.report.behaviour import behaviour_blocks, breach_blocks, mishap_blocks, stderr_blocks
 from assay.report.comparison import comparison_blocks, p_text
 from assay.report.document import (
     Bar,
@@ -50,6 +50,7 @@ def document(results: Results, *, full: bool = True) -> Document:
         *_layers(results),
         *spending_blocks(results),
         *behaviour_blocks(results),
+        *breach_blocks(results),
         *stderr_blocks(results),
         *_inputs(results),
     ]

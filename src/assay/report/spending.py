@@ -16,30 +16,39 @@ from assay.types import EngineRun, Ranking, Resources, Run, Status
 
 
 @dataclass(frozen=True, slots=True)
-class Ratios:
-    """From when on two times are compared."""
+class Floors:
+    """What is too little to be a measure of an engine."""
 
     index_seconds: float = 0.05  # below this an engine opens without an index to speak of: a ratio to it says nothing
     query_ms: float = 0.05  # below this the clock and the call are measured, not a search
+    peak_bytes: int = (
+        1_000_000  # no process is smaller: it ran inside ours and did not raise what that had taken before
+    )
 
 
-RATIOS = Ratios()
+FLOORS = Floors()
 #: Characters of a version that are shown; some tools answer with a page.
 _VERSION = 40
 
 
 def spending(run: Run) -> tuple[Spending, ...]:
     """Add up what each engine took, and set its times in relation to the fastest that competes."""
-    rows = [_spent(engine, run.header.timeout) for engine in run.engines]
+    cap = run.header.timeout
+    rows = [_spent(engine, cap) for engine in run.engines]
     real = [row for row in rows if row.engine in real_engines(run)]
-    fastest = _least((row.warm_ms for row in real), RATIOS.query_ms)
-    readiest = _least((row.index_seconds for row in real), RATIOS.index_seconds)
+    fastest = _least((_compared(row, cap) for row in real), FLOORS.query_ms)
+    readiest = _least((row.index_seconds for row in real), FLOORS.index_seconds)
     return tuple(
-        replace(row, warm_ratio=_ratio(row.warm_ms, fastest), index_ratio=_ratio(row.index_seconds, readiest))
+        replace(row, warm_ratio=_ratio(_compared(row, cap), fastest), index_ratio=_ratio(row.index_seconds, readiest))
         if row in real
         else row
         for row in rows
     )
+
+
+def _compared(row: Spending, cap: float) -> float | None:
+    """Give the time that is compared; one that is what failures are charged says nothing of speed."""
+    return None if row.warm_ms is None or row.warm_ms >= cap * 1000 else row.warm_ms
 
 
 def conditions(run: Run) -> Conditions:
@@ -51,6 +60,7 @@ def conditions(run: Run) -> Conditions:
         interleaved=bool(known.get("interleaved", "pinned" in known)),
         machine=", ".join(str(known[key]) for key in ("cpu", "os") if known.get(key)),
         cores=cores if isinstance(cores := known.get("cores"), int) else 0,
+        alone=len(run.engines) == 1,
         in_flight={engine.name: engine.parallel for engine in run.engines if engine.parallel > 1},
     )
 
@@ -61,6 +71,7 @@ def _spent(engine: EngineRun, cap: float) -> Spending:
     cost = [ranking.cost for ranking in engine.rankings if ranking.cost is not None]
     total = reduce(add, cost) if cost else None
     index = _index_seconds(engine)
+    peaks = [taken.peak_bytes for taken in engine.resources.values()]
     return Spending(
         engine=engine.name,
         version=clip(engine.version, _VERSION),
@@ -72,7 +83,7 @@ def _spent(engine: EngineRun, cap: float) -> Spending:
         warm_p95_ms=_quantile(warm, 0.95, cap),
         warm_queries=len(warm),
         charged=sum(ranking.status != Status.OK for ranking in engine.rankings),
-        peak_bytes=max((r.peak_bytes for r in engine.resources.values() if r.peak_bytes is not None), default=None),
+        peak_bytes=max((p for p in peaks if p is not None and p >= FLOORS.peak_bytes), default=None),
         index_bytes=_total_bytes(engine.resources),
         calls=None if total is None else total.calls,
         tokens=None if total is None else total.tokens,

@@ -9,7 +9,7 @@ import sys
 from functools import singledispatch
 from typing import IO, TYPE_CHECKING
 
-from assay.report.document import Bars, Block, Document, Folded, Forest, Heading, Paragraph, Table, Tone
+from assay.report.document import Bars, Block, Code, Document, Folded, Forest, Heading, Paragraph, Table, Tone
 from assay.report.texts import tame
 
 if TYPE_CHECKING:
@@ -65,6 +65,12 @@ def _(block: Paragraph, console: Console) -> None:
     """Print sentences, folded at words."""
     mark = "! " if block.tone == "warning" else ""
     console.print(mark + tame(block.text), style=_STYLES[block.tone], markup=False)
+
+
+@_show.register(Code)
+def _(block: Code, console: Console) -> None:
+    """Print lines as they stand: folded ones could not be copied."""
+    console.print(tame(block.text), markup=False, soft_wrap=True)
 
 
 @_show.register(Table)

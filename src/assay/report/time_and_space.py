@@ -7,9 +7,11 @@ from dataclasses import dataclass
 
 from assay.report.document import Block, Heading, Paragraph, table
 from assay.report.results import Conditions, Results, Spending
-from assay.report.spending import RATIOS
+from assay.report.spending import FLOORS
 
 _MEGABYTE = 1_000_000
+#: From this ratio on nobody reads the tenths.
+_WHOLE = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,22 +46,22 @@ def _megabytes(size: int | None) -> str:
 
 def _times(ratio: float | None) -> str:
     """Write a ratio to the fastest."""
-    return "–" if ratio is None else f"{ratio:.1f}×"
+    return "–" if ratio is None else f"{ratio:,.{1 if ratio < _WHOLE else 0}f}×"
 
 
 _COLUMNS = (
     _Column("version", lambda row: row.version or "–", optional=True),
     _Column(">start-up s", lambda row: _number(row.startup_seconds, 2)),
     _Column(">cold index s", lambda row: _number(row.index_seconds, 2)),
-    _Column(">to fastest", lambda row: _times(row.index_ratio)),
-    _Column(">first query ms", lambda row: _number(row.first_ms)),
-    _Column(">warm query ms", lambda row: _number(row.warm_ms)),
-    _Column(">to fastest", lambda row: _times(row.warm_ratio)),
-    _Column(">warm p95 ms", lambda row: _number(row.warm_p95_ms)),
-    _Column(">peak memory MB", lambda row: _megabytes(row.peak_bytes)),
+    _Column(">ratio", lambda row: _times(row.index_ratio)),
+    _Column(">first ms", lambda row: _number(row.first_ms)),
+    _Column(">warm ms", lambda row: _number(row.warm_ms)),
+    _Column(">ratio", lambda row: _times(row.warm_ratio)),
+    _Column(">p95 ms", lambda row: _number(row.warm_p95_ms)),
+    _Column(">memory MB", lambda row: _megabytes(row.peak_bytes)),
     _Column(">index MB", lambda row: _megabytes(row.index_bytes)),
-    _Column(">calls billed", lambda row: _number(row.calls, 0), optional=True),
-    _Column(">tokens billed", lambda row: _number(row.tokens, 0), optional=True),
+    _Column(">calls", lambda row: _number(row.calls, 0), optional=True),
+    _Column(">tokens", lambda row: _number(row.tokens, 0), optional=True),
 )
 
 
@@ -67,15 +69,17 @@ def _footnotes(results: Results) -> Iterable[str]:
     """Say how to read the numbers, and why some are missing."""
     rows = results.spending
     several = len(results.header.corpora) > 1
-    where = "median over gold sets" if several else "in this run"
-    yield f"First query: the first on a corpus ({where}); warm: the median of all others, 1 MB = 1,000,000 bytes."
+    first = "each corpus (the median of them)" if several else "the corpus"
+    yield f"first: the first query on {first}; warm: the median of all others, p95 their 95th percentile."
+    yield "memory: the highest ever taken; 1 MB is 1,000,000 bytes."
     charged = [f"{row.engine} {row.charged}" for row in rows if row.charged]
     if charged:
         cap = f"{results.header.timeout:g} s"
         yield f"A query that failed is charged all the time it had, {cap} (failed: {', '.join(charged)})."
     yield (
-        "To fastest: against the fastest engine of this run that competes; "
-        f"indexes made in less than {RATIOS.index_seconds * 1000:g} ms are not compared."
+        "ratio: to the fastest engine of this run that competes; openings under "
+        f"{FLOORS.index_seconds * 1000:g} ms, queries under {FLOORS.query_ms:g} ms and medians of failures "
+        "are not compared."
     )
     if several:
         yield "Start-up, index time and index size are sums over gold sets, memory is the highest."
@@ -90,7 +94,7 @@ def _missing(rows: Iterable[Spending]) -> Iterable[str]:
     if any(row.index_seconds is None for row in rows):
         yield "– under cold index: the engine could not be opened."
     if any(row.warm_ms is None for row in rows):
-        yield "– under warm query: no second query was asked."
+        yield "– under warm: no second query was asked."
     if any(row.peak_bytes is None for row in rows):
         yield (
             "– under memory: nothing to measure, as for an engine inside Assay's own process that did not raise its "
@@ -99,7 +103,7 @@ def _missing(rows: Iterable[Spending]) -> Iterable[str]:
     if any(row.index_bytes is None for row in rows):
         yield "– under index: it is kept in memory, or where Assay does not look."
     if any((row.calls is None) != (rows[0].calls is None) for row in rows):
-        yield "– under calls and tokens: the engine does not say; the others' numbers are their own."
+        yield "– under calls and tokens: the engine does not say; what the others are billed is their own word."
 
 
 def _by_gold(results: Results) -> Block:
@@ -116,12 +120,16 @@ def _under(conditions: Conditions) -> str:
     sentences = [
         f"Each engine was pinned to {threads}." if conditions.pinned else "Threads were not pinned.",
         f"Machine: {conditions.machine}{cores}." if conditions.machine else "",
-        "Engines took turns, question by question."
-        if conditions.interleaved
-        else "Engines were asked one after the other, so what changed on the machine meanwhile is part of the times.",
+        "" if conditions.alone else _TURNS[conditions.interleaved],
         *(
-            f"{name} had up to {count} questions in flight: its times are those of a busy engine."
+            f"{name} had up to {count} questions in flight, after the others: its times are those of a busy engine."
             for name, count in conditions.in_flight.items()
         ),
     ]
     return " ".join(sentence for sentence in sentences if sentence)
+
+
+_TURNS = {
+    True: "Engines took turns, question by question.",
+    False: "Engines were asked one after the other, so what changed on the machine meanwhile is part of the times.",
+}

@@ -1,4 +1,4 @@
-"""Is an ordinary query answered at all?"""
+"""Whether ordinary queries are answered at all."""
 
 from __future__ import annotations
 

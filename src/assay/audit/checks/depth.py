@@ -1,4 +1,4 @@
-"""Does an engine that is asked for k results give k: not more, not fewer while there are more, none twice?"""
+"""Whether an engine that is asked for k gives k: not more, not fewer while there are more, none twice."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from assay.audit.records import Finding, Severity
 def check(bench: Bench) -> Iterator[Finding]:
     """Look at every answer at every depth."""
     levels = depths(bench)
-    yield _counted(bench, "at most k", Severity.BROKEN, levels, lambda one, k: len(one.places) > k, "more than k results")
+    yield _counted(bench, "at most k", Severity.BROKEN, levels, _is_over, "more than k results")
     yield _counted(bench, "no repeats", Severity.WEAKNESS, levels, lambda one, _: _repeats(one), "the same place twice")
     yield _short(bench, levels)
 
@@ -65,6 +65,11 @@ def _short(bench: Bench, levels: list[int]) -> Finding:
         counts=(len(broken), asked), example=example,
         commands=[bench.ask_command(text, k), bench.ask_command(text, deeper)],
     )  # fmt: skip
+
+
+def _is_over(one: Reading, k: int) -> bool:
+    """Tell whether there are more results than were asked for."""
+    return len(one.places) > k
 
 
 def _repeats(one: Reading) -> bool:

@@ -1,4 +1,4 @@
-"""Does the same question get the same answer: again, in a new session, with other hash seeds and thread counts?
+"""Whether the same question gets the same answer: again, in a new session, with other hash seeds and threads.
 
 Each is compared with what differs from it in that one thing only. Where the step before already differs, the next one
 could not tell whose fault it is, and is not tried.
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from assay.audit.bench import Bench
 from assay.audit.checks.base import Check
 from assay.audit.elsewhere import CannotMove, Conditions, ask_elsewhere
-from assay.audit.rankings import Reading, first_difference, score_gap
+from assay.audit.rankings import Reading, differ, first_difference, score_gap
 from assay.audit.records import Finding, Severity
 from assay.engines.calling import one_line
 from assay.engines.pinning import available_threads
@@ -125,7 +125,7 @@ def _told(
 ) -> Finding:
     """Make the finding, with the first query that shows it."""
     text, k = bench.texts[which[0]], bench.config.k
-    other, first = next((a, b) for a, b in pairs[which[0]] if a.outcome != b.outcome or score_gap(a, b))
+    other, first = next((a, b) for a, b in pairs[which[0]] if differ(a, b))
     rank = first_difference(first.places, other.places)
     depth = max(bench.config.shown, rank)
     example = [f"query: {text}", f"first: {first.show(depth)}", f"then:  {other.show(depth)}"]

@@ -1,4 +1,4 @@
-"""Is the top 5 the beginning of the top 10? If not, a score at 5 and one at 10 are about two engines."""
+"""Whether the top 5 is the beginning of the top 10. If not, a score at 5 and one at 10 are about two engines."""
 
 from __future__ import annotations
 

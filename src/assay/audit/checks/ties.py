@@ -1,4 +1,4 @@
-"""What do scores say: are they numbers, do they go with the rank, how many are equal, and who comes first then?"""
+"""What scores say: whether they are numbers, go with the rank, how many are equal, and who comes first then."""
 
 from __future__ import annotations
 

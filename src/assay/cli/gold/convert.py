@@ -17,7 +17,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from assay.cli.options import load_on
 from assay.cli.output import emit, say, warn
 from assay.errors import ConfigError
 
@@ -44,6 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def handle(args: argparse.Namespace) -> int:
     """Read, write, and tell what was lost on the way."""
     from assay.corpus import parse_spec
+    from assay.experiment.suites import load_on
     from assay.gold.formats.common.untaken import untaken
 
     known = _writable(args.to)

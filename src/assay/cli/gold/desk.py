@@ -90,8 +90,8 @@ class Desk:
 
 def open_desk(path: Path, corpus: str | None) -> Desk:
     """Open the review of a gold file."""
-    from assay.cli.options import beside
     from assay.corpus import parse_spec
+    from assay.experiment.suites import beside
 
     if path.is_dir():
         raise GoldError("is a folder", file=path, hint="review one gold file at a time")

@@ -12,6 +12,7 @@ from assay.cli.output import warn
 
 if TYPE_CHECKING:
     from assay.gold.lint import Reach, Tools
+    from assay.search.chunking.config import ChunkConfig
     from assay.types import Corpus, CorpusSpec, Gold
 
 
@@ -41,8 +42,8 @@ def lend(name: str, spec: CorpusSpec, base: Path | None, reaches: Sequence[Reach
     return Tools(whole, aside, tuple(reaches))
 
 
-def builtin_reach(corpus: Corpus) -> Reach:
-    """Give what our own engine can return."""
+def builtin_reach(corpus: Corpus, config: ChunkConfig | None = None) -> Reach:
+    """Give what our own engine can return, cut as it cuts or as a configuration says."""
     from assay.corpus import read_text
     from assay.gold.lint import Reach
     from assay.search.chunking import Source, cut
@@ -54,7 +55,7 @@ def builtin_reach(corpus: Corpus) -> Reach:
     @cache
     def chunks(path: str) -> list[Span]:
         file = files[path]
-        units = cut(Source(path, read_text(corpus, path), file.kind, file.language), ChunkConfig()).units
+        units = cut(Source(path, read_text(corpus, path), file.kind, file.language), config or ChunkConfig()).units
         return [Span(path, unit.start, unit.end) for unit in units]
 
     return Reach("the builtin engine", chunks)

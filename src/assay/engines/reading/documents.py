@@ -45,7 +45,7 @@ class Documents:
 
 
 def clean(data: bytes | str) -> str:
-    """Give a text as a terminal would leave it: without colours, with what a carriage return overwrites on lines of its own."""
+    """Give a text as a terminal would leave it: no colours, and a line of its own for what is overwritten."""
     text = data if isinstance(data, str) else data.decode("utf-8", "replace")
     return strip_ansi(text).replace("\r\n", "\n").replace("\r", "\n").strip("\ufeff \t\n\x00")
 

@@ -71,11 +71,10 @@ def make_layout(settings: ReadingSettings, where: str) -> Layout:
 
 def _check_format(settings: ReadingSettings, fields: bool, where: str) -> None:
     """Refuse rules for JSON and rules for text in one, and rules for what is not read."""
-    rules = [name for name in ("pattern", "nothing") if getattr(settings, name)]
     if fields and settings.format == "text":
         raise ConfigError(f"{where}: fields are declared, but format is text", hint="use format json or jsonl")
-    if rules and settings.format in ("json", "jsonl"):
-        raise ConfigError(f"{where}: {rules[0]} is for text, but format is {settings.format}", hint="use format text")
+    if settings.pattern and settings.format in ("json", "jsonl"):
+        raise ConfigError(f"{where}: pattern is for text, but format is {settings.format}", hint="use format text")
     if fields and settings.pattern:
         raise ConfigError(
             f"{where}: fields and a pattern are declared", hint="fields are for JSON, pattern is for text"
@@ -92,6 +91,16 @@ def _rooted(field: Selector, path: Selector | None) -> Selector:
 def read_output(data: bytes | str, layout: Layout, known: frozenset[str]) -> Reply:
     """Read an answer; raise EngineError when there is one and no way to read it. `known` are the corpus's paths."""
     text = clean(data)
+    try:
+        return _read_by_format(text, layout, known)
+    except EngineError:
+        if layout.text.nothing and layout.text.nothing.search(text):
+            return Reply(())
+        raise
+
+
+def _read_by_format(text: str, layout: Layout, known: frozenset[str]) -> Reply:
+    """Read an answer as what it is declared to be."""
     if layout.format == "text" or layout.text.pattern:
         return _limited(read_text(text, layout.text, known))
     if layout.format == "auto":

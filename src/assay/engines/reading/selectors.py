@@ -1,4 +1,4 @@
-"""Paths into a JSON document: `results[].file_path`, `[].path`, `data.items[].lines.start`."""
+"""Paths into a JSON document: `results[].file_path`, `[].path`, `data.items[].lines.start`, `[].range.0`."""
 
 from __future__ import annotations
 
@@ -88,8 +88,11 @@ def _value(place: _Place, field: Selector | None) -> object:
 
 
 def _descend(value: object, steps: tuple[str, ...], *, strict: bool) -> object:
-    """Follow keys; where one is missing give None, or say so."""
+    """Follow keys, and numbers into lists; where one is missing give None, or say so."""
     for step in steps:
+        if isinstance(value, list) and step.isdecimal() and int(step) < len(value):
+            value = value[int(step)]
+            continue
         if not isinstance(value, dict) or step not in value:
             if strict:
                 there = ", ".join(sorted(map(str, value))[:8]) if isinstance(value, dict) else type(value).__name__

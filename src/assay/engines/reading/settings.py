@@ -38,7 +38,7 @@ class ReadingSettings:
         },
     )
     nothing: str = field(
-        default="", metadata={"about": "for text: a regular expression for what the tool says when it finds nothing"}
+        default="", metadata={"about": "a regular expression for what the tool says when it finds nothing"}
     )
     oversample: int = field(
         default=1, metadata={"about": "how many times k to ask for, so that k distinct files are left; printed"}

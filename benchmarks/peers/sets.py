@@ -1,0 +1,46 @@
+"""Where everybody is asked: the standard library, and five repositories of semble's visible half."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Final
+
+from assay.gold import load_gold
+from assay.types import Suite
+from benchmarks.pages import Unavailable
+from benchmarks.quality.sources import visible
+
+#: Five languages, 48 to 215 files each: what every peer can index in minutes.
+FIVE: Final = ("aiohttp", "gin", "gson", "rack", "trpc")
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A suite under a heading, with what is not as it should be."""
+
+    title: str
+    suite: Suite
+    notes: tuple[str, ...] = ()
+
+
+def sets() -> tuple[Asked, ...]:
+    """Read both; questions as people ask them."""
+    return (_library(), _repositories())
+
+
+def _library() -> Asked:
+    """Take the standard library whole."""
+    gold = load_gold("stdlib").golds[0]
+    queries = tuple(replace(query, forms={"human": query.forms["human"]}) for query in gold.queries)
+    return Asked("The standard library", Suite((replace(gold, queries=queries),)))
+
+
+def _repositories() -> Asked:
+    """Take five repositories, as far as they are here."""
+    found = visible()
+    golds = tuple(gold for gold in found.golds if gold.name in FIVE)
+    missing = sorted(set(FIVE) - {gold.name for gold in golds})
+    if not golds:
+        raise Unavailable(f"none of {', '.join(FIVE)} is here: set ASSAY_BENCH_MIRRORS")
+    notes = tuple(f"{name} is not here" for name in missing)
+    return Asked("Five repositories of semble's visible half", Suite(golds), notes)

@@ -1,0 +1,144 @@
+"""Assay's engines beside real peers, by every adapter: `python -m benchmarks peers`.
+
+One run of Assay's own harness a gold set: every engine has a copy of the same files, the same k and the same
+processors, and they take turns question by question. Quality is by file.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from assay.engines import FullEngine, make_engine
+from assay.errors import AssayError
+from assay.experiment.asking import Progress
+from assay.experiment.runner import run
+from assay.report import analyse
+from assay.report.results import Results, Spending
+from assay.stats.records import ComparisonRow
+from assay.types import Claim, Suite
+from benchmarks.pages import Section, difference_text, mean_text, table
+from benchmarks.peers.entries import OURS, SUBSTITUTED, Entry, everybody
+from benchmarks.peers.sets import Asked, sets
+from benchmarks.quality.sources import say
+
+MEASURE = "nDCG@10"
+#: Beside the peers, in every table: what chance and the answers themselves reach.
+REFERENCES = (Entry("random", "the floor", {"kind": "random"}), Entry("oracle", "the ceiling", {"kind": "oracle"}))
+_MEGABYTE = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """How long anybody may take."""
+
+    query: float = 60.0
+    index: float = 3600.0  # ChunkHound takes minutes for the standard library
+    give_up: int = 3  # time-outs in a row: the rest is known then
+
+
+def main(setup: Setup = Setup()) -> Section:  # noqa: B008  # a frozen value
+    """Ask everybody on every set."""
+    with TemporaryDirectory(prefix="assay-bench-", ignore_cleanup_errors=True) as name, everybody(Path(name)) as field:
+        lines: list[str] = [*SUBSTITUTED, *field.notes]
+        for asked in sets():
+            lines += ["", *_part(asked, field.entries, setup)]
+    return Section(tuple(lines))
+
+
+def _part(asked: Asked, entries: Sequence[Entry], setup: Setup) -> list[str]:
+    """Run one suite and write its table."""
+    rows = (*entries, *REFERENCES)
+    engines = {entry.name: made for entry in rows if (made := _made(entry, asked.suite)) is not None}
+    seen = run(
+        engines,
+        asked.suite,
+        timeout=setup.query,
+        index_timeout=setup.index,
+        give_up=setup.give_up,
+        missing="report",
+        progress=_tell,
+    )
+    results = analyse(seen, Claim((MEASURE,), OURS))
+    return [f"### {asked.title}", "", *_head(results), "", *asked.notes, *_table(results, rows), *_trouble(results)]
+
+
+def _made(entry: Entry, suite: Suite) -> FullEngine | None:
+    """Make an engine; one that cannot be made is said aloud and left out."""
+    try:
+        return make_engine(entry.settings, suite=suite)
+    except AssayError as problem:
+        say(f"{entry.name} is left out: {problem}")
+        return None
+
+
+def _tell(progress: Progress) -> None:
+    """Say who is indexing, and now and then how far the questions are."""
+    if progress.step == "index" or (progress.step == "search" and progress.done in (1, progress.total)):
+        print(f"  {progress.gold}: {progress.engine} {progress.step} {progress.done}", file=sys.stderr, flush=True)
+
+
+def _head(results: Results) -> list[str]:
+    """Say what was asked, and under what."""
+    corpora = results.header.corpora.values()
+    under = results.conditions
+    return [
+        f"{results.queries} queries, {sum(facts.files for facts in corpora)} files, "
+        f"{len(corpora)} {'repositories' if len(corpora) > 1 else 'corpus'}; {MEASURE} by file with its interval at "
+        f"95 % ({results.comparison.means[0].label}). {under.machine}, {under.cores} cores; every engine had "
+        f"{under.pinned} of them, and they took turns.",
+    ]
+
+
+def _table(results: Results, entries: Sequence[Entry]) -> tuple[str, ...]:
+    """Write a row an engine."""
+    means = {row.engine: row for row in results.comparison.means}
+    compared = {row.engine: row for row in results.comparison.rows}
+    spent = {row.engine: row for row in results.spending}
+    rows = [
+        (
+            entry.name,
+            entry.by,
+            spent[entry.name].version or "–",
+            mean_text(means[entry.name]),
+            _compared(compared.get(entry.name)),
+            *_spent(spent[entry.name]),
+        )
+        for entry in entries
+        if entry.name in means
+    ]
+    header = ("engine", "adapter", "version", MEASURE, f"minus {OURS}", "cold index s", "warm query ms", "95 % ms",
+              "memory MB", "index MB")  # fmt: skip
+    return table(header, rows)
+
+
+def _compared(row: ComparisonRow | None) -> str:
+    """Write the difference with its interval; references are not compared."""
+    return "" if row is None else difference_text(row)
+
+
+def _spent(row: Spending) -> tuple[str, ...]:
+    """Write what an engine took; the start of a server is part of getting ready."""
+    cold = (row.startup_seconds or 0.0) + (row.index_seconds or 0.0)
+    return (
+        f"{cold:.1f}",
+        _number(row.warm_ms, 1),
+        _number(row.warm_p95_ms, 1),
+        _number(None if row.peak_bytes is None else row.peak_bytes / _MEGABYTE, 0),
+        _number(None if row.index_bytes is None else row.index_bytes / _MEGABYTE, 1),
+    )
+
+
+def _number(value: float | None, digits: int) -> str:
+    """Write a number that may not have been measured."""
+    return "–" if value is None else f"{value:,.{digits}f}"
+
+
+def _trouble(results: Results) -> list[str]:
+    """Say who failed, and how often."""
+    return [
+        f"{mishap.engine}: {mishap.queries} queries without an answer ({mishap.kind})." for mishap in results.mishaps
+    ]

@@ -1,0 +1,21 @@
+"""What the tools of one server share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from assay.agent.roots import Roots
+from assay.agent.shelf import Shelf
+
+if TYPE_CHECKING:
+    from assay.agent.bench import Bench
+
+
+@dataclass(frozen=True, slots=True)
+class House:
+    """The folders that are served, their indexes, and the bench that engines are measured on."""
+
+    roots: Roots
+    shelf: Shelf
+    bench: Bench

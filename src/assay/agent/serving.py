@@ -1,0 +1,142 @@
+"""How the server is reached: over stdin and stdout, or by HTTP."""
+
+from __future__ import annotations
+
+import hmac
+import socket
+from collections.abc import Callable
+from dataclasses import dataclass
+from ipaddress import ip_address
+from typing import TYPE_CHECKING, Final
+
+from assay.errors import ConfigError, EnvironmentFailure
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Receive, Scope, Send
+
+    from assay.agent.bench import Bench
+    from assay.agent.server import AgentServer
+
+#: The variable that holds the token; a flag would show it to every user of the machine.
+TOKEN: Final = "ASSAY_MCP_TOKEN"  # noqa: S105  # the name of a variable
+_LOOPBACK: Final = ("127.0.0.1", "localhost", "[::1]")
+
+
+@dataclass(frozen=True, slots=True)
+class ServingConfig:
+    """What a token must be."""
+
+    shortest: int = 16  # characters: nobody guesses 16 over a network
+
+
+CONFIG: Final = ServingConfig()
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Where HTTP is answered, under which names, and what must be shown."""
+
+    host: str
+    port: int
+    names: tuple[str, ...] = ()  # by which other machines know this one
+    token: str | None = None
+
+    @classmethod
+    def parse(cls, text: str, names: tuple[str, ...], token: str | None) -> Address:
+        """Read HOST:PORT; what is open to others without a token is refused."""
+        host, colon, port = text.rpartition(":")
+        host = host.removeprefix("[").removesuffix("]")
+        if not colon or not host or not port.isdigit() or int(port) > 65_535:
+            raise ConfigError(f"--http {text}", hint="write HOST:PORT, such as 127.0.0.1:8765")
+        if not (names or _is_loopback(host)):
+            hint = "use 127.0.0.1, or name this machine as others do with --allow-remote NAME"
+            raise ConfigError(f"--http {text} is open to other machines", hint=hint)
+        if names and token is None:
+            raise ConfigError("--allow-remote without a token", hint=f"set {TOKEN}; clients send it as a bearer token")
+        if token is not None and len(token) < CONFIG.shortest:
+            raise ConfigError(f"{TOKEN} is too short", hint=f"use {CONFIG.shortest} random characters or more")
+        return cls(host, int(port), names, token)
+
+
+def serve_stdio(server: AgentServer, bench: Bench) -> None:
+    """Serve until stdin ends; stdout belongs to the protocol alone."""
+    try:
+        server.run("stdio")
+    finally:
+        bench.stop()
+
+
+def serve_http(server: AgentServer, bench: Bench, address: Address, tell: Callable[[str], None]) -> None:
+    """Serve by HTTP until interrupted; `tell` is given the URL."""
+    import uvicorn
+    from mcp.server.transport_security import TransportSecuritySettings
+
+    with _listening(address) as listener:
+        port = listener.getsockname()[1]
+        names = [*_LOOPBACK, *address.names]
+        # A page in a browser can reach this port under a name of its own; the names of the request give it away.
+        security = TransportSecuritySettings(
+            allowed_hosts=[f"{name}:{port}" for name in names] + list(address.names),
+            allowed_origins=[f"http://{name}:{port}" for name in names],
+        )
+        app: ASGIApp = server.streamable_http_app(transport_security=security, host=address.host)
+        if address.token is not None:
+            app = Guard(app, address.token)
+        tell(f"http://{_bracketed(address.host)}:{port}/mcp")
+        try:
+            config = uvicorn.Config(app, log_level="error", access_log=False, lifespan="on")
+            uvicorn.Server(config).run(sockets=[listener])
+        finally:
+            bench.stop()
+
+
+class Guard:
+    """Lets only those in who show the token."""
+
+    def __init__(self, app: ASGIApp, token: str) -> None:
+        self._app = app
+        self._wanted = f"Bearer {token}".encode()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request without the token with 401, whatever it asks."""
+        if scope["type"] == "http":
+            given = dict(scope["headers"]).get(b"authorization", b"")
+            if not hmac.compare_digest(given, self._wanted):
+                await send(_UNAUTHORISED)
+                await send({"type": "http.response.body", "body": b"the bearer token is missing or wrong\n"})
+                return
+        await self._app(scope, receive, send)
+
+
+_UNAUTHORISED: Final = {
+    "type": "http.response.start",
+    "status": 401,
+    "headers": [(b"www-authenticate", b"Bearer"), (b"content-type", b"text/plain")],
+}
+
+
+def _listening(address: Address) -> socket.socket:
+    """Open the port; one that is taken is an error with a next step."""
+    family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
+    try:
+        return socket.create_server((address.host, address.port), family=family)
+    except OSError as error:
+        raise EnvironmentFailure(
+            f"cannot listen on {address.host}:{address.port}: {error.strerror or error}",
+            hint="choose another port, or 0 for a free one",
+        ) from error
+
+
+def _is_loopback(host: str) -> bool:
+    """Tell whether only this machine can reach an address."""
+    if host == "localhost":
+        return True
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _bracketed(host: str) -> str:
+    """Write an address as a URL does."""
+    return f"[{host}]" if ":" in host else host

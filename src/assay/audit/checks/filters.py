@@ -1,0 +1,210 @@
+"""Whether a filter only strikes out. Nothing outside it, the rest in the same order, nothing where nothing passes."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+from assay.audit.bench import Bench
+from assay.audit.checks.base import Check
+from assay.audit.config import AuditConfig
+from assay.audit.rankings import Place, Reading, is_prefix
+from assay.audit.records import Finding, Severity
+from assay.corpus import read_text
+from assay.corpus.walking.globs import select_paths
+from assay.corpus.walking.languages import LANGUAGES
+from assay.engines.base import Wanted
+from assay.syntax.identifiers import split
+from assay.types import Corpus
+
+FIELDS = ("paths", "languages")
+_NOWHERE = Wanted(paths=("no-such-folder-in-this-corpus/**",))
+
+
+@dataclass(frozen=True, slots=True)
+class _Case:
+    """One filtered question beside the same one unfiltered."""
+
+    query: str
+    wanted: Wanted
+    answer: Reading
+    expected: tuple[Place, ...]  # the unfiltered ranking with the others struck out
+    whole: bool  # whether the unfiltered ranking was all there is
+    leaked: tuple[Place, ...]
+
+
+def check(bench: Bench) -> Iterator[Finding]:
+    """Try the filters that the engine has."""
+    for field in FIELDS:
+        cases = _cases(bench, field)
+        if cases is None:
+            said = f"the engine has no filter for {field}, or its adapter declares none"
+            yield bench.finding(CHECK.name, field, Severity.NOT_APPLICABLE, said)
+            continue
+        yield from _failures(bench, field, cases)
+        answered = [case for case in cases if case.answer.ok]
+        yield _leaks(bench, field, answered)
+        yield _struck(bench, field, [case for case in answered if not case.leaked])
+        yield from _nothing(bench, field)
+
+
+def _cases(bench: Bench, field: str) -> list[_Case] | None:
+    """Ask every query under a filter that its best result does not pass; None when there is no such filter."""
+    cases = []
+    for text in dict.fromkeys((*bench.texts, *namesakes(bench.subject.corpus, bench.config))):
+        full = bench.answer(text, bench.config.deep)
+        wanted = _choose(bench, field, full.places)
+        answer = None if wanted is None else bench.main.ask_filtered(text, bench.config.k, wanted)
+        if wanted is None or answer is None:
+            return None
+        passes = _passes(bench, wanted)
+        expected = tuple(place for place in full.places if passes(place.path))
+        leaked = tuple(place for place in answer.places if not passes(place.path))
+        cases.append(_Case(text, wanted, answer, expected, len(full.places) < bench.config.deep, leaked))
+    return cases
+
+
+def namesakes(corpus: Corpus, config: AuditConfig) -> list[str]:
+    """Draw names that stand in the file that is called by them: what lifts definitions may lift these past a filter."""
+    import numpy as np
+
+    files = [file.path for file in corpus.files if file.kind == "code" and file.size <= config.largest_edited]
+    found: list[str] = []
+    for at in np.random.default_rng(config.seed).permutation(len(files)).tolist():
+        if len(found) == config.namesakes:
+            break
+        text = read_text(corpus, files[at])
+        parts = split(PurePosixPath(files[at]).stem)
+        names = ("".join(part.title() for part in parts), "_".join(parts))
+        found += [name for name in names if name.isidentifier() and re.search(rf"\b{name}\b", text)][:1]
+    return found
+
+
+def _choose(bench: Bench, field: str, ranking: Sequence[Place]) -> Wanted | None:
+    """Choose the part of the corpus that has results but not the best one; the largest part where there is none."""
+    trait = _folder_of if field == "paths" else _language_of(bench)
+    named = [trait(place.path) for place in ranking]
+    others = [name for name in named if name and name != named[0]]
+    common = Counter(filter(None, (trait(file.path) for file in bench.subject.corpus.files)))
+    usual = [name for name, _ in common.most_common() if not named or name != named[0]] or sorted(common)
+    if not others and not usual:
+        return None
+    value = (others or usual)[0]
+    return Wanted(paths=(f"{value}/**",)) if field == "paths" else Wanted(languages=(value,))
+
+
+def _folder_of(path: str) -> str:
+    """Name the folder that a file lies in; nothing at the root."""
+    parent = PurePosixPath(path).parent.as_posix()
+    return "" if parent == "." else parent
+
+
+def _language_of(bench: Bench) -> Callable[[str], str]:
+    """Make the function that tells the language of a file."""
+    languages = {file.path: file.language or "" for file in bench.subject.corpus.files}
+    return lambda path: languages.get(path, "")
+
+
+def _passes(bench: Bench, wanted: Wanted) -> Callable[[str], bool]:
+    """Make the function that tells whether a file is wanted."""
+    if wanted.languages:
+        language = _language_of(bench)
+        return lambda path: language(path) in wanted.languages
+    globs = select_paths(wanted.paths)
+    return globs.selects
+
+
+def _failures(bench: Bench, field: str, cases: Sequence[_Case]) -> Iterator[Finding]:
+    """Say how many filtered questions failed."""
+    failed = [case for case in cases if not case.answer.ok]
+    if failed:
+        said = f"{len(failed)} of {len(cases)} questions with a filter for {field} failed"
+        shown = failed[0].answer.show(bench.config.shown)
+        yield _told(bench, f"{field}: answers", Severity.BROKEN, said, failed, len(cases), shown)
+
+
+def _leaks(bench: Bench, field: str, cases: Sequence[_Case]) -> Finding:
+    """Count the answers that hold results outside the filter."""
+    law, leaking = f"{field}: nothing outside", [case for case in cases if case.leaked]
+    if not leaking:
+        said = f"a filter for {field} lets nothing else through in all {len(cases)} queries"
+        return bench.finding(CHECK.name, law, Severity.FINE, said, counts=(0, len(cases)))
+    first = leaking[0]
+    results, outside = sum(len(c.answer.places) for c in cases), sum(len(c.leaked) for c in leaking)
+    said = f"a filter for {field} lets other results through in {len(leaking)} of {len(cases)} queries "
+    said += f"({outside} of {results} results)"
+    shown = f"outside it: {', '.join(map(str, first.leaked[: bench.config.shown]))}"
+    return _told(bench, law, Severity.BROKEN, said, leaking, len(cases), shown)
+
+
+def _struck(bench: Bench, field: str, cases: Sequence[_Case]) -> Finding:
+    """Count the answers that are not the full ranking with the others struck out, as far as that was seen."""
+    law, k = f"{field}: only strikes out", bench.config.k
+    if not cases:
+        said = "not tried: results from outside the filter came in every query"
+        return bench.finding(CHECK.name, law, Severity.NOT_TRIED, said)
+    broken = [case for case in cases if not _is_struck(case, k)]
+    if not broken:
+        said = f"a ranking filtered for {field} is the full one with the others struck out in all {len(cases)} queries"
+        return bench.finding(CHECK.name, law, Severity.FINE, said, counts=(0, len(cases)))
+    first = broken[0]
+    said = f"a ranking filtered for {field} is not the full one with the others struck out "
+    said += f"in {len(broken)} of {len(cases)} queries"
+    if not all(_is_steady(bench, case.query) for case in broken):
+        said += "; its full ranking depends on k, which is part of it"
+    shown = ", ".join(map(str, first.expected[:k])) or "nothing"
+    return _told(bench, law, Severity.BROKEN, said, broken, len(cases), f"struck out: {shown}")
+
+
+def _is_steady(bench: Bench, query: str) -> bool:
+    """Tell whether the full ranking is the same at k as far down as it was asked for."""
+    return is_prefix(bench.answer(query, bench.config.k).places, bench.answer(query, bench.config.deep).places)
+
+
+def _is_struck(case: _Case, k: int) -> bool:
+    """Compare with the full ranking; beyond the depth that was asked there may be more."""
+    got, expected = case.answer.places[:k], case.expected[:k]
+    return got == expected if case.whole else is_prefix(expected, got)
+
+
+def _nothing(bench: Bench, field: str) -> Iterator[Finding]:
+    """Ask under a filter that no file passes."""
+    law, texts = f"{field}: nothing passes", bench.texts[: bench.config.nothing]
+    present = {file.language for file in bench.subject.corpus.files}
+    absent = next((name for name in LANGUAGES if name not in present), "")
+    wanted = _NOWHERE if field == "paths" else Wanted(languages=(absent,))
+    answers = [(text, bench.main.ask_filtered(text, bench.config.k, wanted)) for text in texts]
+    full = [(text, answer) for text, answer in answers if answer is not None and answer.places]
+    refused = [text for text, answer in answers if answer is not None and not answer.ok]
+    if full:
+        said = f"a filter for {field} that no file passes still gives results in {len(full)} of {len(texts)} queries"
+        case = _Case(full[0][0], wanted, full[0][1], (), True, full[0][1].places)
+        shown = f"it should give nothing; it gives {len(full[0][1].places)} results"
+        yield _told(bench, law, Severity.BROKEN, said, [case] * len(full), len(texts), shown)
+        return
+    said = f"a filter for {field} that no file passes gives nothing in all {len(texts)} queries"
+    said += f"; {len(refused)} are refused with an error" if refused else ""
+    yield bench.finding(CHECK.name, law, Severity.FINE, said, counts=(0, len(texts)))
+
+
+def _told(
+    bench: Bench, law: str, severity: Severity, said: str, cases: Sequence[_Case], total: int, shown: str
+) -> Finding:
+    """Make a finding with its first case."""
+    first, k = cases[0], bench.config.k
+    example = [
+        f"query: {first.query}",
+        f"filter: {', '.join((*first.wanted.paths, *first.wanted.languages))}",
+        f"answer: {first.answer.show(k)}",
+        shown,
+    ]
+    commands = [bench.ask_command(first.query, k, first.wanted), bench.ask_command(first.query, bench.config.deep)]
+    return bench.finding(
+        CHECK.name, law, severity, said, counts=(len(cases), total), example=example, commands=commands
+    )
+
+
+CHECK = Check("filters", "does a filter only strike results out?", check)

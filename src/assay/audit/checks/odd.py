@@ -1,0 +1,194 @@
+"""What becomes of queries that nobody planned for, and of the ordinary ones after them."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from assay.audit.bench import Asker, Bench
+from assay.audit.checks.base import Check
+from assay.audit.rankings import Reading
+from assay.audit.records import Finding, Severity
+from assay.types import Status
+
+#: What a program says that took a query for an option.
+_USAGE = re.compile(
+    r"\busage\b|\boptions?:|requires an argument"
+    r"|(?:unknown|unrecogni[sz]ed|unexpected|invalid|illegal|no such) (?:\w+ )?(?:option|argument|flag)",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class OddQuery:
+    """A query, and how bad it is to refuse it with an error."""
+
+    name: str
+    text: str
+    refused: Severity = Severity.BROKEN
+    option: bool = False  # it looks like an option of a command
+
+
+def _filled(words: str, size: int) -> str:
+    """Repeat words up to a number of bytes."""
+    return (words * (size // len(words) + 1))[:size]
+
+
+#: Texts that people, editors and agents do send. What says nothing may be refused; what is very long had better not be.
+ODD: tuple[OddQuery, ...] = (
+    OddQuery("empty", "", Severity.FINE),
+    OddQuery("blank", " \t ", Severity.FINE),
+    OddQuery("one character", "x", Severity.WEAKNESS),
+    OddQuery("punctuation only", "?!.,;:", Severity.WEAKNESS),
+    OddQuery("500 bytes", _filled("how is the configuration read and checked ", 500)),
+    OddQuery("2,000 bytes", _filled("how is the configuration read and checked ", 2000), Severity.WEAKNESS),
+    OddQuery("a word of 1,000 letters", "a" * 1000, Severity.WEAKNESS),
+    OddQuery("emoji", "parse 🚀 config 👩‍💻"),
+    OddQuery("right to left", "قراءة ملف الإعدادات"),
+    OddQuery("Chinese", "读取配置文件"),
+    OddQuery("composed (NFC)", unicodedata.normalize("NFC", "café naïve Ångström")),
+    OddQuery("decomposed (NFD)", unicodedata.normalize("NFD", "café naïve Ångström")),
+    OddQuery("stacked marks", "e\u0301\u0323\u0308 z\u0335\u0327"),
+    OddQuery("single quote", "it's read"),
+    OddQuery("double quotes", 'the "read" function'),
+    OddQuery("one double quote", 'read "config'),
+    OddQuery("back quotes", "`read` config"),
+    OddQuery("typographic quotes", "«read» “config” ‘file’"),
+    OddQuery("shell", "read; echo $(id) | cat > /dev/null && $HOME `id` * ~"),
+    OddQuery("--help", "--help", option=True),
+    OddQuery("--version", "--version", option=True),
+    OddQuery("-rf", "-rf", option=True),
+    OddQuery("a dash", "-", option=True),
+    OddQuery("two dashes", "--", option=True),
+    OddQuery("newline", "read config\nwrite config"),
+    OddQuery("Windows newline and tab", "read\tconfig\r\nwrite"),
+    OddQuery("control characters", "read\x01\x07\x1b[31mconfig\x7f", Severity.WEAKNESS),
+    OddQuery("SQL", "'; DROP TABLE files; -- "),
+    OddQuery("SQL wildcard", "% OR 1=1"),
+    OddQuery("full-text operators", 'AND OR NOT NEAR( "a* ^b'),
+    OddQuery("regular expression", "(unclosed [a-z+ *?"),
+    OddQuery("backslashes", "C:\\temp\\new \\"),
+    OddQuery("braces", "{k} {query} {root} %s %d {0}"),
+    OddQuery("markup", "<script>alert(1)</script> &amp; ]]>"),
+    OddQuery("JSON", '{"query": "read", "k": null}'),
+    OddQuery("path", "../../etc/passwd"),
+)
+
+_PROBLEMS = {Status.TIMEOUT: "timed out", Status.CRASH: "crashed the engine", Status.ERROR: "failed"}
+
+
+@dataclass(frozen=True, slots=True)
+class _Outcome:
+    """How one odd query ended."""
+
+    odd: OddQuery
+    reading: Reading
+    option: bool  # whether it was taken for an option
+
+
+def check(bench: Bench) -> Iterator[Finding]:
+    """Ask the odd queries in a session of their own, with an ordinary one after each that did not end well."""
+    control = next((text for text in bench.texts if bench.answer(text, bench.config.k).ok), None)
+    if control is None:
+        said = "not tried: no ordinary query is answered, so nothing can be told of odd ones"
+        yield bench.finding(CHECK.name, "odd queries", Severity.NOT_TRIED, said)
+        return
+    with bench.session() as session:
+        before = session.ask(control, bench.config.k)
+        fickle = not _same(session.ask(control, bench.config.k), before)
+        outcomes: list[_Outcome] = []
+        harm: list[OddQuery] = []
+        for odd in ODD:
+            outcomes.append(_asked(bench, session, odd))
+            if not outcomes[-1].reading.ok and not _same(session.ask(control, bench.config.k), before):
+                harm.append(odd)
+        after = session.ask(control, bench.config.k)
+    yield from _outcomes(bench, outcomes)
+    if fickle:
+        said = "not tried: the same ordinary query already gets other answers without an odd one before it"
+        yield bench.finding(CHECK.name, "afterwards", Severity.NOT_TRIED, said)
+    else:
+        yield _aftermath(bench, control, before, after, harm)
+    yield from _forms(bench, outcomes)
+
+
+def _asked(bench: Bench, session: Asker, odd: OddQuery) -> _Outcome:
+    """Ask one odd query."""
+    reading = session.ask(odd.text, bench.config.k)
+    return _Outcome(odd, reading, odd.option and _is_option(bench, reading))
+
+
+def _is_option(bench: Bench, reading: Reading) -> bool:
+    """Tell whether an answer is what a program says of its options: usage, or results none of which exist."""
+    if not reading.ok:
+        return bool(_USAGE.search(reading.error))
+    known = {file.path for file in bench.subject.corpus.files}
+    return bool(reading.places) and not any(place.path in known for place in reading.places)
+
+
+def _outcomes(bench: Bench, outcomes: Sequence[_Outcome]) -> Iterator[Finding]:
+    """Say of each odd query that did not end well how it ended; the rest in one sentence."""
+    bad = [one for one in outcomes if _severity(one) != Severity.FINE]
+    for one in bad:
+        problem = "was taken for an option" if one.option else _PROBLEMS.get(one.reading.status, "failed")
+        shown = one.odd.text if len(one.odd.text) <= bench.config.passage else one.odd.text[:60] + "…"
+        yield bench.finding(
+            CHECK.name, one.odd.name, _severity(one), f"a query of the kind “{one.odd.name}” {problem}",
+            example=[f"query: {shown!r}", one.reading.show(bench.config.shown)],
+            commands=[bench.ask_command(one.odd.text, bench.config.k)],
+        )  # fmt: skip
+    refused = [one.odd.name for one in outcomes if not one.reading.ok and one not in bad]
+    said = f"{len(outcomes) - len(bad)} of {len(outcomes)} odd queries end well"
+    said += f"; refused with an error, as they may be: {', '.join(refused)}" if refused else ""
+    if len(bad) < len(outcomes):
+        counts = (len(bad), len(outcomes))
+        example = [f"{one.odd.name}: {one.reading.status}, {len(one.reading.places)} results" for one in outcomes]
+        yield bench.finding(CHECK.name, "the others", Severity.FINE, said, counts=counts, example=example)
+
+
+def _severity(one: _Outcome) -> Severity:
+    """Judge how an odd query ended."""
+    if one.option:
+        return Severity.BROKEN
+    if one.reading.ok:
+        return Severity.FINE
+    return one.odd.refused if one.reading.status == Status.ERROR else Severity.BROKEN
+
+
+def _aftermath(bench: Bench, control: str, before: Reading, after: Reading, harm: Sequence[OddQuery]) -> Finding:
+    """Say whether an ordinary query is still answered as before."""
+    law, k = "afterwards", bench.config.k
+    if not harm and _same(after, before):
+        said = "after the odd queries an ordinary one is answered as before"
+        return bench.finding(CHECK.name, law, Severity.FINE, said)
+    culprit = harm[0] if harm else None
+    named = f"“{culprit.name}”" if culprit else "the odd queries, none of which failed,"
+    said = f"after {named} an ordinary query is no longer answered as before"
+    example = [f"query: {control}", f"before: {before.show(k)}", f"in the end: {after.show(k)}"]
+    commands = [bench.ask_command(culprit.text, k)] if culprit else []
+    commands += [bench.ask_command(control, k)]
+    return bench.finding(CHECK.name, law, Severity.BROKEN, said, example=example, commands=commands)
+
+
+def _same(one: Reading, other: Reading) -> bool:
+    """Tell whether two answers are the same to a user."""
+    return one.outcome == other.outcome
+
+
+def _forms(bench: Bench, outcomes: Sequence[_Outcome]) -> Iterator[Finding]:
+    """Compare the two ways in which Unicode writes the same letters."""
+    read = {one.odd.name: one for one in outcomes}
+    composed, apart = read["composed (NFC)"], read["decomposed (NFD)"]
+    if not (composed.reading.ok and apart.reading.ok):
+        return
+    same = _same(composed.reading, apart.reading)
+    said = "the same text composed (NFC) and decomposed (NFD) gets " + ("the same answer" if same else "other answers")
+    k, severity = bench.config.k, Severity.FINE if same else Severity.WEAKNESS
+    example = [] if same else [f"{one.odd.name}: {one.reading.show(bench.config.shown)}" for one in (composed, apart)]
+    commands = [] if same else [bench.ask_command(one.odd.text, k) for one in (composed, apart)]
+    yield bench.finding(CHECK.name, "normal forms", severity, said, example=example, commands=commands)
+
+
+CHECK = Check("odd", "what becomes of odd queries, and of ordinary ones after them?", check)

@@ -1,0 +1,179 @@
+"""Whether an updated index answers, after edits, as one that is built anew, hit for hit."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import PurePosixPath
+
+from assay.audit.bench import Asker, Bench
+from assay.audit.checks.base import Check
+from assay.audit.rankings import Reading, differ, first_difference, score_gap
+from assay.audit.records import Finding, Severity
+from assay.corpus import read_bytes
+from assay.corpus.opening import digest
+from assay.corpus.walking.languages import detect
+from assay.engines.calling import one_line
+from assay.errors import AssayError
+from assay.types import Corpus, SourceFile
+
+#: A word that no corpus has, in what is added, so that new text is asked for too.
+_NEW_WORD = "quartzlantern"
+
+
+@dataclass(frozen=True, slots=True)
+class _Edit:
+    """A change of some files: their new content, None where a file goes."""
+
+    name: str
+    words: str
+    files: Mapping[str, bytes | None]
+
+
+def check(bench: Bench) -> Iterator[Finding]:
+    """Edit a copy step by step; after each step update one session and build another anew."""
+    corpus = bench.ground(own=True)
+    with bench.session(corpus) as session:
+        if session.update(corpus) is None:
+            said = "the engine does not update, or its adapter declares no way to"
+            yield bench.finding(CHECK.name, "update", Severity.NOT_APPLICABLE, said)
+            return
+        edits = _edits(bench, corpus)
+        for edit in edits:
+            corpus = _apply(corpus, edit)
+            finding = _compared(bench, session, corpus, edit)
+            yield finding
+            if finding.severity in (Severity.BROKEN, Severity.NOT_TRIED):
+                rest = edits[edits.index(edit) + 1 :]
+                yield from (_untried(bench, later) for later in rest)
+                return
+
+
+def _compared(bench: Bench, session: Asker, corpus: Corpus, edit: _Edit) -> Finding:
+    """Update, build anew, and compare what both answer."""
+    texts = [*bench.texts, _NEW_WORD, *(" ".join(PurePosixPath(path).stem.split("_")) for path in edit.files)]
+    updated = session.update(corpus)
+    if updated is not None and not updated.ok:
+        said = f"after {edit.words} the update failed: {updated.error}"
+        return bench.finding(CHECK.name, edit.name, Severity.BROKEN, said)
+    ours = [session.ask(text, bench.config.k) for text in texts]
+    try:
+        with bench.session(_moved(bench, corpus)) as anew:
+            theirs = [anew.ask(text, bench.config.k) for text in texts]
+    except AssayError as problem:
+        said = f"after {edit.words} a new session cannot be opened: {one_line(problem)}"
+        return bench.finding(CHECK.name, edit.name, Severity.BROKEN, said)
+    pairs = list(zip(ours, theirs, strict=True))
+    moved = [at for at, (a, b) in enumerate(pairs) if differ(a, b)]
+    if moved and _is_fickle(bench, session, corpus, [(texts[at], *pairs[at]) for at in moved]):
+        said = f"not tried: after {edit.words} the same files and queries get other answers without any update too"
+        return bench.finding(CHECK.name, edit.name, Severity.NOT_TRIED, said)
+    return _told(bench, edit, texts, pairs)
+
+
+def _is_fickle(bench: Bench, session: Asker, corpus: Corpus, moved: Sequence[tuple[str, Reading, Reading]]) -> bool:
+    """Ask again, in the same session and in one more new one: an engine that differs from itself proves nothing."""
+    if any(differ(session.ask(text, bench.config.k), updated) for text, updated, _ in moved):
+        return True
+    with bench.session(_moved(bench, corpus)) as third:
+        return any(differ(third.ask(text, bench.config.k), anew) for text, _, anew in moved)
+
+
+def _told(bench: Bench, edit: _Edit, texts: Sequence[str], pairs: Sequence[tuple[Reading, Reading]]) -> Finding:
+    """Say how many queries part the two."""
+    moved = [at for at, (a, b) in enumerate(pairs) if a.outcome != b.outcome]
+    rescored = [at for at, (a, b) in enumerate(pairs) if score_gap(a, b)]
+    total = len(texts)
+    if not moved and not rescored:
+        said = f"after {edit.words}, update equals rebuild on all {total} queries"
+        return bench.finding(CHECK.name, edit.name, Severity.FINE, said, counts=(0, total))
+    which = moved or rescored
+    updated, anew = pairs[which[0]]
+    rank = max(first_difference(updated.places, anew.places), bench.config.shown)
+    example = [f"query: {texts[which[0]]}", f"updated: {updated.show(rank)}", f"rebuilt: {anew.show(rank)}"]
+    if moved:
+        severity, said = Severity.BROKEN, "the updated index ranks otherwise than a rebuilt one"
+    else:
+        severity, said = Severity.WEAKNESS, "the updated index scores otherwise than a rebuilt one"
+        example += [f"scores: {list(updated.scores)}", f"rebuilt: {list(anew.scores)}"]
+    said = f"after {edit.words}, {said} on {len(which)} of {total} queries"
+    return bench.finding(CHECK.name, edit.name, severity, said, counts=(len(which), total), example=example)
+
+
+def _untried(bench: Bench, edit: _Edit) -> Finding:
+    """Say that an edit was not made, because an earlier one already broke the law."""
+    said = f"not tried: {edit.words} comes after an edit that could not be compared or went wrong"
+    return bench.finding(CHECK.name, edit.name, Severity.NOT_TRIED, said)
+
+
+def _edits(bench: Bench, corpus: Corpus) -> list[_Edit]:
+    """Plan edits of drawn source files, one after the other; a small corpus gets fewer."""
+    import numpy as np
+
+    fit = [f.path for f in corpus.files if f.kind == "code" and 0 < f.size <= bench.config.largest_edited]
+    paths = [fit[at] for at in np.random.default_rng(bench.config.seed).permutation(len(fit)).tolist()]
+    makers: tuple[Callable[[Corpus, str], _Edit], ...] = (_changed, _added, _renamed, _deleted)
+    # A file is renamed or deleted only while another one is left.
+    return [make(corpus, path) for make, path in zip(makers, paths, strict=False)]
+
+
+def _changed(corpus: Corpus, path: str) -> _Edit:
+    """Cut a file in the middle, and put a new line there."""
+    lines = read_bytes(corpus, path).split(b"\n")
+    middle = len(lines) // 2
+    new = [*lines[:middle], f"{_NEW_WORD} = {_NEW_WORD}".encode(), *lines[middle + middle // 2 :]]
+    return _Edit("change", f"a change of {path}", {path: b"\n".join(new)})
+
+
+def _added(corpus: Corpus, path: str) -> _Edit:
+    """Add a file that is a copy of another, which also makes ties, with a new line."""
+    new = _beside(path, "added")
+    data = read_bytes(corpus, path) + f"\n{_NEW_WORD} = 1\n".encode()
+    return _Edit("add", f"the addition of {new}", {new: data})
+
+
+def _renamed(corpus: Corpus, path: str) -> _Edit:
+    """Give a file another name."""
+    new = _beside(path, "renamed")
+    return _Edit("rename", f"the renaming of {path}", {path: None, new: read_bytes(corpus, path)})
+
+
+def _deleted(_corpus: Corpus, path: str) -> _Edit:
+    """Remove a file."""
+    return _Edit("delete", f"the deletion of {path}", {path: None})
+
+
+def _beside(path: str, word: str) -> str:
+    """Name a new file in the same folder, of the same kind."""
+    place = PurePosixPath(path)
+    return place.with_name(f"{word}_{place.name}").as_posix()
+
+
+def _apply(corpus: Corpus, edit: _Edit) -> Corpus:
+    """Make an edit on disk, and give the corpus as it is then."""
+    files = {file.path: file for file in corpus.files}
+    hashes = dict(corpus.hashes)
+    for path, data in edit.files.items():
+        place = corpus.root / path
+        if data is None:
+            place.unlink()
+            del files[path]
+            hashes.pop(path, None)
+        else:
+            place.write_bytes(data)
+            kind = detect(path, data)
+            files[path] = SourceFile(path, len(data), kind.kind, kind.language)
+            hashes[path] = hashlib.sha256(data).hexdigest()
+    ordered = tuple(files[path] for path in sorted(files))
+    return replace(corpus, files=ordered, hashes=hashes, digest=digest(hashes))
+
+
+def _moved(bench: Bench, corpus: Corpus) -> Corpus:
+    """Copy an edited corpus, so that no index of the old place is found again."""
+    from assay.corpus.copying import copy_corpus
+
+    return copy_corpus(corpus, bench.scratch(), commit=bench.subject.engine.git)
+
+
+CHECK = Check("update", "after edits, does an update equal a rebuild?", check)

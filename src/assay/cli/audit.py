@@ -1,0 +1,113 @@
+"""Audit an engine: whether it keeps the laws that numbers about it rest on.
+
+assay audit builtin                                 on this folder, with queries that its code gives
+assay audit semble src --only prefix,filters        a preset, two checks
+assay audit mine --gold gold.yaml --out audit       an engine of assay.toml; writes audit.json, audit.md, audit.html
+
+Every finding says how many of how many, shows an example and the command that shows it again. Findings are no
+failure: the exit code is 0 when the audit could be made, 4 when the engine fails on everything.
+"""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from assay.cli.output import emit, say
+from assay.cli.subjects import add_subject, corpus_named, engine_named
+from assay.errors import ConfigError
+
+if TYPE_CHECKING:
+    from assay.audit.config import AuditConfig
+    from assay.audit.subject import Subject
+    from assay.engines.base import FullEngine
+    from assay.gold.lint import Reach
+    from assay.types import Corpus
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the flags of this command."""
+    parser.add_argument("engine", metavar="ENGINE", help="a kind, kind:value, a preset, or a name in assay.toml")
+    parser.add_argument("path", nargs="?", metavar="PATH", help="a folder or corpus (this folder, or the gold set's)")
+    add_subject(parser)
+    parser.add_argument("--queries", type=int, metavar="N", help="ordinary queries to ask (20)")
+    parser.add_argument("--seed", type=int, metavar="N", help="which ones (0)")
+    parser.add_argument("-k", type=int, metavar="N", help="results asked for (10)")
+    parser.add_argument("--repeats", type=int, metavar="N", help="times each query is asked again (2)")
+    parser.add_argument("--timeout", type=float, metavar="S", help="seconds for one query (60)")
+    parser.add_argument("--only", metavar="LIST", help="checks to make, by commas (all)")
+    parser.add_argument("--out", metavar="FOLDER", help="write audit.json, audit.md and audit.html there")
+
+
+def handle(args: argparse.Namespace) -> int:
+    """Audit, print what was found, and write it down where that is wanted."""
+    from assay.audit.checks import choose
+    from assay.audit.pages import audit_json, document
+    from assay.audit.running import run_audit
+    from assay.audit.writing import FILES, write_audit
+
+    config = _config(args)
+    choose(config.only)
+    folder = _folder(args.out)
+    audit = run_audit(_subject(args, config), config, lambda text: say(args, text))
+    if folder:
+        write_audit(audit, folder)
+    emit(args, document(audit), audit_json(audit))
+    if folder:
+        say(args, f"\nwritten to {folder}/: {', '.join(FILES)}")
+    return 0 if audit.answered else 4
+
+
+def _folder(text: str | None) -> Path | None:
+    """Refuse a place for the results that is no folder, before anything runs."""
+    if text and Path(text).exists() and not Path(text).is_dir():
+        raise ConfigError("is a file, not a folder", file=text, hint="name another place with --out")
+    return Path(text) if text else None
+
+
+def _config(args: argparse.Namespace) -> AuditConfig:
+    """Apply the flags."""
+    from assay.audit.config import AuditConfig
+
+    names = ("queries", "seed", "k", "repeats", "timeout")
+    given = {name: getattr(args, name) for name in names if getattr(args, name) is not None}
+    only = tuple(name.strip() for name in args.only.split(",") if name.strip()) if args.only else ()
+    return replace(AuditConfig(), **given, only=only)
+
+
+def _subject(args: argparse.Namespace, config: AuditConfig) -> Subject:
+    """Put the engine, its corpus and its questions together."""
+    from assay.audit.questions import code_questions, gold_questions
+    from assay.audit.subject import Recipe, Subject
+    from assay.audit.wording import Wording
+
+    named = engine_named(args.engine, args.config)
+    ground = corpus_named(args.path, args.gold)
+    engine = named.make(ground.suite, config.seed)
+    count, seed = config.queries, config.seed
+    drawn = gold_questions(ground.queries, count, seed) if args.gold else code_questions(ground.corpus, count, seed)
+    return Subject(
+        name=args.engine,
+        engine=engine,
+        corpus=ground.corpus,
+        questions=drawn,
+        wording=Wording(args.engine, args.path or "", args.gold or "", args.config or ""),
+        recipe=Recipe(named.spec, named.folder, config.seed, ground.suite),
+        gold=ground.queries,
+        reach=_reach(engine, ground.corpus),
+        ours=ground.ours,
+        notes=ground.notes,
+    )
+
+
+def _reach(engine: FullEngine, corpus: Corpus) -> Reach | None:
+    """Give all that our own engine can return; of others that is not known."""
+    from assay.engines.builtin import BuiltinEngine
+
+    if not isinstance(engine, BuiltinEngine):
+        return None
+    from assay.cli.gold.lending import builtin_reach
+
+    return builtin_reach(corpus, engine.settings.search.index.chunks)

@@ -1,0 +1,93 @@
+"""Ask one engine one query, and print its ranking as it came.
+
+assay engines ask semble "where are retries decided"        on this folder
+assay engines ask mine parse_config src -k 5                an engine of assay.toml, on src
+assay engines ask -k 5 -- mine --help src                   a query that looks like an option
+"""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from assay.cli.output import emit
+from assay.cli.subjects import add_subject, corpus_named, engine_named
+from assay.errors import ConfigError, EngineError
+
+if TYPE_CHECKING:
+    from assay.audit.bench import Bench
+    from assay.audit.rankings import Reading
+    from assay.engines.base import Wanted
+    from assay.report.document import Document
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the flags of this action."""
+    parser.add_argument("engine", metavar="ENGINE", help="a kind, kind:value, a preset, or a name in assay.toml")
+    parser.add_argument("query", metavar="QUERY", help="what to ask")
+    parser.add_argument("path", nargs="?", metavar="PATH", help="a folder or corpus (this folder, or the gold set's)")
+    add_subject(parser)
+    parser.add_argument("-k", type=int, default=10, metavar="N", help="results asked for (10)")
+    parser.add_argument("--paths", action="append", default=[], metavar="GLOB", help="such as 'src/**' (repeatable)")
+    parser.add_argument("--language", action="append", default=[], metavar="NAME", help="such as python (repeatable)")
+    parser.add_argument("--timeout", type=float, default=60.0, metavar="S", help="seconds for the query (60)")
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="for engines that draw (0)")
+
+
+def handle(args: argparse.Namespace) -> int:
+    """Open the engine, ask, and print; a query that fails is an error."""
+    from assay.audit.bench import Bench
+    from assay.audit.config import AuditConfig
+    from assay.audit.subject import Subject
+    from assay.audit.wording import Wording
+    from assay.redaction import Redactor, environment_secrets
+
+    config = AuditConfig(k=args.k, timeout=args.timeout, seed=args.seed)
+    ground = corpus_named(args.path, args.gold)
+    engine = engine_named(args.engine, args.config).make(ground.suite, args.seed)
+    subject = Subject(args.engine, engine, ground.corpus, (), Wording(args.engine), ours=ground.ours)
+    with Bench(subject, config) as bench:
+        reading = _ask(bench, args)
+    if not reading.ok:
+        redactor = Redactor((*engine.secrets, *environment_secrets()))
+        raise EngineError(f"{reading.status}: {redactor.text(reading.error)}", hint=None)
+    rows = [
+        {"rank": rank, "path": place.path, "start": place.start, "end": place.end, "score": hit.score}
+        for rank, (hit, place) in enumerate(zip(reading.hits, reading.places, strict=True), start=1)
+    ]
+    head = {"schema": "assay/engines-ask/1", "engine": args.engine, "query": args.query, "k": args.k}
+    emit(args, _document(args, reading), {**head, "hits": rows})
+    return 0
+
+
+def _ask(bench: Bench, args: argparse.Namespace) -> Reading:
+    """Ask, under a filter when one is given."""
+    wanted = _wanted(args)
+    if wanted is None:
+        return bench.main.ask(args.query, args.k)
+    reading = bench.main.ask_filtered(args.query, args.k, wanted)
+    if reading is None:
+        named = " and ".join(name for name in ("paths", "languages") if getattr(wanted, name))
+        raise ConfigError(f"{args.engine} has no filter for {named}", hint="leave out --paths and --language")
+    return reading
+
+
+def _wanted(args: argparse.Namespace) -> Wanted | None:
+    """Read the filter, if one is given; a language may be named by its extension."""
+    from assay.corpus.walking.languages import language_name
+    from assay.engines.base import Wanted
+
+    languages = tuple(language_name(name) for name in args.language)
+    return Wanted(tuple(args.paths), languages) if args.paths or languages else None
+
+
+def _document(args: argparse.Namespace, reading: Reading) -> Document:
+    """Show the ranking, one result a line."""
+    from assay.report.document import Document, Paragraph, table
+
+    rows = [
+        [str(rank), str(place), "" if hit.score is None else str(hit.score)]
+        for rank, (hit, place) in enumerate(zip(reading.hits, reading.places, strict=True), start=1)
+    ]
+    body = table([">rank", "result", ">score"], rows) if rows else Paragraph("no results")
+    return Document(f"{args.engine}: {args.query}", (body,))

@@ -1,0 +1,63 @@
+"""Print an engine's settings as TOML, to copy and change.
+
+A preset is printed as it ships; save it, change it, and name the file: `--engine ./mine.toml`. Of a kind, every
+setting is printed with its default, as a table for assay.toml.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from assay.engines import KindPage, SettingPage
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the flags of this action."""
+    parser.add_argument("name", metavar="NAME", help="a preset, a kind, or a file of yours")
+
+
+def handle(args: argparse.Namespace) -> int:
+    """Print the TOML; nothing else goes to stdout, so that it can be saved."""
+    text, path = _toml(args.name)
+    if args.json:
+        import json
+
+        data = {"schema": "assay/engines-show/1", "name": args.name, "file": path, "toml": text}
+        sys.stdout.write(json.dumps(data, ensure_ascii=False, indent=1) + "\n")
+    else:
+        sys.stdout.write(text)
+    return 0
+
+
+def _toml(name: str) -> tuple[str, str | None]:
+    """Find the text, and the file it is in when it is in one."""
+    from pathlib import Path
+
+    from assay.engines import KINDS, describe
+    from assay.engines.presets.loading import named_preset
+
+    if name in KINDS:
+        page = next(page for page in describe() if page.name == name)
+        return "\n".join(_skeleton(page)) + "\n", None
+    preset = named_preset(name, Path())
+    return preset.text, str(preset.path)
+
+
+def _skeleton(page: KindPage) -> Iterator[str]:
+    """Write a table for assay.toml with every setting of a kind; what may be left out is commented out."""
+    yield f"# {page.about}"
+    yield f"[engines.my-{page.name}]"
+    yield f'kind = "{page.name}"'
+    yield from (_line(setting) for setting in page.settings)
+
+
+def _line(setting: SettingPage) -> str:
+    """Write one setting with what it means."""
+    if setting.default is None:
+        return f"{setting.name} = ...  # {setting.type}: {setting.about}"
+    value = "..." if setting.default == "none" else setting.default
+    return f"# {setting.name} = {value}  # {setting.about}"

@@ -1,0 +1,78 @@
+"""Serve search, explanations and benchmarks to coding agents, by the Model Context Protocol.
+
+assay mcp                            this folder, over stdin and stdout: what agents start by themselves
+assay mcp ~/shop ~/lib               several folders; nothing outside of them is read
+assay mcp --config assay.toml        its engines and gold sets may be named by calls; no others are executed
+assay mcp --http 127.0.0.1:8765      by HTTP, for this machine alone
+
+docs/agents.md has the configuration of each agent.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from assay.cli.output import say
+from assay.errors import ConfigError, EnvironmentFailure
+
+if TYPE_CHECKING:
+    from assay.experiment.spec import Spec
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the flags of this command."""
+    parser.add_argument("roots", nargs="*", metavar="ROOT", help="folders to serve (this one)")
+    parser.add_argument("--config", metavar="FILE", help="an assay.toml whose engines and gold sets calls may name")
+    parser.add_argument("--http", metavar="HOST:PORT", help="serve by HTTP instead of stdin and stdout; port 0 is any")
+    parser.add_argument(
+        "--allow-remote",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="let other machines in, which know this one as NAME; needs ASSAY_MCP_TOKEN (repeatable)",
+    )
+
+
+def handle(args: argparse.Namespace) -> int:
+    """Serve until the agent goes away."""
+    from assay.agent.roots import Roots
+    from assay.agent.serving import TOKEN, Address, serve_http, serve_stdio
+
+    if args.json:
+        raise ConfigError("--json means nothing for a server", hint="leave it out")
+    if args.allow_remote and args.http is None:
+        raise ConfigError("--allow-remote without --http", hint="add --http HOST:PORT, or leave it out")
+    token = os.environ.get(TOKEN) or None
+    address = Address.parse(args.http, tuple(args.allow_remote), token) if args.http is not None else None
+    roots, spec = Roots.of(args.roots), _spec(args.config)
+    _check_extra()
+    from assay.agent.server import make_server
+
+    server, house = make_server(roots, spec)
+    if address is None:
+        serve_stdio(server, house.bench)
+    else:
+        serve_http(server, house.bench, address, lambda url: say(args, f"serving {roots} on {url}"))
+    return 0
+
+
+def _spec(path: str | None) -> Spec | None:
+    """Read the configuration, if one is named; the one in a served folder is never taken by itself."""
+    if path is None:
+        return None
+    from assay.experiment.spec import read_spec
+
+    return read_spec(Path(path))
+
+
+def _check_extra() -> None:
+    """Say how to install what serving needs."""
+    try:
+        import mcp.server.mcpserver  # noqa: F401
+    except ImportError as error:
+        raise EnvironmentFailure(
+            f"`assay mcp` needs the package mcp, which cannot be imported: {error}", hint="pip install 'assay[mcp]'"
+        ) from error

@@ -1,0 +1,89 @@
+"""An engine and a corpus as the command line names them, for the commands that put one engine to the test."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from assay.errors import ConfigError
+
+if TYPE_CHECKING:
+    from assay.engines.base import FullEngine
+    from assay.experiment.places import Place
+    from assay.types import Corpus, Query, Suite
+
+
+@dataclass(frozen=True, slots=True)
+class NamedEngine:
+    """What an engine is made of, and where its relative paths begin."""
+
+    spec: str | Mapping[str, object]
+    folder: Path
+
+    def make(self, suite: Suite | None, seed: int) -> FullEngine:
+        """Make it."""
+        from assay.engines import make_engine
+
+        return make_engine(self.spec, suite=suite, seed=seed, folder=self.folder)
+
+
+@dataclass(frozen=True, slots=True)
+class NamedCorpus:
+    """The corpus to ask on, and the gold set that names it, if one was given."""
+
+    corpus: Corpus
+    suite: Suite | None = None
+    queries: tuple[Query, ...] = ()  # anchors resolved
+    notes: tuple[str, ...] = ()
+    ours: Callable[[str], bool] = field(default=lambda _: False)
+
+
+def add_subject(parser: argparse.ArgumentParser) -> None:
+    """Add the flags that name the engine's configuration and a gold set."""
+    parser.add_argument("--gold", metavar="PATH", help="a gold set: its queries, its targets and its corpus")
+    parser.add_argument("--config", metavar="FILE", help="an assay.toml whose engines may be named (this folder's)")
+
+
+def engine_named(text: str, config: str | None) -> NamedEngine:
+    """Find an engine: one that assay.toml names, else a kind, `kind:value`, a preset or its file."""
+    from assay.experiment.spec import FILE, read_spec
+
+    path = Path(config) if config else Path(FILE)
+    if config or path.is_file():
+        spec = read_spec(path)
+        if text in spec.engines:
+            return NamedEngine(spec.engines[text], spec.folder)
+    return NamedEngine(text, Path())
+
+
+def corpus_named(path: str | None, gold: str | None) -> NamedCorpus:
+    """Open the corpus that is named, or that a gold set names; by default this folder."""
+    from assay.corpus import open_corpus, parse_spec
+
+    if gold:
+        return _on_gold(gold, path)
+    return NamedCorpus(open_corpus(parse_spec(path or ".")))
+
+
+def _on_gold(source: str, path: str | None) -> NamedCorpus:
+    """Open a gold set's corpus; sealed queries stay sealed."""
+    from assay.corpus import parse_spec
+    from assay.experiment.places import prepare
+    from assay.experiment.suites import load_on
+    from assay.gold.split.parts import select
+
+    suite = select(load_on(source, parse_spec(path) if path else None), ()).suite
+    if len(suite.golds) != 1:
+        names = ", ".join(gold.name for gold in suite.golds)
+        raise ConfigError(f"{source} holds {len(suite.golds)} gold sets: {names}", hint="name one of its files")
+    place = prepare(suite.golds[0], None, None, "report")
+    return NamedCorpus(place.corpus, suite, place.gold.queries, _problems(place), place.is_ours)
+
+
+def _problems(place: Place) -> tuple[str, ...]:
+    """Say what of the gold set does not fit its corpus."""
+    found = place.problems
+    return (f"{len(found)} targets of the gold set are not in this corpus, e.g. {found[0]}",) if found else ()

@@ -1,0 +1,1 @@
+"""Any command line tool: run once for each query, or started once and talked to."""

@@ -1,0 +1,202 @@
+"""A command line tool as an engine, and its session when it is run once for each query."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+
+from assay.engines.base import Answered, Context, TimedSession, Usage, Wanted
+from assay.engines.command.conversation import Conversation, FollowingConversation
+from assay.engines.command.protocols import Dialogue, make_dialogue
+from assay.engines.command.settings import WHERE, Settings, folder_of, read_templates
+from assay.engines.command.workplace import Tool, Workplace, hidden_values, remaining, shorter
+from assay.engines.reading.output import Layout, make_layout, read_output
+from assay.engines.reading.settings import ReadingSettings
+from assay.engines.running import describe_failure, run_tool
+from assay.engines.templates import named_secrets
+from assay.errors import EngineError
+from assay.processes import Finished, Task
+from assay.settings import read_settings
+from assay.types import Corpus, Role
+
+__all__ = ["CommandEngine", "Settings", "make"]
+
+_MISSED = 1  # what grep, rg and ag exit with when they find nothing
+#: Shown in the configuration only where they are set: most tools have none.
+_SELDOM = ("mode", "request", "answer_id", "prompt", "ready", "git")
+
+
+def make(settings: Mapping[str, object], context: Context) -> CommandEngine:
+    """Make the engine from its settings."""
+    read = read_settings(Settings, settings, WHERE)
+    templates = read_templates(read, context)
+    secrets = (*named_secrets((templates.all(), read.request, read.env)), *hidden_values(read.env))
+    tool = Tool(read, templates, folder_of(context), context.preset, tuple(dict.fromkeys(secrets)))
+    return CommandEngine(tool, make_layout(read, WHERE), make_dialogue(read))
+
+
+@dataclass(frozen=True, slots=True)
+class CommandEngine:
+    """A command line tool with its templates."""
+
+    tool: Tool
+    layout: Layout
+    dialogue: Dialogue | None  # None: the program is run once for each query
+    role: Role = "contestant"
+    notes: tuple[str, ...] = ()
+    private: bool = True  # nobody knows where a tool leaves its index
+    parallel: int = 1  # a second run would slow the first one down
+
+    @property
+    def oversample(self) -> int:
+        """What the settings say."""
+        return self.tool.settings.oversample
+
+    @property
+    def git(self) -> bool:
+        """What the settings say."""
+        return self.tool.settings.git
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """The values of variables that are named in a template, and of those that are set for the tool."""
+        return self.tool.secrets
+
+    @property
+    def config(self) -> Mapping[str, object]:
+        """The templates and how the output is read; of the environment only the names and a digest."""
+        settings, templates = self.tool.settings, self.tool.templates
+        own: dict[str, object] = {"kind": "command", "argv": list(templates.argv), "index": list(templates.index)}
+        own |= {"env": sorted(settings.env)} | ({"env_digest": _digest(settings.env)} if settings.env else {})
+        own |= {name: value for name in _SELDOM if (value := getattr(settings, name)) not in ("", "once", False)}
+        filters = {name: getattr(templates, name) for name in ("path_filter", "language_filter")}
+        own |= {name: _listed(template) for name, template in filters.items() if template}
+        names = [field.name for field in fields(ReadingSettings) if field.name != "index_timeout"]
+        codes = None if settings.ok_codes is None else sorted(settings.ok_codes)
+        return {**own, **{name: getattr(settings, name) for name in names}, "ok_codes": codes}
+
+    def open(self, corpus: Corpus) -> TimedSession:
+        """Look for the program and let it index the corpus, with no limit but its own."""
+        return self.open_within(corpus, None)
+
+    def open_within(self, corpus: Corpus, seconds: float | None) -> TimedSession:
+        """Look for the programs, then index, then start what stays; the shorter of the two time limits holds."""
+        place = Workplace(self.tool, corpus)
+        try:
+            with place.secrets_hidden():
+                return self._open(place, shorter(seconds, self.tool.settings.index_timeout))
+        except BaseException:  # an interrupt too
+            place.close()
+            raise
+
+    def _open(self, place: Workplace, seconds: float | None) -> TimedSession:
+        """Get ready."""
+        begin = time.monotonic()
+        place.check_programs()
+        if self.tool.templates.index:
+            place.prepare(self.tool.templates.index, seconds, "indexing")
+        if self.dialogue is None:
+            follows = self.tool.templates.update or not self.tool.templates.index
+            return (FollowingSession if follows else CommandSession)(place, self.layout)
+        conversation = (FollowingConversation if self.tool.settings.update else Conversation)(place, self.dialogue)
+        conversation.start(remaining(seconds, begin))
+        return conversation
+
+
+class CommandSession:
+    """A tool on one corpus that is run once for each query."""
+
+    def __init__(self, place: Workplace, layout: Layout) -> None:
+        self.place = place
+        self._layout = layout
+
+    @property
+    def filters(self) -> frozenset[str]:
+        """What it can be asked for a part of."""
+        return self.place.tool.filters
+
+    def search(self, query: str, k: int) -> Answered:
+        """Run the command with no limit but its own."""
+        return self.search_within(query, k, None)
+
+    def search_within(self, query: str, k: int, seconds: float | None) -> Answered:
+        """Run the command; the shorter of the two time limits holds."""
+        return self.search_filtered(query, k, Wanted(), seconds)
+
+    def search_filtered(self, query: str, k: int, wanted: Wanted, seconds: float | None) -> Answered:
+        """Run the command with the arguments of the filters."""
+        with self.place.secrets_hidden():
+            return self._run(self._task(query, k, wanted), seconds)
+
+    def usage(self) -> Usage:
+        """Tell what the runs took."""
+        return self.place.usage()
+
+    def close(self) -> None:
+        """Remove what the tool kept; every process has ended."""
+        self.place.close()
+
+    def _task(self, query: str, k: int, wanted: Wanted) -> Task:
+        """Fill the command in; filters stand before a -- because what follows it is no option."""
+        templates, asked = self.place.tool.templates, {"query": query, "k": str(k)}
+        by_path, by_language = tuple(templates.path_filter), tuple(templates.language_filter)
+        paths = [self.place.fill(by_path, path=path, **asked) for path in wanted.paths]
+        named = [self.place.fill(by_language, language=name, **asked) for name in wanted.languages]
+        cut = templates.argv.index("--") if "--" in templates.argv else len(templates.argv)
+        task = self.place.task(templates.argv, **asked)
+        added = [part for parts in (*paths, *named) for part in parts]
+        return replace(task, argv=(*task.argv[:cut], *added, *task.argv[cut:]))
+
+    def _run(self, task: Task, seconds: float | None) -> Answered:
+        """Run the command and read what it prints."""
+        settings = self.place.tool.settings
+        limit = shorter(seconds, settings.timeout)
+        finished = run_tool(task, limit, hint="raise timeout", seen=self.place.see)
+        failed = not _may_be_empty(finished, settings.ok_codes)
+        if finished.code and not failed and not finished.stdout.strip():
+            return ()
+        try:
+            reply = read_output(finished.stdout, self._layout, self.place.known)
+        except EngineError as problem:
+            raise (self._failure(task, finished) if failed else problem) from problem
+        if failed and not reply.hits:
+            raise self._failure(task, finished)
+        return reply
+
+    def _failure(self, task: Task, finished: Finished) -> EngineError:
+        """Say that a program failed, and what to declare if it did not."""
+        self.place.note_failure(finished.stderr)
+        hint = f"if that means no results, add {finished.code} to ok_codes; else run it by hand in {task.cwd}"
+        return EngineError(describe_failure(task, finished), hint=hint)
+
+
+class FollowingSession(CommandSession):
+    """A tool that can follow its files: it has a command for that, or reads them anew for each query."""
+
+    def update_within(self, corpus: Corpus, seconds: float | None) -> None:
+        """Run the update command, if there is one; the shorter of the two time limits holds."""
+        self.place.take(corpus)
+        template = self.place.tool.templates.update
+        if template:
+            with self.place.secrets_hidden():
+                self.place.prepare(template, shorter(seconds, self.place.tool.settings.index_timeout), "updating")
+
+
+def _may_be_empty(finished: Finished, ok_codes: Sequence[int] | None) -> bool:
+    """Tell whether a program that gave no results found none, rather than failed."""
+    if ok_codes is not None:
+        return finished.code in ok_codes
+    silent = not finished.stdout.strip() and not finished.stderr.strip()
+    return finished.code == 0 or (finished.code == _MISSED and silent)
+
+
+def _listed(template: tuple[str, ...] | Mapping[str, object]) -> object:
+    """Write a filter as JSON has it."""
+    return template if isinstance(template, Mapping) else list(template)
+
+
+def _digest(env: Mapping[str, str]) -> str:
+    """Tell environments apart without saying what is in them."""
+    return hashlib.sha256("\0".join(f"{name}={env[name]}" for name in sorted(env)).encode()).hexdigest()[:12]

@@ -1,0 +1,257 @@
+"""What a command line tool is told, and what is wrong with it when it is wrong."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import ClassVar, Literal
+
+from assay.engines.base import Context
+from assay.engines.reading.settings import ReadingSettings
+from assay.engines.templates import ASKED, check_template, names_place
+from assay.errors import ConfigError
+
+WHERE = "engine command"
+#: In place of an update command: what can be done without one.
+AGAIN, RESTART = "index", "restart"
+_SHELL = re.compile(r"\|\|?|&&?|;|<|\d?>>?(?:&\d|/dev/null)?|\$\(.*", re.DOTALL)
+_EXEC = frozenset({"-exec", "-execdir", "-ok", "-okdir"})  # of find, whose own ; ends them
+#: Settings that mean something in these modes only.
+_OF_MODES: Mapping[str, tuple[str, ...]] = {
+    "ok_codes": ("once",),
+    "path_filter": ("once", "lines"),
+    "language_filter": ("once", "lines"),
+    "request": ("lines", "prompt"),
+    "ready": ("lines", "prompt"),
+    "answer_id": ("lines",),
+    "prompt": ("prompt",),
+}
+
+Mode = Literal["once", "lines", "prompt"]
+Argv = str | tuple[str, ...]
+Filter = Argv | Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings(ReadingSettings):
+    """What `kind = "command"` takes.
+
+    In the templates: {query}, {k}, {root} (the corpus), {here} (the folder of assay.toml, else where Assay runs),
+    {store} (an empty folder for an index, removed in the end; its size is measured), {preset} (the folder of the
+    preset's file), {env:NAME} (a variable, kept out of all records) and {python:PROGRAM} (the interpreter that an
+    installed program starts with). The program runs in {root}; one that is written with a slash is looked for from
+    {here}. No shell is used.
+
+    `mode = "once"` runs the program for each query. Results are taken whatever the exit code. Without results, an
+    exit code in `ok_codes` means that nothing was found and any other is a failure. When `ok_codes` is not given, that
+    is 0, and 1 if the tool printed nothing at all, neither on stdout nor on stderr: what grep, rg and the like do when
+    they find nothing.
+
+    The other modes start the program once, after the index command, and write each `request` to its stdin. With
+    `lines` the answer is the next line that holds JSON. With `prompt` it is all up to the next prompt, which is looked
+    for at the end of what has come, so that an answer may hold something like it. A line break in a query is sent as a
+    blank, and told, where the request is a text; in JSON it is escaped and breaks nothing. A program that dies, is
+    late or does not stop printing fails that query, is ended, and is started again by the next; after three starts in
+    a row that fail, the rest of the queries fail at once. Such a program gets no terminal: some then print no prompt,
+    and want an option to do so.
+    """
+
+    where: ClassVar[str] = WHERE
+
+    argv: Argv = field(
+        metadata={"about": "the program and its arguments with {query}; a text is split as a shell would, without one"}
+    )
+    mode: Mode = field(
+        default="once",
+        metadata={"about": "once: run for each query; lines, prompt: started once, asked on stdin, no {query} in argv"},
+    )
+    index: Argv = field(default=(), metadata={"about": "run once when the corpus is opened; without {query} and {k}"})
+    update: Argv = field(
+        default=(),
+        metadata={
+            "about": 'run when files changed: a command, or "index" for the index command again; a program that stays '
+            'is then started anew, and "restart" does only that; a tool without an index needs none'
+        },
+    )
+    version: Argv = field(
+        default=(), metadata={"about": "run in the end; the first line that it prints is recorded as the version"}
+    )
+    request: str | Mapping[str, object] = field(
+        default="",
+        metadata={
+            "about": "what is written to a program that stays: a table is one line of JSON, a text is one line as it "
+            "is; with {query}, {k} and {id} (a number that counts up); of mode prompt {query} if not given"
+        },
+    )
+    answer_id: str = field(
+        default="",
+        metadata={"about": "mode lines: where in the answer the {id} of the request is; other lines are passed over"},
+    )
+    prompt: str = field(
+        default="", metadata={"about": "mode prompt: a regular expression for what the program prints when it waits"}
+    )
+    ready: str = field(
+        default="",
+        metadata={
+            "about": "a regular expression for what a program that stays prints once it has started; of mode prompt "
+            "the first prompt if not given; of mode lines the first query waits for the start if not given"
+        },
+    )
+    path_filter: Filter = field(
+        default=(),
+        metadata={
+            "about": "arguments for each glob that results must match, with {path}, as in --include={path}; they come "
+            'before a -- in argv, else last; of mode lines a table that is added to the request, { paths = ["{path}"] }'
+        },
+    )
+    language_filter: Filter = field(
+        default=(), metadata={"about": "arguments for each language that results must be in, with {language}; as above"}
+    )
+    git: bool = field(default=False, metadata={"about": "whether the corpus must be a git repository for the tool"})
+    ok_codes: tuple[int, ...] | None = field(
+        default=None,
+        metadata={"about": "exit codes that may come without results; if not given 0, and 1 when nothing is printed"},
+    )
+    env: Mapping[str, str] = field(
+        default_factory=dict,
+        repr=False,
+        metadata={"about": "added to the environment; templates without {query} and {k}; only the names are recorded"},
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Templates:
+    """The commands of a tool, split and checked."""
+
+    argv: tuple[str, ...]
+    index: tuple[str, ...]
+    update: tuple[str, ...]  # what is run, the index command where that is meant
+    version: tuple[str, ...]
+    path_filter: tuple[str, ...] | Mapping[str, object]
+    language_filter: tuple[str, ...] | Mapping[str, object]
+
+    def all(self) -> tuple[tuple[str, ...], ...]:
+        """List the commands there are."""
+        return tuple(filter(None, (self.index, self.update, self.argv, self.version)))
+
+
+def read_templates(settings: Settings, context: Context) -> Templates:
+    """Split and check everything that is a template."""
+    _check_mode(settings)
+    folders = ("here", "root", "store", *(("preset",) if context.preset is not None else ()))
+    asked = (*folders, *ASKED) if settings.mode == "once" else folders
+    templates = Templates(
+        _read(settings.argv, "argv", asked),
+        _read(settings.index, "index", folders),
+        _read_update(settings, folders),
+        _read(settings.version, "version", folders),
+        _read_filter(settings, "path_filter", (*asked, "path")),
+        _read_filter(settings, "language_filter", (*asked, "language")),
+    )
+    _check_argv(templates.argv, settings.mode)
+    check_template(settings.env, folders, f"{WHERE}: env")
+    check_template(settings.request, (*folders, *ASKED, "id"), f"{WHERE}: request")
+    for name, place in (("path_filter", "path"), ("language_filter", "language")):
+        template = getattr(templates, name)
+        if template and not names_place(template, place):
+            raise ConfigError(f"{WHERE}: {name} has no {{{place}}}", hint=f"put {{{place}}} where the value goes")
+    return templates
+
+
+def _check_mode(settings: Settings) -> None:
+    """Refuse settings that have no effect in the mode, and a mode without what it needs."""
+    for name, modes in _OF_MODES.items():
+        if settings.mode not in modes and getattr(settings, name) not in ("", (), None):
+            raise ConfigError(
+                f'{WHERE}: {name} has no meaning with mode = "{settings.mode}"',
+                hint=f"take it out, or use mode {' or '.join(modes)}",
+            )
+    if settings.mode == "prompt" and not settings.prompt:
+        raise ConfigError(f"{WHERE}: mode prompt without a prompt", hint='write prompt = "^> "')
+    if isinstance(settings.request, str) and len(settings.request.splitlines()) > 1:
+        raise ConfigError(f"{WHERE}: request has a line break", hint="a request is one line; use a table for JSON")
+    if settings.mode == "lines":
+        _check_lines(settings)
+    elif settings.mode == "prompt" and settings.request and not names_place(settings.request, "query"):
+        raise ConfigError(f"{WHERE}: request has no {{query}}", hint="put {query} where the question goes")
+
+
+def _check_lines(settings: Settings) -> None:
+    """Refuse a request that asks nothing, and answers that cannot be told from each other."""
+    if not names_place(settings.request, "query"):
+        raise ConfigError(f"{WHERE}: mode lines without a request", hint='write request = { query = "{query}" }')
+    if settings.format not in ("auto", "json"):
+        raise ConfigError(f'{WHERE}: format = "{settings.format}" with mode lines', hint="its answers are JSON")
+    if settings.answer_id and not names_place(settings.request, "id"):
+        raise ConfigError(f"{WHERE}: answer_id, but no {{id}} in request", hint='write request = { id = "{id}", ... }')
+
+
+def _check_argv(argv: Sequence[str], mode: Mode) -> None:
+    """Refuse a command that is not there or does not ask."""
+    if not argv:
+        raise ConfigError(f"{WHERE}: argv is empty", hint='write argv = ["tool", "--", "{query}"]')
+    if mode == "once" and not names_place(argv, "query"):
+        raise ConfigError(f"{WHERE}: argv has no {{query}}", hint="put {query} where the question goes")
+
+
+def _read(template: Argv, name: str, known: Sequence[str]) -> tuple[str, ...]:
+    """Split a template that is one text, and check it."""
+    try:
+        parts = tuple(shlex.split(template)) if isinstance(template, str) else template
+    except ValueError as problem:
+        raise ConfigError(f"{WHERE}: {name}: {problem}", hint="balance the quotes, or write a list") from problem
+    check_template(parts, known, f"{WHERE}: {name}")
+    for part in parts:
+        if _SHELL.fullmatch(part) and not (part == ";" and _EXEC.intersection(parts)):
+            raise ConfigError(
+                f"{WHERE}: {name} has {part!r}, but no shell is used",
+                hint='if you want one, write ["sh", "-c", "tool \\"$1\\" | head", "sh", "{query}"]',
+            )
+    return parts
+
+
+def _read_filter(settings: Settings, name: str, known: Sequence[str]) -> tuple[str, ...] | Mapping[str, object]:
+    """Read a filter: arguments of a program that is run for each query, a table for one that is asked by tables."""
+    template: Filter = getattr(settings, name)
+    table = isinstance(template, Mapping)
+    if template and table != (settings.mode == "lines"):
+        shape, wanted = ("a table", "arguments") if table else ("arguments", "a table that is added to the request")
+        raise ConfigError(
+            f'{WHERE}: {name} has no meaning as {shape} with mode = "{settings.mode}"', hint=f"write {wanted}"
+        )
+    if template and table and isinstance(settings.request, str):
+        raise ConfigError(f"{WHERE}: {name}, but request is a text", hint="write request as a table")
+    if isinstance(template, Mapping):
+        check_template(template, known, f"{WHERE}: {name}")
+        return template
+    return _read(template, name, known)
+
+
+def _read_update(settings: Settings, known: Sequence[str]) -> tuple[str, ...]:
+    """Read what is run when files changed."""
+    if settings.update == RESTART:
+        if settings.mode == "once":
+            raise ConfigError(f'{WHERE}: update = "restart" with mode once', hint="nothing stays that could be started")
+        return ()
+    if settings.update == AGAIN and not settings.index:
+        raise ConfigError(f'{WHERE}: update = "index" without an index command', hint="take it out, or add index")
+    return _read(settings.index if settings.update == AGAIN else settings.update, "update", known)
+
+
+def compile_marker(text: str, name: str) -> re.Pattern[bytes]:
+    """Read a regular expression for what a program prints; ^ and $ mean lines."""
+    try:
+        marker = re.compile(text.encode(), re.MULTILINE)
+    except (re.error, ValueError) as problem:
+        raise ConfigError(f"{WHERE}: {name}: {problem}", hint="correct the regular expression") from problem
+    if marker.search(b""):
+        raise ConfigError(f"{WHERE}: {name} = {text!r} is found in nothing at all", hint="write what is printed there")
+    return marker
+
+
+def folder_of(context: Context) -> Path:
+    """Give the folder that relative programs and {here} start from."""
+    return Path(context.folder).absolute()

@@ -1,0 +1,1 @@
+"""Any search API over HTTP: requests by template, answers by declared paths."""

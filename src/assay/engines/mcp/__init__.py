@@ -1,0 +1,1 @@
+"""Any MCP server under test, over stdio or streamable HTTP."""

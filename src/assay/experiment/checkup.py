@@ -1,0 +1,192 @@
+"""Three questions that the code itself answers: enough to see whether an engine is understood.
+
+A name that is defined once, a sentence that documents something, and a word that stands nowhere. They are asked as any
+gold set is, so that what is seen here is what a run would see.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from assay.engines.base import FullEngine
+from assay.errors import CorpusError
+from assay.experiment.asking import Tell
+from assay.experiment.runner import run
+from assay.gold.synth.config import Draw
+from assay.gold.synth.sets import synthesise
+from assay.syntax.identifiers import split
+from assay.types import Corpus, EngineRun, Gold, Hit, Query, Ranking, Resources, Span, Status, Target
+
+NAME, SENTENCE, NONSENSE = "a name", "a sentence", "a nonsense word"
+
+
+@dataclass(frozen=True, slots=True)
+class CheckConfig:
+    """The numbers of a check."""
+
+    files: int = 300  # that questions are looked for in: parsing more takes longer than many an index
+    drawn: int = 8  # names and sentences of which the longest is taken: `_au` says little of an engine
+    k: int = 10  # results asked for, as in a run
+    nonsense: str = "zqxvkjwyblorfgh"  # in no language and no code
+    seed: int = 0
+
+
+CHECK = CheckConfig()
+
+
+@dataclass(frozen=True, slots=True)
+class Understood:
+    """What one answer said, once it was read."""
+
+    what: str
+    query: str
+    expected: str  # a file that holds it; empty for the nonsense word
+    status: Status
+    seconds: float
+    hits: tuple[Hit, ...]
+    known: int  # paths that are in the corpus
+    rank: int | None  # of the expected file among the distinct files
+    notes: tuple[str, ...]
+    error: str | None
+
+    @property
+    def ranged(self) -> int:
+        """Count the hits with lines."""
+        return sum(hit.start is not None for hit in self.hits)
+
+    @property
+    def scored(self) -> int:
+        """Count the hits with a score."""
+        return sum(hit.score is not None for hit in self.hits)
+
+    @property
+    def falling(self) -> bool | None:
+        """Whether the scores fall as the ranks rise; None without scores to compare."""
+        scores = [hit.score for hit in self.hits if hit.score is not None]
+        return None if len(scores) < 2 else all(a >= b for a, b in zip(scores, scores[1:], strict=False))
+
+
+@dataclass(frozen=True, slots=True)
+class CheckUp:
+    """What an engine took, said and meant."""
+
+    answers: tuple[Understood, ...]
+    index_seconds: float | None  # None: it did not open
+    resources: Resources
+    version: str
+    stderr: str
+    notes: tuple[str, ...]
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """Say what makes this engine unfit to be measured; nothing when all is well."""
+        return tuple(dict.fromkeys(_problems(self)))
+
+
+def check_gold(corpus: Corpus, config: CheckConfig = CHECK) -> Gold:
+    """Make the three questions of a corpus; the same corpus gives the same ones."""
+    code = [file for file in corpus.files if file.kind == "code"]
+    if not code:
+        raise CorpusError("no code in it to ask about", file=corpus.root, hint="name a folder with source code")
+    some = code[:: max(1, len(code) // config.files)][: config.files]
+    draw = Draw(config.drawn, 1, config.seed)
+    sets = synthesise(replace(corpus, files=tuple(some)), name="check", kinds=("symbol", "doc"), wanted=draw)
+    drawn = {gold.provenance["synthetic"]: max(gold.queries, key=_telling) for gold in sets.golds if gold.queries}
+    named = drawn.get("symbol") or _by_file(max(some, key=lambda file: (file.size, file.path)).path)
+    said = drawn.get("doc") or replace(named, forms={"human": " ".join(split(named.headline))})
+    lost = replace(named, forms={"human": config.nonsense})
+    asked = zip((NAME, SENTENCE, NONSENSE), (named, said, lost), strict=True)
+    queries = tuple(Query(what, {"human": query.headline}, query.targets) for what, query in asked)
+    return Gold("check", corpus.spec, queries)
+
+
+def _telling(query: Query) -> tuple[int, str]:
+    """Prefer what is long: it is hardly found by chance."""
+    return len(query.headline), query.headline
+
+
+def _by_file(path: str) -> Query:
+    """Ask for a file by its name, where nothing in it has one."""
+    return Query(NAME, {"human": Path(path).stem}, (Target(Span(path)),))
+
+
+def check_up(
+    name: str,
+    engine: FullEngine,
+    gold: Gold,
+    *,
+    timeout: float,
+    index_timeout: float,
+    progress: Tell | None = None,
+    config: CheckConfig = CHECK,
+) -> CheckUp:
+    """Open an engine, ask it the three questions, and say what was understood."""
+    made = run(
+        {name: engine},
+        gold,
+        k=config.k,
+        timeout=timeout,
+        index_timeout=index_timeout,
+        missing="report",
+        progress=progress,
+    )
+    asked = made.engines[0]
+    lines = made.lines[gold.name]
+    answers = tuple(
+        _understood(query, ranking, lines) for query, ranking in zip(gold.queries, asked.rankings, strict=True)
+    )
+    return CheckUp(
+        answers,
+        asked.index_seconds.get(gold.name),
+        asked.resources.get(gold.name, Resources()),
+        asked.version,
+        asked.stderr.get(gold.name, ""),
+        _notes(engine, asked),
+    )
+
+
+def _notes(engine: FullEngine, asked: EngineRun) -> tuple[str, ...]:
+    """Keep what the run had to say beside what the engine says of itself."""
+    return tuple(note for note in asked.notes if note not in engine.notes)
+
+
+def _understood(query: Query, ranking: Ranking, lines: object) -> Understood:
+    """Say what one answer meant."""
+    known = lines if isinstance(lines, dict) else {}
+    expected = "" if query.id == NONSENSE else query.targets[0].span.path
+    files = list(dict.fromkeys(hit.path for hit in ranking.hits))
+    return Understood(
+        what=query.id,
+        query=query.headline,
+        expected=expected,
+        status=ranking.status,
+        seconds=ranking.seconds,
+        hits=ranking.hits,
+        known=sum(hit.path in known for hit in ranking.hits),
+        rank=files.index(expected) + 1 if expected in files else None,
+        notes=ranking.notes,
+        error=ranking.error,
+    )
+
+
+def _problems(check: CheckUp) -> list[str]:
+    """List what is wrong, the gravest first."""
+    if check.index_seconds is None:
+        return [check.answers[0].error or "it could not be opened"]
+    failed = [f"{one.what}: {one.error}" for one in check.answers if one.status is not Status.OK]
+    real = [one for one in check.answers if one.expected and one.status is Status.OK]
+    hits = [hit for one in real for hit in one.hits]
+    if real and not hits:
+        failed.append("no results for words that are in the code: is the corpus indexed, is {root} in the template?")
+    elif hits and not any(one.known for one in real):
+        failed.append(f"no path is a file of the corpus, e.g. {hits[0].path}: print paths relative to {{root}}")
+    elif len(real) > 1 and all(_places(one.hits) == _places(real[0].hits) for one in check.answers):
+        failed.append("every question got the same results: is {query} where the tool looks for it?")
+    return failed
+
+
+def _places(hits: Sequence[Hit]) -> list[Span]:
+    """List where results point."""
+    return [hit.span for hit in hits]

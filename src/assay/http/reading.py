@@ -1,0 +1,55 @@
+"""Reading an answer, and no more of it than is wanted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from http.client import HTTPException, HTTPResponse, IncompleteRead
+
+from assay.errors import EngineError
+from assay.http.calls import Answer, Broken, Outcome
+from assay.http.limits import HttpLimits
+
+_PLAIN = ("", "identity")
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """What was read of an answer, and whether that was all of it."""
+
+    outcome: Outcome
+    whole: bool
+
+
+def read_answer(response: HTTPResponse, limits: HttpLimits) -> Read:
+    """Read an answer; of a refusal the status is answer enough."""
+    headers = response.headers
+    head = Answer(response.status, b"", headers.get("Retry-After"), headers.get("Location"))
+    try:
+        body = _read_body(response, limits)
+    except (OSError, HTTPException):
+        if head.fine:
+            raise
+        return Read(head, whole=False)
+    if isinstance(body, Broken):
+        return Read(body if head.fine else head, whole=False)
+    return Read(replace(head, body=body), whole=True)
+
+
+def _read_body(response: HTTPResponse, limits: HttpLimits) -> bytes | Broken:
+    """Read a body in pieces, up to the bound; nothing of one that is announced as longer."""
+    coding = response.headers.get("Content-Encoding", "").strip().lower()
+    if coding not in _PLAIN:
+        return Broken(f"answered in {coding:.20}, which nobody asked for", EngineError, "let it answer uncompressed")
+    pieces: list[bytes] = []
+    size = 0
+    while max(size, response.length or 0) <= limits.body_bytes:
+        piece = response.read1(limits.piece_bytes)
+        if not piece:
+            break
+        pieces.append(piece)
+        size += len(piece)
+    else:
+        return Broken(f"answered with more than {limits.body_bytes:,} bytes", EngineError, "ask for less at a time")
+    if response.length:
+        raise IncompleteRead(b"")
+    return b"".join(pieces)

@@ -1,0 +1,246 @@
+import json
+
+import anyio
+import pytest
+from mcp import Client
+
+from assay.agent.roots import Roots
+from assay.agent.server import make_server
+from assay.experiment.spec import read_spec
+from assay.types import Gold
+from tests.agent.calling import ask, call, refused, serve, text
+
+CONFIG = """\
+[run]
+gold = "gold.yaml"
+
+[engines.shell]
+kind = "command"
+argv = ["sh", "-c", "sleep 0.1; echo shop/cart.py"]
+format = "text"
+"""
+
+
+def configured(shop):
+    (shop / "assay.toml").write_text(CONFIG, encoding="utf-8")
+    return make_server(Roots.of([str(shop)]), read_spec(shop / "assay.toml"))
+
+
+def records(shop):
+    return sorted(path.parent.relative_to(shop).as_posix() for path in shop.rglob("run.json"))
+
+
+def test_a_run_is_written_and_read_again(shop):
+    server = serve(shop)
+    (made,) = call(server, ("run_benchmark", {"gold": "gold.yaml", "engines": ["builtin"], "out": "mine", "k": 5}))
+    assert not made.is_error, text(made)
+    data = made.structured_content
+    assert data is not None
+    assert data["folder"] == str(shop / "mine")
+    assert {row["engine"] for row in data["scores"]} == {"builtin", "random", "keywords", "oracle"}
+    assert data["comparisons"][0]["verdict"].startswith("inconclusive")
+    assert "| builtin |" in data["markdown"]
+    again = ask(server, "read_report", folder="mine")
+    assert again == data
+
+
+def test_run_equals_that_of_the_command_line(shop, capsys):
+    from assay.cli.main import main
+
+    assert main(["run", "--gold", "gold.yaml", "--out", "theirs", "--quiet"]) == 0
+    server = serve(shop)
+    mine = ask(server, "run_benchmark", gold="gold.yaml")
+    theirs = ask(server, "read_report", folder="theirs")
+    assert mine["scores"] == theirs["scores"]
+    hits = [_hits(shop / "theirs"), _hits(shop / records(shop)[0])]
+    assert hits[0] == hits[1]
+
+
+def _hits(folder):
+    lines = (line for path in sorted(folder.glob("engines/builtin*")) for line in path.read_text().splitlines())
+    return [row["hits"] for line in lines if "hits" in (row := json.loads(line))]
+
+
+def test_sections_are_read_by_name(shop):
+    server = serve(shop)
+    made = ask(server, "run_benchmark", gold="gold.yaml", out="mine")
+    part = ask(server, "read_report", folder="mine", section="scores")
+    assert part["markdown"].count("\n## ") == 1
+    assert "\n## Scores\n" in part["markdown"]
+    assert set(made["sections"]) >= {"Scores"}
+    assert "did you mean 'Scores'?" in refused(server, "read_report", folder="mine", section="Scroes")
+
+
+def test_default_folder_is_new_each_time_and_no_part_of_the_corpus(shop):
+    server = serve(shop)
+    first = ask(server, "run_benchmark", gold="gold.yaml")["folder"]
+    second = ask(server, "run_benchmark", gold="gold.yaml")["folder"]
+    assert first != second
+    assert all(folder.startswith(f"{shop}/assay-runs/") for folder in (first, second))
+    assert not any("assay-runs" in row["path"] for row in ask(server, "search", query="total", k=50)["results"])
+
+
+def test_engines_of_the_configuration_are_run_by_name(shop):
+    server, _ = configured(shop)
+    data = ask(server, "run_benchmark", engines=["shell", "builtin"])
+    assert {"shell", "builtin"} <= {row["engine"] for row in data["scores"]}
+    assert any(row["engine"] == "shell" and row["mean"] > 0 for row in data["scores"])
+
+
+def test_configuration_is_that_of_the_start(shop):
+    server, _ = configured(shop)
+    planted = shop / "planted"
+    evil = CONFIG.replace("sleep 0.1", f"touch {planted}")
+    (shop / "assay.toml").write_text(evil + '[engines.more]\nkind = "random"\n', encoding="utf-8")
+    assert "no engine is called 'more'" in refused(server, "run_benchmark", engines=["more"])
+    ask(server, "run_benchmark", engines=["shell"])
+    assert not planted.exists()
+
+
+def test_tool_names_the_engines_there_are(shop):
+    server, _ = configured(shop)
+
+    async def talk():
+        async with Client(server) as client:
+            return await client.list_tools()
+
+    (tool,) = [tool for tool in anyio.run(talk).tools if tool.name == "run_benchmark"]
+    assert tool.description is not None
+    assert "Engines: builtin, keywords, shell." in tool.description
+
+
+@pytest.mark.parametrize(
+    "engine", ["command:touch planted", "python:os:system", "builtin:span", "mcp:x", "./mine.toml", "semble", "runfile:x"]
+)
+def test_a_call_executes_nothing_of_its_own(shop, engine):
+    (shop / "mine.toml").write_text('[engine]\nkind = "command"\nargv = ["touch", "planted"]\n', encoding="utf-8")
+    message = refused(serve(shop), "run_benchmark", gold="gold.yaml", engines=[engine])
+    assert "others must stand in the server's --config" in message
+    assert not (shop / "planted").exists()
+    assert records(shop) == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ({}, "no gold set is named"),
+        ({"gold": "../gold.yaml"}, "outside"),
+        ({"gold": "nowhere.yaml"}, "there is no such gold set"),
+        ({"gold": "shop/cart.py"}, "→"),
+        ({"gold": "gold.yaml", "out": "../elsewhere"}, "outside"),
+        ({"gold": "gold.yaml", "out": "/tmp"}, "outside"),
+        ({"gold": "gold.yaml", "out": "shop"}, "name a new folder"),
+        ({"gold": "gold.yaml", "out": "README.md"}, "name a new folder"),
+        ({"gold": "gold.yaml", "k": 0}, "greater than or equal to 1"),
+        ({"gold": "gold.yaml", "engines": "builtin"}, "engines: Input should be a valid list"),
+    ],
+)
+def test_wrong_orders_are_refused(shop, arguments, said):
+    assert said in refused(serve(shop), "run_benchmark", **arguments)
+    assert records(shop) == []
+
+
+@pytest.mark.parametrize(
+    "corpus", ["{path: ..}", "{path: /}", "{path: link}", '{git: "https://example.invalid/x"}', '{pypi: "flask==3.1.0"}']
+)
+def test_gold_set_of_a_call_leads_nowhere_outside(shop, corpus):
+    (shop / "link").symlink_to(shop.parent)
+    gold = (shop / "gold.yaml").read_text(encoding="utf-8").replace("{path: .}", corpus)
+    (shop / "other.yaml").write_text(gold, encoding="utf-8")
+    assert "which is not served" in refused(serve(shop), "run_benchmark", gold="other.yaml")
+
+
+def test_gold_file_that_is_a_link_to_outside_is_refused(shop, tmp_path):
+    (shop / "sets").mkdir()
+    outside = tmp_path / "outside.yaml"
+    outside.write_text((shop / "gold.yaml").read_text(encoding="utf-8").replace("{path: .}", f"{{path: {shop}}}"))
+    (shop / "sets" / "gold.yaml").symlink_to(outside)
+    assert "which is not served" in refused(serve(shop), "run_benchmark", gold="sets")
+
+
+def test_sealed_results_are_not_read(shop):
+    from dataclasses import replace
+
+    from assay import load_gold, run
+    from assay.experiment import write_run
+    from assay.gold.split.parts import SEALED, TAG
+
+    gold = load_gold(shop / "gold.yaml").golds[0]
+    sealed: Gold = replace(gold, queries=tuple(replace(q, tags={**q.tags, TAG: SEALED}) for q in gold.queries))
+    write_run(run({"mine": lambda query, k: ["shop/cart.py"]}, sealed, split=[SEALED]), shop / "sealed")
+    assert "sealed queries" in refused(serve(shop), "read_report", folder="sealed")
+
+
+@pytest.mark.parametrize(("folder", "said"), [("..", "outside"), ("shop", "there is no run here"), ("no", "no such run")])
+def test_report_of_no_run_is_refused(shop, folder, said):
+    assert said in refused(serve(shop), "read_report", folder=folder)
+
+
+def test_progress_is_told_and_grows(shop):
+    server, _ = configured(shop)
+    told = []
+
+    async def note(progress, total, message):
+        told.append((progress, message))
+
+    async def talk():
+        async with Client(server) as client:
+            await client.call_tool("run_benchmark", {"engines": ["shell"]}, progress_callback=note)
+
+    anyio.run(talk)
+    assert told
+    assert [number for number, _ in told] == sorted({number for number, _ in told})
+    assert any("questions of shop" in message for _, message in told)
+
+
+def test_cancelled_run_stops_and_writes_nothing(shop):
+    server, house = configured(shop)
+
+    async def talk():
+        async with Client(server) as client:
+            with anyio.move_on_after(0.5) as scope:
+                await client.call_tool("run_benchmark", {"engines": ["shell"], "out": "mine"})
+            assert scope.cancelled_caught
+            with anyio.fail_after(5):
+                while house.bench._busy.locked():
+                    await anyio.sleep(0.02)
+            return await client.call_tool("search", {"query": "cart"})
+
+    assert not anyio.run(talk).is_error
+    assert records(shop) == []
+    assert not (shop / "mine").exists()
+
+
+def test_one_run_at_a_time(shop):
+    server, _ = configured(shop)
+
+    async def talk():
+        found = []
+
+        async def one(client):
+            found.append(await client.call_tool("run_benchmark", {"engines": ["shell"]}))
+
+        async with Client(server) as client, anyio.create_task_group() as group:
+            group.start_soon(one, client)
+            await anyio.sleep(0.2)
+            group.start_soon(one, client)
+        return found
+
+    first, second = anyio.run(talk)
+    assert "a benchmark is running already" in text(first)
+    assert first.is_error
+    assert not second.is_error
+
+
+def test_run_that_is_under_way_ends_with_the_server(shop):
+    server, house = configured(shop)
+
+    async def talk():
+        async with Client(server) as client, anyio.create_task_group() as group:
+            group.start_soon(client.call_tool, "run_benchmark", {"engines": ["shell"]})
+            await anyio.sleep(0.4)
+            await anyio.to_thread.run_sync(house.bench.stop)
+            assert not house.bench._busy.locked()
+
+    anyio.run(talk)
+    assert records(shop) == []

@@ -1,0 +1,46 @@
+import pytest
+
+from assay.search import Index
+from tests.agent.calling import ask, call, refused, serve, text
+
+
+def places(relatives):
+    return [(one["path"], one["start"], one["end"], one["score"], tuple(one["shared"])) for one in relatives]
+
+
+def test_relatives_are_those_of_the_index(shop):
+    found = Index.build(shop).related("shop/cart.py", 15, 3)
+    data = ask(serve(shop), "related", place="shop/cart.py:15", k=3)
+    for kind in ("uses", "used_by", "alike"):
+        own = [(one.hit.path, one.hit.start, one.hit.end, one.hit.score, one.shared) for one in getattr(found, kind)]
+        assert places(data[kind]) == own
+    assert data["used_by"]
+    assert [file["path"] for file in data["files"]] == [hit.path for hit in found.files]
+    assert tuple(data["names"]) == found.names
+
+
+def test_place_may_be_a_span_and_absolute(shop):
+    server = serve(shop)
+    one = ask(server, "related", place="shop/tax.py:7-9")
+    assert one == ask(server, "related", place=f"{shop}/shop/tax.py:7")
+    assert one["unit"]["path"] == "shop/tax.py"
+
+
+def test_text_lists_relatives_by_kind(shop):
+    (result,) = call(serve(shop), ("related", {"place": "shop/cart.py:15"}))
+    assert "used by:\ntests/test_cart.py:1-7 by " in text(result)
+
+
+@pytest.mark.parametrize(
+    ("place", "said"),
+    [
+        ("shop/cart.py", "write FILE:LINE"),
+        ("shop/cart.py:0", "write FILE:LINE"),
+        ("shop/cart.py:999", "has no line 999"),
+        ("shop/crat.py:1", "did you mean shop/cart.py?"),
+        ("../../etc/passwd:1", "outside"),
+        ("shop/cart.py:" + "9" * 500, "no line of a file"),
+    ],
+)
+def test_wrong_place_is_refused(shop, place, said):
+    assert said in refused(serve(shop), "related", place=place)

@@ -1,0 +1,228 @@
+import re
+import threading
+
+import anyio
+import pytest
+from mcp import Client
+
+from assay.search import Index
+from tests.agent.calling import ask, call, refused, serve, text
+
+QUERIES = ("how is the total of all items computed?", "tax_rate", "payment provider retry", "Cart", "größe", "--help")
+
+
+def rows(data):
+    return [(row["path"], row["start"], row["end"], row["score"]) for row in data["results"]]
+
+
+def expected(hits):
+    return [(hit.path, hit.start, hit.end, hit.score) for hit in hits]
+
+
+@pytest.mark.parametrize("per", ["file", "span"])
+def test_ranking_equals_the_index(shop, per):
+    server, index = serve(shop), Index.build(shop)
+    for query in QUERIES:
+        data = ask(server, "search", query=query, per=per, k=5)
+        assert rows(data) == expected(index.search(query, 5, per=per))
+        assert [row["rank"] for row in data["results"]] == list(range(1, len(data["results"]) + 1))
+    assert data["root"] == str(shop.resolve())
+
+
+@pytest.mark.parametrize(
+    "filters",
+    [
+        {"paths": ["shop/**"]},
+        {"paths": ["*.md"]},
+        {"languages": ["python"]},
+        {"languages": ["py"]},
+        {"kinds": ["docs"]},
+        {"kinds": ["function"]},
+        {"regex": r"def \w+\(cart"},
+        {"paths": ["shop/**", "tests/**"], "kinds": ["code"], "regex": "total"},
+    ],
+)
+@pytest.mark.parametrize("per", ["file", "span"])
+def test_filters_are_those_of_the_index(shop, filters, per):
+    found = rows(ask(serve(shop), "search", query="cart total tax", per=per, **filters))
+    assert found == expected(Index.build(shop).search("cart total tax", per=per, **filters))
+    assert found
+
+
+def test_path_strikes_out_what_lies_elsewhere(shop):
+    whole = [hit for hit in Index.build(shop).search("cart total", 50)]
+    for path in ("shop", "shop/cart.py", str(shop / "tests")):
+        below = path.removeprefix(f"{shop}/")
+        inside = [hit for hit in whole if hit.path == below or hit.path.startswith(f"{below}/")]
+        assert rows(ask(serve(shop), "search", query="cart total", path=path, k=50)) == expected(inside)
+        assert inside
+
+
+def test_text_names_places_with_their_code(shop):
+    (result,) = call(serve(shop), ("search", {"query": "Cart.total", "per": "span", "k": 2}))
+    places = re.findall(r"^(\S+):(\d+)-(\d+)\n```(\w*)\n", text(result), flags=re.MULTILINE)
+    data = result.structured_content
+    assert data is not None
+    assert [(path, int(start), int(end)) for path, start, end, _ in places] == [row[:3] for row in rows(data)]
+    assert places[0][3] == "python"
+
+
+def test_snippet_stays_within_the_lines_asked_for(shop):
+    for lines in (1, 3):
+        for row in ask(serve(shop), "search", query="cart total", lines=lines)["results"]:
+            whole = (shop / row["path"]).read_text(encoding="utf-8").split("\n")
+            shown = [] if row["snippet"] is None else row["snippet"].split("\n")
+            assert len(shown) <= lines
+            assert shown == whole[row["snippet_start"] - 1 :][: len(shown)] if shown else row["start"] is None
+    assert all(row["snippet"] is None for row in ask(serve(shop), "search", query="cart", lines=0)["results"])
+
+
+def test_code_with_fences_stays_inside_its_fence(shop):
+    (shop / "fences.md").write_text("# Fences\n\n````\n```python\nzebra = 1\n```\n````\n", encoding="utf-8")
+    (result,) = call(serve(shop), ("search", {"query": "zebra", "k": 1}))
+    assert "`````markdown\n" in text(result)
+
+
+def test_long_lines_and_many_results_are_bounded(shop):
+    (shop / "data.js").write_text("var zebra = '" + "x" * 100_000 + "';\n", encoding="utf-8")
+    for number in range(60):
+        code = "".join(f"zebra_{number}_{line} = '{'y' * 180}'\n" for line in range(60))
+        (shop / f"big{number}.py").write_text(code, encoding="utf-8")
+    (result,) = call(serve(shop), ("search", {"query": "zebra", "k": 60, "lines": 60}))
+    data = result.structured_content
+    assert data is not None
+    assert len(data["results"]) == 60
+    assert len(text(result)) < 80_000
+    assert re.search(r"\d+ results are shown without their code", text(result))
+
+
+def test_no_match_says_so(shop):
+    (result,) = call(serve(shop), ("search", {"query": "cart", "regex": "no such text anywhere"}))
+    assert not result.is_error
+    assert text(result).startswith("No match in 8 files")
+
+
+def test_an_edit_between_two_searches_is_seen(shop):
+    server = serve(shop)
+    (shop / "shop" / "new.py").write_text("def zebra_crossing():\n    pass\n", encoding="utf-8")
+    assert rows(ask(server, "search", query="zebra crossing"))[0][0] == "shop/new.py"
+    (shop / "shop" / "cart.py").write_text("def giraffe_house():\n    pass\n", encoding="utf-8")
+    (shop / "shop" / "new.py").unlink()
+    for query in ("giraffe house", "zebra crossing", *QUERIES):
+        assert rows(ask(server, "search", query=query)) == expected(Index.build(shop).search(query))
+
+
+def test_unchanged_folder_is_not_opened_again(shop, monkeypatch):
+    server = serve(shop)
+    opened = []
+    real = Index.open
+    monkeypatch.setattr(Index, "open", lambda *args, **more: opened.append(args) or real(*args, **more))
+    call(server, *[("search", {"query": "cart"})] * 3)
+    assert len(opened) == 1
+
+
+def test_settings_of_the_folder_are_those_of_the_start(shop):
+    (shop / "assay.toml").write_text("[search]\nstem.files = 0.9\n", encoding="utf-8")
+    server = serve(shop)
+    (shop / "assay.toml").write_text('[search]\ndescription.url = "http://example.invalid/"\n', encoding="utf-8")
+    from assay.search.settings import load_config
+
+    index = Index.build(shop, load_config(["stem.files=0.9"]))
+    assert rows(ask(server, "search", query="cart total")) == expected(index.search("cart total"))
+
+
+def test_calls_side_by_side_answer_as_alone(shop):
+    server, index = serve(shop), Index.build(shop)
+    wanted = [(query, per) for query in QUERIES for per in ("file", "span")] * 2
+
+    async def talk():
+        found = {}
+
+        async def one(client, number, query, per):
+            result = await client.call_tool("search", {"query": query, "per": per})
+            found[number] = rows(result.structured_content)
+
+        async with Client(server) as client, anyio.create_task_group() as group:
+            for number, (query, per) in enumerate(wanted):
+                group.start_soon(one, client, number, query, per)
+        return found
+
+    found = anyio.run(talk)
+    for number, (query, per) in enumerate(wanted):
+        assert found[number] == expected(index.search(query, per=per))
+
+
+def test_a_slow_call_does_not_hold_up_others(shop, tmp_path, monkeypatch):
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "a.py").write_text("giraffe = 1\n", encoding="utf-8")
+    server, gate = serve(shop, other), threading.Event()
+    real = Index.open
+
+    def slow(path, *args, **more):
+        if path == shop.resolve():
+            assert gate.wait(20)
+        return real(path, *args, **more)
+
+    monkeypatch.setattr(Index, "open", slow)
+
+    async def talk():
+        async with Client(server) as client, anyio.create_task_group() as group:
+            group.start_soon(client.call_tool, "search", {"query": "cart", "path": str(shop)})
+            await anyio.sleep(0.1)
+            with anyio.fail_after(15):
+                quick = await client.call_tool("search", {"query": "giraffe", "path": str(other)})
+            gate.set()
+            return quick
+
+    assert rows(anyio.run(talk).structured_content)[0][0] == "a.py"
+
+
+@pytest.mark.parametrize("path", ["..", "/etc", "../repo/../..", "link", "link/x.py"])
+def test_path_outside_is_refused(shop, path):
+    (shop / "link").symlink_to(shop.parent)
+    assert "outside of what is served" in refused(serve(shop), "search", query="x", path=path)
+
+
+def test_linked_file_outside_is_never_a_result(shop):
+    secret = shop.parent / "secret.py"
+    secret.write_text("zebra_secret = 1\n", encoding="utf-8")
+    (shop / "shop" / "link.py").symlink_to(secret)
+    assert "zebra_secret" not in str(ask(serve(shop), "search", query="zebra_secret", k=50))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ({"query": " "}, "the query is empty"),
+        ({"query": "x", "path": "nowhere"}, "there is no such folder or file"),
+        ({"query": "x", "k": 0}, "k: Input should be greater"),
+        ({"query": "x", "per": "page"}, "per: Input should be"),
+        ({"query": "x", "lines": -1}, "lines: Input should be greater"),
+        ({"query": "x", "regex": "("}, "not a regular expression"),
+        ({"query": "x", "languages": ["pyton"]}, "did you mean python?"),
+        ({"query": "x", "kinds": ["prose"]}, "unknown kind"),
+        ({"query": "x", "language": ["python"]}, "did you mean 'languages'?"),
+        ({"query": 5}, "query: Input should be a valid string"),
+        ({}, "query: Field required"),
+    ],
+)
+def test_wrong_arguments_are_refused_with_the_next_step(shop, arguments, said):
+    message = refused(serve(shop), "search", **arguments)
+    assert said in message
+    assert "→" in message
+
+
+def test_empty_folder_is_refused_with_the_next_step(tmp_path, monkeypatch):
+    monkeypatch.setenv("ASSAY_CACHE_DIR", str(tmp_path / "cache"))
+    (tmp_path / "empty").mkdir()
+    assert "→" in refused(serve(tmp_path / "empty"), "search", query="x")
+
+
+def test_several_folders_are_named_by_path(shop, tmp_path):
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "a.py").write_text("giraffe = 1\n", encoding="utf-8")
+    server = serve(shop, other)
+    assert "name one of them as path" in refused(server, "search", query="giraffe")
+    assert rows(ask(server, "search", query="giraffe", path=str(other)))[0][0] == "a.py"

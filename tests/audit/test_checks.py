@@ -1,0 +1,156 @@
+"""Each check finds the engine that breaks its law, and says nothing of the others."""
+
+from dataclasses import replace
+
+import pytest
+
+from assay.audit.records import Severity
+from assay.audit.running import run_audit
+from assay.gold.lint import Reach
+from assay.types import Query, Span, Target
+from tests.audit import specimens
+from tests.audit.conftest import SMALL, amiss, audited, made_of
+
+BROKEN, WEAKNESS = Severity.BROKEN, Severity.WEAKNESS
+
+ONE_LAW = {
+    "Moody": {"determinism/repeats": BROKEN},
+    "Rescoring": {"determinism/repeats": WEAKNESS},
+    "NewEachTime": {"determinism/new session": BROKEN},
+    "Shallow": {"prefix/top 5 of top 10": BROKEN},
+    "Generous": {"depth/at most k": BROKEN},
+    "Stingy": {"depth/k where there are k": BROKEN},
+    "Stammering": {"depth/no repeats": WEAKNESS},
+    "NotANumber": {"ties/numbers": BROKEN},
+    "Zigzag": {"ties/order": WEAKNESS},
+    "Flat": {"ties/equal scores": WEAKNESS},
+    "Suffix": {"paths/suffix": BROKEN},
+    "Outside": {"paths/outside": BROKEN},
+    "Imaginary": {"paths/unknown": BROKEN},
+    "Absolute": {"paths/absolute": WEAKNESS},
+    "Uncounted": {"paths/uncounted": WEAKNESS},
+    "Beyond": {"paths/lines": BROKEN},
+    "Leaking": {"filters/paths: nothing outside": BROKEN, "filters/languages: nothing outside": BROKEN},
+    "Reordering": {"filters/paths: only strikes out": BROKEN, "filters/languages: only strikes out": BROKEN},
+    "AllForNothing": {"filters/paths: nothing passes": BROKEN, "filters/languages: nothing passes": BROKEN},
+    "Stale": {"update/change": BROKEN},
+    "KeepsTheDead": {"update/delete": BROKEN},
+    "Poisoned": {"odd/afterwards": BROKEN},
+    "Optional": {"odd/--version": BROKEN},
+    "Decomposing": {"odd/normal forms": WEAKNESS},
+}
+
+
+@pytest.mark.parametrize("name", ["Clean", "Prudish", "Timeless", "Distances", "Unscored"])
+def test_audit_of_an_engine_that_keeps_the_laws_finds_nothing(name, shop):
+    assert amiss(audited(getattr(specimens, name)(), shop)) == {}
+
+
+@pytest.mark.parametrize("name", sorted(ONE_LAW))
+def test_audit_finds_the_broken_law_and_nothing_else(name, shop):
+    assert amiss(audited(getattr(specimens, name)(), shop)) == ONE_LAW[name]
+
+
+def test_ties_that_change_places_are_told_as_such(shop):
+    found = amiss(audited(specimens.Paired(), shop))
+    assert found == {"determinism/repeats": BROKEN, "ties/stable": BROKEN, "ties/equal scores": WEAKNESS}
+
+
+def test_every_quoted_query_that_fails_is_named_with_its_command(shop):
+    audit = audited(specimens.Quoted(), shop, replace(SMALL, only=("odd",)))
+    found = {finding.law: finding for finding in audit.findings if finding.severity == BROKEN}
+    assert set(found) == {"double quotes", "one double quote", "full-text operators", "JSON"}
+    assert "assay engines ask specimen 'read \"config' -k 10" in found["one double quote"].commands
+
+
+def test_hanging_query_is_a_broken_law_and_the_rest_goes_on(shop):
+    audit = audited(specimens.Hanging(), shop, replace(SMALL, only=("odd",), timeout=0.3))
+    assert amiss(audit) == {"odd/emoji": BROKEN}
+    assert next(f for f in audit.findings if f.law == "emoji").sentence.endswith("timed out")
+
+
+@pytest.mark.parametrize(("name", "law"), [("Hashing", "hash seed"), ("Threaded", "threads"), ("Clean", "")])
+def test_determinism_in_other_processes_finds_the_one_difference(name, law, shop, monkeypatch):
+    monkeypatch.setattr("assay.audit.checks.determinism.available_threads", lambda: 2)
+    audit = run_audit(made_of(name, shop), replace(SMALL, only=("determinism",)))
+    expected = {law: BROKEN} if law else {}
+    severities = {f.law: f.severity for f in audit.findings}
+    usual = dict.fromkeys(("repeats", "new session", "hash seed", "threads"), Severity.FINE)
+    assert severities == usual | expected
+
+
+def test_determinism_elsewhere_is_not_passed_in_silence(shop):
+    audit = audited(specimens.Clean(), shop, replace(SMALL, only=("determinism",)))
+    untried = {f.law: f.sentence for f in audit.findings if f.severity == Severity.NOT_TRIED}
+    assert set(untried) == {"hash seed", "threads"}
+    assert "no other process can make it" in untried["hash seed"]
+
+
+def test_engine_that_differs_from_itself_is_not_blamed_for_more(shop):
+    audit = audited(specimens.Moody(), shop)
+    untried = {f"{f.check}/{f.law}" for f in audit.findings if f.severity == Severity.NOT_TRIED}
+    assert {"determinism/new session", "determinism/hash seed", "odd/afterwards"} <= untried
+
+
+def test_prefix_finding_counts_queries_and_shows_both_rankings(shop):
+    audit = audited(specimens.Shallow(), shop, replace(SMALL, only=("prefix",)))
+    finding = next(f for f in audit.findings if f.severity == BROKEN)
+    assert finding.sentence == "top-5 is no prefix of top-10 on 4 of 4 queries"
+    assert finding.share is not None
+    assert (finding.share.count, finding.share.of) == (4, 4)
+    assert 0.5 < finding.share.low < finding.share.high == 1.0
+    assert [line.partition(":")[0] for line in finding.example] == ["query", "top 5", "top 10", "they part at rank 1"]
+    assert finding.commands[:2] == (
+        "assay engines ask specimen 'add item cart' -k 5",
+        "assay engines ask specimen 'add item cart' -k 10",
+    )
+
+
+def test_engine_without_filters_or_updates_is_said_to_have_none(shop):
+    audit = audited(lambda query, k: ["shop/cart.py"], shop)
+    said = {f"{f.check}/{f.law}" for f in audit.findings if f.severity == Severity.NOT_APPLICABLE}
+    assert said == {
+        "ties/scores", "paths/lines", "filters/paths", "filters/languages", "reachability/targets", "update/update",
+    }  # fmt: skip
+
+
+def gold_on(*paths):
+    """One query for each path, asked by a word that is nowhere."""
+    return tuple(Query(f"q{at}", {"human": f"nowhere{at}"}, (Target(Span(path)),)) for at, path in enumerate(paths))
+
+
+def test_reachability_by_asking_names_what_was_not_found_and_the_ceiling(shop):
+    gold = gold_on("shop/cart.py", "shop/tax.py", "pay/card.py", "web/label.js")
+    audit = audited(specimens.Blind(), shop, replace(SMALL, only=("reachability",)), gold=gold)
+    (finding,) = audit.findings
+    assert finding.severity == WEAKNESS
+    assert finding.sentence.startswith(
+        "1 of 4 targets of 4 queries were not returned: R@10 and nDCG@10 would be at most"
+    )
+    assert "0.750 and 0.750" in finding.sentence
+    assert "does not prove" in finding.sentence
+    assert finding.example == ("query q1: shop/tax.py",)
+
+
+def test_reachability_of_an_engine_that_returns_all_is_fine(shop):
+    gold = gold_on("shop/cart.py", "shop/tax.py")
+    audit = audited(specimens.Clean(), shop, replace(SMALL, only=("reachability",)), gold=gold)
+    assert [f.severity for f in audit.findings] == [Severity.FINE]
+
+
+def test_reachability_by_known_chunks_is_proof_and_asks_nothing(shop):
+    def chunks(path):
+        return [] if path == "pay/card.py" else [Span(path, 1, 3)]
+
+    gold = gold_on("shop/cart.py", "pay/card.py")
+    config = replace(SMALL, only=("reachability",))
+    audit = audited(specimens.Clean(), shop, config, gold=gold, reach=Reach("known", chunks))
+    (finding,) = audit.findings
+    assert "1 of 2 targets of 2 queries can never be returned: R@10 and nDCG@10 are at most 0.500" in finding.sentence
+
+
+def test_ordinary_queries_that_fail_are_counted(shop):
+    audit = audited(specimens.half_failing, shop, replace(SMALL, only=("answers",)))
+    (finding,) = audit.findings
+    assert finding.sentence == "3 of 4 ordinary queries failed"
+    assert audit.answered == 1

@@ -1,0 +1,369 @@
+"""A program that stays: asked on its stdin, started again after a failure, and never an old answer for a new query."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from assay.engines import make_engine
+from assay.engines.base import FilteringSession, UpdatingSession
+from assay.engines.calling import ask, close_session, open_session, session_usage, update_session
+from assay.engines.command.conversation import RESTARTED
+from assay.engines.command.protocols import FLATTENED
+from assay.errors import ConfigError, EngineError, EngineTimeout
+from assay.types import Corpus, Cost, Hit, Status
+from tests.engines.command.conftest import Opener
+from tests.processes import wait_until_gone
+
+Server = Callable[[str], list[str]]
+LINES = {"mode": "lines", "request": {"q": "{query}", "k": "{k}"}}
+PROMPT = {"mode": "prompt", "prompt": "^> "}
+#: Answers with what it was asked, as a path; does what the query says when it is code.
+ECHO = """
+for line in sys.stdin:
+    asked = json.loads(line)
+    if asked['q'].startswith('!'):
+        exec(asked['q'][1:])
+    else:
+        print(json.dumps([{'path': asked['q'] + '.py', 'start': asked['k']}]), flush=True)
+"""
+#: The same at a prompt, for text.
+SHELL = """
+print('welcome', end='\\n> ', flush=True)
+for line in sys.stdin:
+    asked = line.rstrip('\\n')
+    if asked.startswith('!'):
+        exec(asked[1:])
+    else:
+        print(asked + '.py:3')
+    print(end='> ', flush=True)
+"""
+
+
+def test_lines_ask_one_program_and_read_its_answers(server: Server, opened: Opener) -> None:
+    session = opened(server(ECHO), **LINES)
+    for query in ("a", "two\nlines\r\n", "größe 日本", '"quoted\\', "{k}", "\u2028", "lone \ud800", "", "--help"):
+        answer = ask(session, query, 7, 10.0)
+        assert (answer.status, answer.hits, answer.notes) == (Status.OK, (Hit(query + ".py", 7),), ())
+
+
+def test_lines_is_one_process_for_all_queries(server: Server, opened: Opener) -> None:
+    source = "for line in sys.stdin: print(json.dumps({'path': str(os.getpid())}), flush=True)"
+    session = opened(server(source), **LINES)
+    assert len({ask(session, str(n), 1, 10.0).hits for n in range(5)}) == 1
+
+
+def test_lines_read_declared_fields_and_cost(server: Server, opened: Opener) -> None:
+    answer = "{'r': [{'f': 'a.py', 'l': 2}], 'bill': {'tokens': 12}}"
+    session = opened(
+        server(f"for line in sys.stdin: print(json.dumps({answer}), flush=True)"),
+        **LINES, path="r[].f", start="r[].l", end="r[].l", tokens="bill.tokens",
+    )  # fmt: skip
+    got = ask(session, "q", 1, 10.0)
+    assert (got.hits, got.cost) == ((Hit("a.py", 2, 2),), Cost(0, 12))
+
+
+def test_lines_can_be_asked_in_text(server: Server, opened: Opener) -> None:
+    source = "for line in sys.stdin: print(json.dumps([line.rstrip('\\n') + '.py']), flush=True)"
+    session = opened(server(source), mode="lines", request="find {k} {query}")
+    assert ask(session, "a b", 3, 10.0).hits == (Hit("find 3 a b.py"),)
+
+
+@pytest.mark.parametrize("mode", ["lines", "prompt"])
+def test_text_request_stays_one_line_whatever_the_query(server: Server, opened: Opener, mode: str) -> None:
+    shell = "print(end='> ', flush=True)\n" if mode == "prompt" else ""
+    end = "'\\n> '" if mode == "prompt" else "'\\n'"
+    source = f"{shell}for line in sys.stdin: print(json.dumps([line.strip()]), end={end}, flush=True)"
+    session = opened(server(source), request="{query}", **({"mode": "lines"} if mode == "lines" else PROMPT))
+    for broken in ("a\nb", "a\r\nb", "a\rb", "a\u2028b", "a\x85b", "a\x0bb"):
+        first, second = ask(session, broken, 3, 10.0), ask(session, "next", 3, 10.0)
+        assert (first.hits, first.notes) == ((Hit("a b"),), (FLATTENED,))
+        assert (second.hits, second.notes) == ((Hit("next"),), ())
+
+
+def test_text_request_that_cannot_be_written_is_an_error_and_the_next_works(server: Server, opened: Opener) -> None:
+    session = opened(server(SHELL), **PROMPT)
+    assert "cannot be sent" in str(ask(session, "lone \ud800", 3, 10.0).error)
+    assert ask(session, "a", 3, 10.0).hits == (Hit("a.py", 3, 3),)
+
+
+def test_lines_pass_over_talk_and_tell_it(server: Server, opened: Opener) -> None:
+    source = (
+        "for line in sys.stdin: print('Loading...'); print(end='10%\\r'); print(end='\\x1b[32m');"
+        " print(json.dumps(['a.py']) + '\\x1b[0m', flush=True)"
+    )
+    answer = ask(opened(server(source), **LINES), "q", 3, 10.0)
+    assert answer.hits == (Hit("a.py"),)
+    assert any("Loading" in note for note in answer.notes)
+    assert any("10%" in note for note in answer.notes)
+
+
+def test_lines_with_an_id_pass_over_other_answers(server: Server, opened: Opener) -> None:
+    source = """
+for line in sys.stdin:
+    asked = json.loads(line)
+    for number in (asked['id'] - 1, asked['id'], asked['id'] + 1):
+        print(json.dumps({'event': 'progress'}))
+        print(json.dumps({'id': number, 'results': [f"{asked['q']}{number}.py"]}), flush=True)
+"""
+    session = opened(
+        server(source), mode="lines", request={"q": "{query}", "id": "{id}"}, answer_id="id", path="results[]"
+    )
+    assert [ask(session, "x", 3, 10.0).hits for _ in range(3)] == [(Hit(f"x{n}.py"),) for n in (1, 2, 3)]
+
+
+def test_lines_without_an_id_never_read_what_came_before_the_question(server: Server, opened: Opener) -> None:
+    source = ECHO.replace("flush=True)", "flush=True); print(json.dumps(['stale.py']), flush=True)")
+    session = opened(server(source), **LINES)
+    assert ask(session, "a", 1, 10.0).hits == (Hit("a.py", 1),)
+    time.sleep(0.2)
+    answer = ask(session, "b", 1, 10.0)
+    assert answer.hits == (Hit("b.py", 1),)
+    assert "came before it was asked" in answer.notes[0]
+
+
+def test_lines_answer_that_cannot_be_read_is_an_error_and_the_program_stays(server: Server, opened: Opener) -> None:
+    session = opened(server(ECHO), **LINES)
+    for code in ("print('{\"results\": ', flush=True)", "print('{\"answer\": 42}', flush=True)"):
+        assert ask(session, "!" + code, 1, 10.0).status == Status.ERROR
+    answer = ask(session, "a", 1, 10.0)
+    assert (answer.hits, answer.notes) == ((Hit("a.py", 1),), ())
+
+
+def test_prompt_reads_all_up_to_the_next_prompt(server: Server, opened: Opener) -> None:
+    session = opened(server(SHELL), **PROMPT)
+    assert ask(session, "a", 3, 10.0).hits == (Hit("a.py", 3, 3),)
+    many = ask(session, "!for n in range(2000): print(f'x{n}.py:1')", 3, 10.0)
+    assert many.hits == tuple(Hit(f"x{n}.py", 1, 1) for n in range(2000))
+    assert ask(session, "!pass", 3, 10.0).hits == ()
+
+
+def test_prompt_in_the_middle_of_an_answer_does_not_end_it(server: Server, opened: Opener) -> None:
+    session = opened(server(SHELL), **PROMPT)
+    assert ask(session, "!print('a.py:1\\n> quoted\\nb.py:2')", 3, 10.0).hits == (Hit("a.py", 1, 1), Hit("b.py", 2, 2))
+    assert ask(session, "c", 3, 10.0).hits == (Hit("c.py", 3, 3),)
+
+
+def test_prompt_may_be_coloured_and_a_banner_may_look_like_one(server: Server, opened: Opener) -> None:
+    source = SHELL.replace(
+        "print('welcome', end='\\n> ', flush=True)",
+        "print(end='> ', flush=True); time.sleep(0.3); print('ok\\n> \\x1b[0m', end='', flush=True)",
+    )
+    session = opened(server(source), **PROMPT, ready="^ok$|> ok")
+    answer = ask(session, "a", 3, 10.0)
+    assert (answer.hits, answer.notes) == ((Hit("a.py", 3, 3),), ())
+
+
+@pytest.mark.parametrize(
+    ("code", "status", "words"),
+    [
+        ("os.abort()", Status.CRASH, "died by SIGABRT"),
+        ("print('bad luck', file=sys.stderr); sys.exit(3)", Status.CRASH, "ended with exit code 3: bad luck"),
+        ("print(end='half', flush=True); os.kill(os.getpid(), 9)", Status.CRASH, "died by SIGKILL"),
+        ("time.sleep(60)", Status.TIMEOUT, "no answer after 0.5 s"),
+        ("os.close(1); time.sleep(60)", Status.ERROR, "closed its output"),
+    ],
+)
+@pytest.mark.parametrize("mode", ["lines", "prompt"])
+def test_failure_costs_one_query_and_the_next_starts_the_program_again(
+    server: Server, opened: Opener, mode: str, code: str, status: Status, words: str
+) -> None:
+    session = opened(server(ECHO), **LINES) if mode == "lines" else opened(server(SHELL), **PROMPT)
+    assert ask(session, "a", 3, 10.0).status == Status.OK
+    answer = ask(session, "!" + code, 3, 0.5)
+    assert (answer.status, answer.hits) == (status, ())
+    assert words in str(answer.error)
+    after = ask(session, "b", 3, 10.0)
+    assert (after.hits[0].path, after.notes) == ("b.py", (RESTARTED,))
+    assert ask(session, "c", 3, 10.0).notes == ()
+
+
+@pytest.mark.parametrize("mode", ["lines", "prompt"])
+def test_late_answer_is_never_read_as_the_next_one(server: Server, opened: Opener, mode: str) -> None:
+    session = opened(server(ECHO), **LINES) if mode == "lines" else opened(server(SHELL), **PROMPT)
+    late = "print('[\"late.py\"]', flush=True)" if mode == "lines" else "print('late.py')"
+    assert ask(session, f"!time.sleep(0.6); {late}", 3, 0.4).status == Status.TIMEOUT
+    time.sleep(0.4)
+    assert ask(session, "b", 3, 10.0).hits[0].path == "b.py"
+
+
+def test_program_that_ended_between_queries_is_started_again_without_a_failure(server: Server, opened: Opener) -> None:
+    session = opened(server(ECHO), **LINES)
+    assert ask(session, "!print('[]', flush=True); sys.exit()", 3, 10.0).status == Status.OK
+    time.sleep(0.2)
+    answer = ask(session, "b", 1, 10.0)
+    assert (answer.hits, answer.notes) == ((Hit("b.py", 1),), (RESTARTED,))
+
+
+def test_program_that_cannot_be_started_again_is_left_alone(server: Server, opened: Opener, tmp_path: Path) -> None:
+    once = f"starts = open({str(tmp_path / 'starts')!r}, 'a'); starts.write('x'); starts.close()\n"
+    broken = f"if os.path.exists({str(tmp_path / 'broken')!r}): sys.exit('cannot start')\n"
+    session = opened(server(once + broken + SHELL), **PROMPT)
+    (tmp_path / "broken").touch()
+    errors = [ask(session, "!sys.exit(1)", 3, 10.0).error for _ in range(8)]
+    assert (tmp_path / "starts").read_text() == "x" * 4
+    assert ["left alone after 3 starts" in str(error) for error in errors] == [False] * 4 + [True] * 4
+    assert "cannot start" in str(errors[1])
+
+
+def test_restart_may_take_as_long_as_the_first_start(server: Server, opened: Opener) -> None:
+    session = opened(server("time.sleep(0.5)\n" + SHELL), **PROMPT)
+    assert ask(session, "!os.abort()", 3, 0.3).status == Status.CRASH
+    assert ask(session, "b", 3, 0.3).hits == (Hit("b.py", 3, 3),)
+
+
+def test_start_is_awaited_and_timed_apart(server: Server, opened: Opener) -> None:
+    usage = session_usage(opened(server("time.sleep(0.4)\n" + SHELL), **PROMPT))
+    assert 0.4 <= (usage.startup_seconds or 0) < 5
+    session = opened(
+        server("print('x'); time.sleep(0.4); print('now ready: 3 files', flush=True)\n" + ECHO),
+        **LINES,
+        ready="^now ready",
+    )
+    assert 0.4 <= (session_usage(session).startup_seconds or 0) < 5
+    answer = ask(session, "a", 1, 10.0)
+    assert (answer.hits, answer.notes) == ((Hit("a.py", 1),), ())
+    assert session_usage(opened(server(ECHO), **LINES)).startup_seconds is None
+
+
+def test_program_that_never_gets_ready_is_ended(server: Server, corpus: Corpus, tmp_path: Path) -> None:
+    argv = server(f"open({str(tmp_path / 'pid')!r}, 'w').write(str(os.getpid()))\ntime.sleep(60)")
+    engine = make_engine({"kind": "command", "argv": argv, **PROMPT})
+    with pytest.raises(EngineTimeout, match="cannot be opened"):
+        open_session(engine, corpus, 0.5)
+    assert wait_until_gone(int((tmp_path / "pid").read_text()))
+    failing = make_engine({"kind": "command", "argv": server("sys.exit('no model')"), **PROMPT})
+    with pytest.raises(EngineError, match="ended with exit code 1: no model"):
+        open_session(failing, corpus, 10.0)
+
+
+def test_index_is_made_before_the_program_starts(
+    server: Server, opened: Opener, corpus_of: Callable[..., Corpus]
+) -> None:
+    source = "text = open('index.db').read()\nfor line in sys.stdin: print(json.dumps([text]), flush=True)"
+    index = [sys.executable, "-c", "open('index.db', 'w').write('built')"]
+    session = opened(server(source), corpus_of({"a.py": ""}), **LINES, index=index)
+    assert ask(session, "q", 1, 10.0).hits == (Hit("built"),)
+
+
+@pytest.mark.parametrize(
+    ("update", "expected"),
+    [("restart", "1"), ("index", "2"), ([sys.executable, "-c", "open('n', 'w').write('9')"], "9")],
+)
+def test_update_starts_the_program_anew(
+    server: Server, opened: Opener, corpus_of: Callable[..., Corpus], update: object, expected: str
+) -> None:
+    source = "text = open('n').read()\nfor line in sys.stdin: print(json.dumps([text, str(os.getpid())]), flush=True)"
+    index = [
+        sys.executable,
+        "-c",
+        "import os; n = open('n').read() if os.path.exists('n') else 0; open('n', 'w').write(str(int(n) + 1))",
+    ]
+    corpus = corpus_of({"a.py": ""})
+    session = opened(server(source), corpus, **LINES, index=index, update=update)
+    before = ask(session, "q", 2, 10.0).hits
+    answer = update_session(session, corpus, 10.0)
+    assert answer is not None
+    assert answer.status == Status.OK
+    after = ask(session, "q", 2, 10.0)
+    assert [before[0].path, after.hits[0].path] == ["1", expected]
+    assert before[1] != after.hits[1]
+    assert after.notes == ()
+
+
+def test_session_without_an_update_cannot_follow_its_files_nor_filter(server: Server, opened: Opener) -> None:
+    session = opened(server(ECHO), **LINES)
+    assert not isinstance(session, UpdatingSession | FilteringSession)
+
+
+def test_usage_tells_memory_store_and_complaints(server: Server, opened: Opener) -> None:
+    source = "open(sys.argv[1] + '/db', 'wb').write(b'x' * 5000); block = b'x' * 80_000_000\n"
+    source += "print('hello', file=sys.stderr)\n"
+    session = opened([*server(source + ECHO), "{store}"], **LINES)
+    assert ask(session, "!print('oh no', file=sys.stderr); os.abort()", 1, 10.0).status == Status.CRASH
+    assert ask(session, "a", 1, 10.0).status == Status.OK
+    usage = session_usage(session)
+    assert usage.store_bytes == 5000
+    assert usage.peak_bytes is None or 80_000_000 < usage.peak_bytes < 200_000_000
+    assert usage.peak_bytes is not None or sys.platform != "linux"
+    assert usage.stderr == "[last failure]\nhello\noh no\n[program]\nhello"
+
+
+def test_close_ends_the_program_and_removes_the_store(server: Server, corpus: Corpus, tmp_path: Path) -> None:
+    source = f"open({str(tmp_path / 'facts')!r}, 'w').write(f'{{os.getpid()}} {{sys.argv[1]}}')\n"
+    engine = make_engine({"kind": "command", "argv": [*server(source + SHELL), "{store}"], **PROMPT})
+    session = open_session(engine, corpus, 10.0).session
+    pid, store = (tmp_path / "facts").read_text().split()
+    assert Path(store).is_dir()
+    assert close_session(session) is None
+    assert close_session(session) is None
+    assert wait_until_gone(int(pid))
+    assert not Path(store).exists()
+
+
+def test_request_may_name_folders_and_secrets(
+    server: Server, opened: Opener, corpus: Corpus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("A_TOKEN", "s3cret-s3cret")
+    source = """
+for line in sys.stdin:
+    asked = json.loads(line)
+    print(asked['t'], file=sys.stderr, flush=True)
+    sys.exit(1) if asked['q'] == 'die' else print(json.dumps([asked['r']]), flush=True)
+"""
+    session = opened(server(source), mode="lines", request={"q": "{query}", "t": "{env:A_TOKEN}", "r": "{root}"})
+    assert ask(session, "a", 1, 10.0).hits == (Hit(str(corpus.root)),)
+    error = str(ask(session, "die", 1, 10.0).error)
+    assert error.startswith(f"{sys.executable} ended with exit code 1: *** →")
+    assert "s3cret" not in repr(session_usage(session))
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"mode": "lines"}, "without a request"),
+        ({"mode": "lines", "request": {"q": "x"}}, "without a request"),
+        ({"mode": "lines", "request": "{qurey}"}, "without a request|qurey"),
+        ({"mode": "lines", "request": "a\n{query}"}, "line break"),
+        ({**LINES, "format": "text"}, "format"),
+        ({**LINES, "format": "jsonl"}, "format"),
+        ({**LINES, "pattern": "(?P<path>x)"}, "pattern"),
+        ({**LINES, "prompt": "> "}, "prompt has no meaning"),
+        ({**LINES, "ok_codes": [1]}, "ok_codes has no meaning"),
+        ({**LINES, "path_filter": "--in={path}"}, "path_filter has no meaning"),
+        ({**LINES, "language_filter": "--in={language}"}, "language_filter has no meaning"),
+        ({**LINES, "argv": ["x", "{query}"]}, "argv has {query}"),
+        ({**LINES, "answer_id": "id"}, "no {id} in request"),
+        ({**LINES, "ready": "("}, "ready"),
+        ({**LINES, "update": "index"}, "without an index"),
+        ({"mode": "prompt"}, "without a prompt"),
+        ({"mode": "prompt", "prompt": "x*"}, "found in nothing"),
+        ({"mode": "prompt", "prompt": "["}, "prompt"),
+        ({**PROMPT, "request": "find"}, "no {query}"),
+        ({**PROMPT, "answer_id": "id"}, "answer_id has no meaning"),
+        ({"argv": ["x", "{query}"], "prompt": "> "}, "prompt has no meaning"),
+        ({"argv": ["x", "{query}"], "request": "{query}"}, "request has no meaning"),
+        ({"argv": ["x", "{query}"], "ready": "x"}, "ready has no meaning"),
+        ({"argv": ["x", "{query}"], "update": "restart"}, "restart"),
+        ({"argv": ["x", "{query}"], "mode": "twice"}, "mode"),
+    ],
+)
+def test_settings_without_effect_are_refused(settings: dict[str, object], words: str) -> None:
+    with pytest.raises(ConfigError, match=words) as caught:
+        make_engine({"kind": "command", "argv": ["x"], **settings})
+    assert caught.value.hint
+
+
+def test_configuration_shows_how_the_program_is_talked_to() -> None:
+    base = {"kind": "command", "argv": ["t"], **LINES}
+    changes: list[dict[str, object]] = [
+        {"request": {"q": "{query}"}}, {"request": "{query}"}, {"ready": "x"},
+        {"request": {"q": "{query}", "id": "{id}"}}, {"request": {"q": "{query}", "id": "{id}"}, "answer_id": "id"},
+        {**PROMPT}, {**PROMPT, "prompt": "$ "}, {"git": True},
+    ]  # fmt: skip
+    configs = [repr(make_engine({**base, **change}).config) for change in ({}, *changes)]
+    assert len(set(configs)) == len(configs)

@@ -1,0 +1,178 @@
+"""Programs that do what they must not, in every mode: each is contained, nothing stays, and the next query works."""
+
+from __future__ import annotations
+
+import resource
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from assay.engines.calling import ask, close_session, session_usage
+from assay.engines.normalise import normalise
+from assay.types import Corpus, Hit, Status
+from tests.engines.command.conftest import Opener
+from tests.processes import wait_until_gone
+
+Server = Callable[[str], list[str]]
+
+#: One program for all modes: asked `!code` it runs the code in the place of an answer, else it names a file.
+PROGRAM = """
+mode, pids = sys.argv[1], open(sys.argv[2], 'a')
+def keep(pid):
+    pids.write(f'{pid} ')
+    pids.flush()
+def say(hits):
+    print(json.dumps(hits), flush=True)
+def answer(asked):
+    exec(asked[1:]) if asked.startswith('!') else say([asked + '.py'])
+keep(os.getpid())
+if mode == 'once':
+    answer(sys.argv[3])
+elif mode == 'prompt':
+    print(end='> ', flush=True)
+    for line in sys.stdin:
+        answer(line.rstrip('\\n'))
+        print(end='> ', flush=True)
+else:
+    for line in sys.stdin:
+        answer(json.loads(line)['q'])
+"""
+MODES = ("once", "lines", "prompt")
+
+
+class Victim:
+    """A session with a hostile program, and the processes that it started."""
+
+    def __init__(self, mode: str, server: Server, opened: Opener, folder: Path) -> None:
+        self._pids = folder / "pids"
+        argv = [*server(PROGRAM), mode, str(self._pids)]
+        talk: dict[str, dict[str, object]] = {
+            "once": {},
+            "lines": {"request": {"q": "{query}"}},
+            "prompt": {"prompt": "^> "},
+        }
+        self.session = opened([*argv, "{query}"] if mode == "once" else argv, mode=mode, **talk[mode])
+
+    def goes_on(self) -> None:
+        """See that the next query is answered, and that after the end nothing runs."""
+        assert ask(self.session, "next", 1, 10.0).hits == (Hit("next.py"),)
+        assert close_session(self.session) is None
+        pids = [int(pid) for pid in self._pids.read_text().split()]
+        assert pids
+        assert all(wait_until_gone(pid) for pid in pids)
+
+
+@pytest.fixture(params=MODES)
+def victim(request: pytest.FixtureRequest, server: Server, opened: Opener, tmp_path: Path) -> Victim:
+    """A session in each of the modes."""
+    return Victim(str(request.param), server, opened, tmp_path)
+
+
+def test_hang_is_a_timeout(victim: Victim) -> None:
+    begin = time.monotonic()
+    assert ask(victim.session, "!time.sleep(60)", 1, 0.4).status == Status.TIMEOUT
+    assert time.monotonic() - begin < 4
+    victim.goes_on()
+
+
+def test_hang_that_ignores_the_request_to_end_is_killed_with_its_children(victim: Victim) -> None:
+    code = "signal.signal(signal.SIGTERM, signal.SIG_IGN); "
+    code += "keep(subprocess.Popen(['sh', '-c', 'trap \"\" TERM; sleep 60; sleep 60']).pid); time.sleep(60)"
+    assert ask(victim.session, "!" + code, 1, 0.4).status == Status.TIMEOUT
+    victim.goes_on()
+
+
+@pytest.mark.parametrize("newline", ["", "\\n"])
+def test_gigabyte_is_stopped_early_and_not_held(victim: Victim, newline: str) -> None:
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    code = f"block = 'x' * 999_999 + '{newline}'; [sys.stdout.write(block) for _ in range(1000)]"
+    begin = time.monotonic()
+    answer = ask(victim.session, "!" + code, 1, 20.0)
+    assert answer.status == Status.ERROR
+    assert "printed more than 32,000,000 bytes" in str(answer.error)
+    assert time.monotonic() - begin < 15
+    grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * (1024 if sys.platform == "linux" else 1)
+    assert grown < 150_000_000  # four times what one answer may hold
+    victim.goes_on()
+
+
+def test_death_midway_is_a_crash(victim: Victim) -> None:
+    code = "print(end='[{\"path\": \"README.md\"}', flush=True); print('oh', file=sys.stderr, flush=True); os.abort()"
+    answer = ask(victim.session, "!" + code, 1, 10.0)
+    assert (answer.status, answer.hits) == (Status.CRASH, ())
+    assert "died by SIGABRT: oh" in str(answer.error)
+    assert "oh" in session_usage(victim.session).stderr
+    victim.goes_on()
+
+
+def test_colours_and_progress_among_the_answer_are_left_out_and_told(victim: Victim) -> None:
+    code = "print('Loading \\x1b[32mmodel\\x1b[0m'); print(end='10%\\r'); print(end='100%\\r'); "
+    code += (
+        "print('\\x1b[1m' + json.dumps([{'path': '\\x1b[31mREADME.md\\x1b[0m', 'line': 1}]) + '\\x1b[0m', flush=True)"
+    )
+    answer = ask(victim.session, "!" + code, 1, 10.0)
+    assert (answer.status, answer.hits) == (Status.OK, (Hit("README.md", 1),))
+    assert any("left out" in note for note in answer.notes)
+    victim.goes_on()
+
+
+def test_paths_outside_the_corpus_are_kept_as_they_are_and_told(victim: Victim, corpus: Corpus) -> None:
+    outside = ["../../etc/passwd", "/etc/passwd", "json/../../x.py", "README.md"]
+    answer = ask(victim.session, f"!say({outside!r})", 4, 10.0)
+    cleaned = normalise(answer.hits, corpus, 4)
+    assert [hit.path for hit in cleaned.hits] == ["../../etc/passwd", "/etc/passwd", "json/../../x.py", "README.md"]
+    assert cleaned.notes == ("3 of 4 paths not in the corpus, e.g. ../../etc/passwd",)
+    victim.goes_on()
+
+
+def test_ten_thousand_results_are_cut_to_what_was_asked_for(victim: Victim, corpus: Corpus) -> None:
+    code = "say([{'path': 'README.md', 'line': 1, 'text': 'x' * 500}] * 10_000)"
+    answer = ask(victim.session, "!" + code, 3, 10.0)
+    assert len(answer.hits) == 10_000
+    cleaned = normalise(answer.hits, corpus, 3)
+    assert len(cleaned.hits) == 3
+    assert any("10000 results where 3 were asked for" in note for note in cleaned.notes)
+    victim.goes_on()
+
+
+def test_closed_pipe_is_noticed(victim: Victim) -> None:
+    begin = time.monotonic()
+    answer = ask(victim.session, "!sys.stdout.flush(); os.close(1); os.close(2); time.sleep(60)", 1, 1.0)
+    assert answer.status in (Status.TIMEOUT, Status.ERROR)
+    assert time.monotonic() - begin < 4
+    victim.goes_on()
+
+
+def test_input_that_is_not_read_is_a_timeout(server: Server, opened: Opener, tmp_path: Path) -> None:
+    victim = Victim("lines", server, opened, tmp_path)
+    victim.session.search_within("!say([]); time.sleep(2)", 1, 10.0)
+    assert ask(victim.session, "x" * 3_000_000, 1, 0.4).status == Status.TIMEOUT
+    victim.goes_on()
+
+
+@pytest.mark.parametrize("leaves", [False, True])
+def test_daemon_that_keeps_the_pipe_is_ended(victim: Victim, leaves: bool) -> None:
+    if leaves and sys.platform != "linux":
+        pytest.skip("LOUD: who holds a pipe is known on Linux only")
+    code = f"keep(subprocess.Popen(['sleep', '60'], start_new_session={leaves}).pid); say(['README.md'])"
+    begin = time.monotonic()
+    assert ask(victim.session, "!" + code, 1, 10.0).hits == (Hit("README.md"),)
+    assert time.monotonic() - begin < 4
+    victim.goes_on()
+
+
+def test_death_that_leaves_a_daemon_with_the_pipe_is_noticed(victim: Victim) -> None:
+    code = "keep(subprocess.Popen(['sleep', '60'], start_new_session=sys.platform == 'linux').pid); os.kill(os.getpid(), 9)"
+    begin = time.monotonic()
+    assert ask(victim.session, "!" + code, 1, 10.0).status == Status.CRASH
+    assert time.monotonic() - begin < 4
+    victim.goes_on()
+
+
+def test_flood_on_stderr_blocks_nothing(victim: Victim) -> None:
+    code = "[sys.stderr.write('y' * 100_000) for _ in range(100)]; say(['README.md'])"
+    assert ask(victim.session, "!" + code, 1, 10.0).hits == (Hit("README.md"),)
+    victim.goes_on()

@@ -1,0 +1,229 @@
+"""What a tool is given at a corpus, what it may declare, and what it took."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from assay.engines import make_engine
+from assay.engines.base import UpdatingSession, Wanted
+from assay.engines.calling import ask, ask_filtered, close_session, open_session, session_usage, update_session
+from assay.errors import ConfigError, EngineError, EnvironmentFailure
+from assay.types import Corpus, Hit, SourceFile, Status
+from tests.engines.command.conftest import Opener
+
+Program = Callable[[str], list[str]]
+SHOW = "print(json.dumps(sys.argv[4:]))"
+
+
+def run(code: str) -> list[str]:
+    """A command that runs some Python."""
+    return [sys.executable, "-c", code]
+
+
+def test_store_is_an_empty_folder_for_index_and_queries_and_is_measured_and_removed(
+    program: Program, corpus: Corpus
+) -> None:
+    index = [
+        *run("import os, sys; assert os.listdir(sys.argv[1]) == []; open(sys.argv[1] + '/db', 'w').write('x' * 123)"),
+        "{store}",
+    ]
+    argv = [
+        *program("print(os.environ['DB'], os.listdir(sys.argv[4]) == ['db'], sep='\\n'); print(sys.argv[4])"),
+        "{store}",
+    ]
+    engine = make_engine(
+        {"kind": "command", "argv": argv, "index": index, "env": {"DB": "{store}/db"}, "pattern": "(?P<path>.+)"}
+    )
+    session = open_session(engine, corpus).session
+    inside, seen, store = [hit.path for hit in ask(session, "q", 3, 10.0).hits]
+    assert (inside, seen) == (f"{store}/db", "True")
+    assert session_usage(session).store_bytes == 123
+    assert not store.startswith(str(corpus.root))
+    assert close_session(session) is None
+    assert not Path(store).exists()
+
+
+def test_store_is_removed_when_opening_fails(corpus: Corpus, tmp_path: Path) -> None:
+    index = [
+        *run(f"import sys; open({str(tmp_path / 'where')!r}, 'w').write(sys.argv[1]); sys.exit('no disk')"),
+        "{store}",
+    ]
+    with pytest.raises(EngineError, match="no disk"):
+        open_session(make_engine({"kind": "command", "argv": "true {query}", "index": index}), corpus)
+    assert not Path((tmp_path / "where").read_text()).exists()
+
+
+def test_environment_is_filled_and_its_secrets_are_known(
+    program: Program, opened: Opener, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("A_TOKEN", "s3cret-one")
+    env = {"TOKEN_OF_TOOL": "Bearer {env:A_TOKEN}", "PLAIN": "s3cret-two", "PLACE": "{root}"}
+    argv = [*program("print(os.environ['TOKEN_OF_TOOL'] + '.py'); print(sys.argv[4] + '.py')"), "{env:A_TOKEN}"]
+    engine = make_engine({"kind": "command", "argv": argv, "env": env})
+    assert engine.secrets == ("s3cret-one", "Bearer {env:A_TOKEN}", "s3cret-two")
+    assert "s3cret" not in repr(engine) + repr(engine.config)
+    session = opened(argv, env=env, pattern="(?P<path>.+)")
+    assert [hit.path for hit in ask(session, "q", 2, 10.0).hits] == ["Bearer s3cret-one.py", "s3cret-one.py"]
+    monkeypatch.delenv("A_TOKEN")
+    with pytest.raises(ConfigError, match="variable A_TOKEN is not set"):
+        make_engine({"kind": "command", "argv": argv})
+
+
+def test_secret_of_an_argument_is_struck_out_of_messages_and_complaints(
+    program: Program, opened: Opener, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("A_TOKEN", "s3cret-one")
+    argv = [*program("sys.exit('refused ' + sys.argv[4])"), "{env:A_TOKEN}"]
+    session = opened(argv)
+    assert "exit code 1: refused ***" in str(ask(session, "q", 2, 10.0).error)
+    assert session_usage(session).stderr == "[last failure]\nrefused ***"
+
+
+def test_preset_folder_and_interpreter_of_a_program_can_be_named(
+    corpus: Corpus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "driver.py").write_text("import sys\nprint(sys.argv[1] + '.py')")
+    (tmp_path / "tool").write_text(f"#!{sys.executable}\n")
+    (tmp_path / "tool").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    settings = {"argv": ["{python:tool}", "{preset}/driver.py", "{query}"]}
+    from assay.engines.base import Context
+    from assay.engines.command.engine import make
+
+    engine = make(settings, Context(preset=tmp_path))
+    assert ask(open_session(engine, corpus).session, "q", 1, 10.0).hits == (Hit("q.py"),)
+    with pytest.raises(ConfigError, match=r"argv has {preset}"):
+        make(settings, Context())
+    missing = make({"argv": ["{python:no-such-tool}", "{query}"]}, Context())
+    with pytest.raises(EnvironmentFailure, match="no program no-such-tool"):
+        open_session(missing, corpus)
+
+
+@pytest.mark.parametrize(
+    ("code", "version"),
+    [
+        ("print(); print('tool 1.2.3'); print('built yesterday')", "tool 1.2.3"),
+        ("import sys; print('tool 4', file=sys.stderr)", "tool 4"),
+        ("import os; os.abort()", ""),
+        ("pass", ""),
+    ],
+)
+def test_version_is_the_first_line_that_is_printed(opened: Opener, code: str, version: str) -> None:
+    assert session_usage(opened("true {query}", version=run(code))).version == version
+
+
+def test_usage_tells_the_most_memory_of_all_runs_and_what_was_said(program: Program, opened: Opener) -> None:
+    index = run("import sys; block = b'x' * 90_000_000; print('indexed 3 files', file=sys.stderr)")
+    argv = program("print('README.md') if sys.argv[2] == 'a' else sys.exit('no such ' + sys.argv[2])")
+    session = opened(argv, index=index)
+    assert ask(session, "b", 1, 10.0).status == Status.ERROR
+    assert ask(session, "c", 1, 10.0).status == Status.ERROR
+    assert ask(session, "a", 1, 10.0).status == Status.OK
+    usage = session_usage(session)
+    assert usage.stderr == "[index]\nindexed 3 files\n[last failure]\nno such c"
+    assert (usage.startup_seconds, usage.store_bytes) == (None, None)
+    assert usage.peak_bytes is not None
+    assert usage.peak_bytes > 90_000_000
+
+
+def test_usage_keeps_what_was_said_by_a_run_that_was_ended(program: Program, opened: Opener) -> None:
+    argv = program("print('waiting for a lock', file=sys.stderr, flush=True); time.sleep(60)")
+    session = opened(argv)
+    assert ask(session, "q", 1, 0.4).status == Status.TIMEOUT
+    assert session_usage(session).stderr == "[last failure]\nwaiting for a lock"
+
+
+def test_update_runs_its_command_or_the_index_again(
+    program: Program, opened: Opener, corpus_of: Callable[..., Corpus]
+) -> None:
+    argv = program("print(open('log').read().strip())")
+    index, mend = run("open('log', 'a').write('i')"), run("open('log', 'a').write('u.py')")
+    for update, log in ((mend, "iu.py"), ("index", "ii")):
+        corpus = corpus_of({"a.py": ""})
+        session = opened(argv, corpus, index=index, update=update, pattern="(?P<path>.+)")
+        answer = update_session(session, corpus, 10.0)
+        assert answer is not None
+        assert answer.status == Status.OK
+        assert ask(session, "q", 1, 10.0).hits == (Hit(log),)
+
+
+def test_update_is_nothing_to_do_without_an_index_and_impossible_without_a_command(
+    program: Program, opened: Opener, corpus: Corpus
+) -> None:
+    session = opened(program("print('new file')"))
+    assert ask(session, "q", 1, 10.0).status == Status.ERROR  # a blank in a path is taken from the corpus only
+    more = replace(corpus, files=(*corpus.files, SourceFile("new file", 0, "code", None)))
+    answer = update_session(session, more, 10.0)
+    assert answer is not None
+    assert ask(session, "q", 1, 10.0).hits == (Hit("new file"),)
+    indexed = opened(program("print('a.py')"), index=["true"])
+    assert not isinstance(indexed, UpdatingSession)
+    assert update_session(indexed, corpus, 10.0) is None
+
+
+def test_update_that_fails_or_hangs_is_told(opened: Opener, corpus: Corpus) -> None:
+    failing = update_session(opened("true {query}", update=run("raise SystemExit('locked')")), corpus, 10.0)
+    assert failing is not None
+    assert "updating failed" in str(failing.error)
+    assert "locked" in str(failing.error)
+    hanging = update_session(opened("true {query}", update=run("import time; time.sleep(60)")), corpus, 0.4)
+    assert hanging is not None
+    assert hanging.status == Status.TIMEOUT
+
+
+def test_filters_are_added_once_for_each_value_and_before_a_double_dash(program: Program, opened: Opener) -> None:
+    show = [*program("print(json.dumps(sys.argv[1:]))")[:3], "--k={k}"]
+    filters = {"path_filter": "--in {path}", "language_filter": ["--lang={language}", "-{k}"]}
+    wanted = Wanted(("src/**", "{k}"), ("python",))
+    added = ["--in", "src/**", "--in", "{k}", "--lang=python", "-3"]
+    for tail, expected in ((["--", "{query}"], [*added, "--", "--"]), (["{query}"], ["--", *added])):
+        answer = ask_filtered(opened([*show, *tail], **filters, path="[]", format="json"), "--", 3, wanted, 10.0)
+        assert answer is not None
+        assert [hit.path for hit in answer.hits] == ["--k=3", *expected]
+
+
+def test_filters_that_are_not_declared_are_not_had(program: Program, opened: Opener) -> None:
+    session = opened(program("print('a.py')"), path_filter="--in={path}")
+    assert ask_filtered(session, "q", 1, Wanted(languages=("python",)), 10.0) is None
+    assert ask_filtered(session, "q", 1, Wanted(("src/**",)), 10.0) is not None
+    assert ask_filtered(opened(program("print('a.py')")), "q", 1, Wanted(("src/**",)), 10.0) is None
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"path_filter": "--in"}, "path_filter has no {path}"),
+        ({"language_filter": "--in={path}"}, "language_filter has no {language}"),
+        ({"path_filter": "--in {path} | head"}, "no shell"),
+        ({"update": "index"}, "without an index"),
+        ({"update": "tool {query}"}, "update has {query}"),
+        ({"version": "tool {query}"}, "version has {query}"),
+        ({"env": {"A": "{query}"}}, "env has {query}"),
+        ({"env": {"A": "{env:}"}}, "env has {env:}"),
+        ({"argv": "tool {query} {strore}"}, "argv has {strore}"),
+        ({"git": "yes"}, "git"),
+        ({"updates": "x"}, "unknown setting"),
+    ],
+)
+def test_settings_that_are_wrong_are_told(settings: dict[str, object], words: str) -> None:
+    with pytest.raises(ConfigError, match=words) as caught:
+        make_engine({"kind": "command", "argv": "tool {query}", **settings})
+    assert caught.value.hint
+
+
+def test_git_and_the_own_copy_are_declared() -> None:
+    engine = make_engine({"kind": "command", "argv": "t {query}", "git": True})
+    assert (engine.git, engine.private, engine.parallel) == (True, True, 1)
+    assert not make_engine({"kind": "command", "argv": "t {query}"}).git
+
+
+def test_missing_program_of_any_command_is_told_when_opened(corpus: Corpus) -> None:
+    for name in ("version", "update"):
+        with pytest.raises(EngineError, match="no program no-such-tool"):
+            open_session(make_engine({"kind": "command", "argv": "true {query}", name: "no-such-tool -x"}), corpus)

@@ -1,0 +1,426 @@
+import socket
+import ssl
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import pytest
+
+from assay.errors import ConfigError, EngineError, EngineTimeout, EnvironmentFailure
+from assay.http import Call, Connections, HttpLimits, Patience, ask, make_call
+from tests.serving import Reply, Server, dripping, in_turn, saying, serving, talking
+
+#: A key and a certificate for 127.0.0.1 that nobody trusts, good for a hundred years.
+LOOPBACK = Path(__file__).with_name("loopback.pem")
+ONCE = Patience(attempt=5.0, retries=0)
+QUICK = HttpLimits(backoff_seconds=0.01)
+FINE = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi"
+
+
+@pytest.fixture(autouse=True)
+def no_proxy(monkeypatch):
+    for name in ("http_proxy", "https_proxy", "no_proxy", "all_proxy"):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.upper(), raising=False)
+
+
+def get(connections: Connections, url: str, patience: Patience = ONCE) -> bytes:
+    return ask(make_call(url), connections, patience).answer.body
+
+
+def test_connections_are_used_again():
+    with serving(in_turn(Reply("fine"))) as server, Connections(keep=1) as connections:
+        assert [get(connections, server.url) for _ in range(5)] == [b'"fine"'] * 5
+    assert (len(server.asked), server.connections) == (5, 1)
+
+
+def test_connections_that_are_not_kept_are_closed():
+    with serving(in_turn(Reply("fine"))) as server, Connections(keep=0) as connections:
+        for _ in range(3):
+            get(connections, server.url)
+    assert server.connections == 3
+    assert {asked.headers["connection"] for asked in server.asked} == {"close"}
+
+
+@pytest.mark.parametrize("status", [400, 404, 500])
+def test_connections_outlive_a_refusal(status):
+    with serving(in_turn(Reply("no", status), Reply("fine"))) as server, Connections(keep=1) as connections:
+        with pytest.raises(EngineError, match=f"answered {status}"):
+            get(connections, server.url)
+        assert get(connections, server.url) == b'"fine"'
+    assert server.connections == 1
+
+
+def test_connections_are_shared_by_threads():
+    slowly, paths = (lambda asked: Reply(asked.path, wait=0.02)), [f"/{n}" for n in range(24)]
+    with serving(slowly) as server, Connections(keep=4) as connections, ThreadPoolExecutor(4) as pool:
+        answers = list(pool.map(lambda path: get(connections, server.url + path), paths))
+    assert answers == [f'"{path}"'.encode() for path in paths]
+    assert 1 < server.connections <= 4
+
+
+def test_connections_to_another_host_are_others():
+    first, second = in_turn(Reply("one")), in_turn(Reply("two"))
+    with serving(first) as one, serving(second) as two, Connections(keep=4) as connections:
+        said = [get(connections, server.url) for server in (one, two, one, two)]
+    assert said == [b'"one"', b'"two"', b'"one"', b'"two"']
+    assert (one.connections, two.connections) == (1, 1)
+
+
+def answer_once(visitor: socket.socket) -> None:
+    """Promise to stay, and go."""
+    visitor.sendall(FINE)
+
+
+def test_connection_that_the_server_closed_meanwhile_costs_no_attempt():
+    with talking(answer_once) as server, Connections(keep=1) as connections:
+        said = []
+        for _ in range(3):
+            said.append(get(connections, server.url))
+            time.sleep(0.02)
+    assert said == [b"hi"] * 3
+    assert len(server.visits) == 3
+
+
+def answer_then_hang_up(visitor: socket.socket) -> None:
+    """Take a second request and go without a word: what a server does whose patience ends as the request arrives."""
+    visitor.sendall(FINE)
+    visitor.recv(65536)
+
+
+def test_connection_that_closes_as_the_request_arrives_costs_no_attempt():
+    with talking(answer_then_hang_up, answer_once) as server, Connections(keep=1) as connections:
+        assert get(connections, server.url) == b"hi"
+        heard = ask(make_call(server.url), connections, ONCE)
+    assert (heard.answer.body, heard.troubles) == (b"hi", ())
+    assert len(server.visits) == 2
+
+
+def test_fresh_connection_that_closes_at_once_is_a_failure():
+    unreached = pytest.raises(EnvironmentFailure, match="cannot be reached")
+    with talking(lambda visitor: None) as server, Connections(keep=1) as connections, unreached:
+        get(connections, server.url)
+    assert len(server.visits) == 1
+
+
+def test_connection_with_something_left_to_read_is_not_used_again():
+    smuggled = FINE + b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil"
+
+    def talk(visitor: socket.socket) -> None:
+        visitor.sendall(FINE)
+        time.sleep(0.05)
+        visitor.sendall(smuggled)
+        visitor.recv(65536)
+
+    with talking(talk, saying(FINE)) as server, Connections(keep=1) as connections:
+        assert get(connections, server.url) == b"hi"
+        time.sleep(0.1)
+        assert get(connections, server.url) == b"hi"
+    assert len(server.visits) == 2
+
+
+SLOW = {
+    "status": dripping(b"HTTP/1.1 2"),
+    "headers": dripping(b"HTTP/1.1 200 OK\r\n", b"X-A: b\r\n", 0.05),
+    "in a header": dripping(b"HTTP/1.1 200 OK\r\nX-Long: "),
+    "continue": dripping(b"", b"HTTP/1.1 100 Continue\r\n\r\n"),
+    "body": dripping(b"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n"),
+    "endless body": dripping(b"HTTP/1.1 200 OK\r\n\r\n"),
+    "chunks": dripping(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", b"1\r\nx\r\n"),
+    "chunk size": dripping(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", b"0"),
+    "trailer": dripping(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n", b"X: y\r\n"),
+}
+
+
+@pytest.mark.parametrize("talk", SLOW.values(), ids=SLOW)
+def test_ask_ends_at_the_deadline_however_slowly_the_server_goes_on(talk):
+    with talking(talk) as server, Connections(keep=1) as connections:
+        before = time.monotonic()
+        with pytest.raises(EngineTimeout, match=r"no answer within 0\.25 s"):
+            get(connections, server.url, Patience(attempt=0.25))
+        assert time.monotonic() - before < 0.6
+    assert len(server.visits) == 1
+
+
+def test_ask_of_a_server_that_takes_nothing_ends_at_the_deadline():
+    with socket.create_server(("127.0.0.1", 0)) as door, Connections() as connections:
+        call = make_call(f"http://127.0.0.1:{door.getsockname()[1]}/", method="POST", body=b"x" * 20_000_000)
+        before = time.monotonic()
+        with pytest.raises(EngineTimeout):
+            ask(call, connections, Patience(attempt=0.2))
+        assert time.monotonic() - before < 1
+
+
+def test_ask_bounds_the_look_up_of_a_name(monkeypatch):
+    done = threading.Event()
+
+    def slow(*arguments: object, **options: object) -> list[object]:
+        done.wait(5)
+        return []
+
+    monkeypatch.setattr(socket, "getaddrinfo", slow)
+    with Connections() as connections, pytest.raises(EngineTimeout):
+        get(connections, "http://slow.test/", Patience(attempt=0.1))
+    done.set()
+
+
+def test_ask_of_a_name_that_is_none_says_so():
+    with Connections() as connections, pytest.raises(EnvironmentFailure, match="cannot be reached"):
+        get(connections, f"http://{'a' * 70}.test/")
+
+
+def test_ask_begins_no_wait_that_outlasts_the_whole_time():
+    with serving(in_turn(Reply("busy", 429, {"Retry-After": "30"}))) as server, Connections() as connections:
+        before = time.monotonic()
+        with pytest.raises(EngineError, match="answered 429") as caught:
+            get(connections, server.url, Patience(whole=1.0))
+        assert time.monotonic() - before < 0.8
+    assert "Retry-After: 30" in str(caught.value.hint)
+
+
+def test_ask_stops_when_the_whole_time_is_over():
+    limits = HttpLimits(backoff_seconds=0.05, longest_backoff=0.05)
+    with serving(in_turn(Reply("busy", 503))) as server, Connections(limits=limits) as connections:
+        before = time.monotonic()
+        with pytest.raises(EngineError, match="answered 503.*asked"):
+            get(connections, server.url, Patience(retries=1000, whole=0.3))
+        assert time.monotonic() - before < 0.6
+    assert len(server.asked) > 2
+
+
+def test_ask_tells_why_it_asked_again():
+    replies = in_turn(Reply("busy", 429), Reply("down", 503), Reply("fine"))
+    with serving(replies) as server, Connections(keep=1, limits=QUICK) as connections:
+        heard = ask(make_call(server.url), connections, Patience())
+    assert heard.troubles == ("429", "503")
+
+
+def test_ask_does_not_count_the_wait_for_its_turn():
+    def turn() -> float:
+        time.sleep(0.15)
+        return 0.15
+
+    with serving(in_turn(Reply("busy", 503), Reply("fine"))) as server, Connections(limits=QUICK) as connections:
+        heard = ask(make_call(server.url), connections, Patience(attempt=0.2, whole=0.2), turn=turn)
+    assert heard.waited == pytest.approx(0.3)
+
+
+@pytest.mark.parametrize("method", ["GET", "POST", "PUT"])
+def test_ask_sends_any_method_and_header(method):
+    with serving(in_turn(Reply("fine"))) as server, Connections() as connections:
+        ask(make_call(server.url, method=method, headers={"X-Source": "a b"}), connections, ONCE)
+    (asked,) = server.asked
+    assert (asked.method, asked.headers["x-source"], asked.payload) == (method, "a b", None)
+
+
+WRONG_HEADERS = [
+    {"X-Key": "hunter22\r\nX-Other: y"},
+    {"X-Key": "hunter22\x00"},
+    {"X-Key": "hünter22"},
+    {"X Key": "hunter22"},
+    {"X-Key\r\nX": "hunter22"},
+    {"Content-Length": "5"},
+    {"host": "elsewhere.test"},
+]
+
+
+@pytest.mark.parametrize("headers", WRONG_HEADERS)
+def test_make_call_refuses_headers_that_break_out(headers):
+    with pytest.raises(ConfigError) as caught:
+        make_call("http://127.0.0.1/", headers=headers)
+    assert "hunter22" not in str(caught.value)
+    assert "hünter22" not in str(caught.value)
+
+
+def test_make_call_refuses_a_method_that_breaks_out():
+    with pytest.raises(ConfigError, match="method"):
+        make_call("http://127.0.0.1/", method="GET /x HTTP/1.1\r\nX:")
+
+
+def test_call_shows_no_secret(monkeypatch):
+    monkeypatch.setenv("SHOP_TOKEN", "planted-secret-1")
+    call = make_call(
+        "http://h/?key=planted-secret-2",
+        body=b"planted-secret-3",
+        headers={"X": "planted-secret-4"},
+        token_env="SHOP_TOKEN",
+        secrets=["planted-secret-5"],
+    )
+    assert isinstance(call, Call)
+    assert "planted" not in repr(call)
+
+
+@pytest.mark.parametrize("coding", ["gzip", "br"])
+def test_ask_refuses_what_is_packed(coding):
+    packed = in_turn(Reply(b"\x1f\x8b", 200, {"Content-Encoding": coding}))
+    refused = pytest.raises(EngineError, match=f"answered in {coding}")
+    with serving(packed) as server, Connections() as connections, refused:
+        get(connections, server.url)
+    assert server.asked[0].headers["accept-encoding"] == "identity"
+
+
+def test_ask_reads_nothing_of_what_is_announced_as_too_long():
+    sent: list[int] = []
+
+    def talk(visitor: socket.socket) -> None:
+        visitor.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 1000000000\r\n\r\n")
+        while True:
+            sent.append(visitor.send(b"x" * 65536))
+
+    too_long = pytest.raises(EngineError, match="more than 32,000,000 bytes")
+    with talking(talk) as server, Connections() as connections, too_long:
+        get(connections, server.url)
+    assert sum(sent) < 20_000_000
+
+
+def trusting(monkeypatch) -> None:
+    monkeypatch.setenv("SSL_CERT_FILE", str(LOOPBACK))
+
+
+@contextmanager
+def secured(answer: bytes = FINE) -> Iterator[tuple[str, list[bytes]]]:
+    """Speak TLS, and answer every request of a visitor alike."""
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.load_cert_chain(LOOPBACK)
+    heard: list[bytes] = []
+
+    def serve(door: socket.socket) -> None:
+        while True:
+            try:
+                raw, _ = door.accept()
+            except OSError:
+                return
+            try:
+                with raw, context.wrap_socket(raw, server_side=True) as visitor:
+                    heard.append(b"a visitor")
+                    while said := visitor.recv(65536):
+                        heard.append(said)
+                        visitor.sendall(answer)
+            except OSError:
+                continue
+
+    with socket.create_server(("127.0.0.1", 0)) as door:
+        thread = threading.Thread(target=serve, args=(door,), daemon=True)
+        thread.start()
+        yield f"https://127.0.0.1:{door.getsockname()[1]}/x", heard
+        door.shutdown(socket.SHUT_RDWR)
+        thread.join(5)
+
+
+def untrusted() -> pytest.RaisesExc[EnvironmentFailure]:
+    return pytest.raises(EnvironmentFailure, match="certificate is not trusted")
+
+
+def test_ask_checks_certificates():
+    with secured() as (url, heard), Connections(keep=1) as connections, untrusted():
+        get(connections, url)
+    assert not heard
+
+
+def test_ask_checks_the_name_in_the_certificate(monkeypatch):
+    trusting(monkeypatch)
+    with secured() as (url, heard), Connections(keep=1) as connections, untrusted():
+        get(connections, url.replace("127.0.0.1", "localhost"))
+    assert not heard
+
+
+def test_ask_keeps_connections_with_tls(monkeypatch):
+    trusting(monkeypatch)
+    with secured() as (url, heard), Connections(keep=1) as connections:
+        assert [get(connections, url) for _ in range(3)] == [b"hi"] * 3
+    assert heard.count(b"a visitor") == 1
+
+
+def test_ask_ends_at_the_deadline_with_tls(monkeypatch):
+    trusting(monkeypatch)
+    broken_off = b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nx"
+    with secured(broken_off) as (url, _), Connections() as connections, pytest.raises(EngineTimeout):
+        get(connections, url, Patience(attempt=0.2))
+
+
+def test_ask_ends_at_the_deadline_of_a_handshake_that_never_ends():
+    with talking(dripping(b"")) as server, Connections() as connections:
+        before = time.monotonic()
+        with pytest.raises((EngineTimeout, EnvironmentFailure)):
+            get(connections, server.url.replace("http:", "https:"), Patience(attempt=0.2, retries=0))
+        assert time.monotonic() - before < 1
+
+
+def port_of(server: Server) -> str:
+    return server.url.rpartition(":")[2]
+
+
+def test_ask_goes_through_the_proxy_of_the_environment(monkeypatch):
+    with serving(in_turn(Reply("from the proxy"))) as proxy, Connections(keep=1) as connections:
+        monkeypatch.setenv("http_proxy", f"http://joe:hunter22@127.0.0.1:{port_of(proxy)}")
+        assert get(connections, "http://shop.test/search?q=1") == b'"from the proxy"'
+        monkeypatch.setenv("no_proxy", "127.0.0.1")
+        assert get(connections, f"{proxy.url}/direct") == b'"from the proxy"'
+    first, second = proxy.asked
+    assert first.path == "http://shop.test/search?q=1"
+    assert first.headers["host"] == "shop.test"
+    assert first.headers["proxy-authorization"] == "Basic am9lOmh1bnRlcjIy"
+    assert second.path == "/direct"
+    assert "proxy-authorization" not in second.headers
+
+
+@contextmanager
+def tunnel(goal: str) -> Iterator[tuple[str, list[bytes]]]:
+    """A proxy that lets whoever asks through to one place."""
+    heard: list[bytes] = []
+
+    def pump(source: socket.socket, sink: socket.socket) -> None:
+        with suppress(OSError):
+            while data := source.recv(65536):
+                sink.sendall(data)
+            sink.shutdown(socket.SHUT_WR)
+
+    def talk(visitor: socket.socket) -> None:
+        with socket.create_connection(("127.0.0.1", int(goal))) as far:
+            visitor.sendall(b"HTTP/1.1 200 Connection established\r\n\r\n")
+            back = threading.Thread(target=pump, args=(far, visitor), daemon=True)
+            back.start()
+            pump(visitor, far)
+            back.join(5)
+
+    with talking(talk) as talker:
+        heard = talker.visits
+        yield talker.url.split("/search")[0], heard
+
+
+def test_ask_goes_through_the_tunnel_of_a_proxy(monkeypatch):
+    trusting(monkeypatch)
+    monkeypatch.setenv("SHOP_TOKEN", "planted-secret")
+    with secured() as (url, heard), tunnel(url.rpartition(":")[2].removesuffix("/x")) as (proxy, asked):
+        monkeypatch.setenv("https_proxy", proxy.replace("//", "//joe:hunter22@"))
+        with Connections(keep=1) as connections:
+            call = make_call(url, token_env="SHOP_TOKEN")
+            assert ask(call, connections, ONCE).answer.body == b"hi"
+    goal = url.split("/")[2].encode()
+    assert asked[0].startswith(b"CONNECT " + goal + b" HTTP/1.1\r\nHost: " + goal + b"\r\n")
+    assert b"am9lOmh1bnRlcjIy" in asked[0]
+    assert b"planted-secret" not in asked[0]
+    assert b"planted-secret" in heard[1]
+    assert b"am9lOmh1bnRlcjIy" not in heard[1]
+
+
+def test_ask_says_that_a_proxy_refuses(monkeypatch):
+    with (
+        talking(saying(b"HTTP/1.1 407 Who are you\r\nContent-Length: 0\r\n\r\n")) as proxy,
+        Connections() as connections,
+    ):
+        monkeypatch.setenv("https_proxy", proxy.url.split("/search")[0].replace("//", "//joe:hunter22@"))
+        with pytest.raises(EnvironmentFailure, match="the proxy answered 407") as caught:
+            get(connections, "https://shop.test/")
+    assert "hunter22" not in str(caught.value)
+
+
+@pytest.mark.parametrize("proxy", ["socks5://hunter22:1080", "http://hunter22:port", "http://"])
+def test_ask_refuses_a_proxy_it_cannot_use(monkeypatch, proxy):
+    monkeypatch.setenv("http_proxy", proxy)
+    with Connections() as connections, pytest.raises(ConfigError, match="http_proxy") as caught:
+        get(connections, "http://shop.test/")
+    assert "hunter22" not in str(caught.value)
