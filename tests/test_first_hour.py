@@ -1,10 +1,7 @@
 """The first hour of a team, as docs/first-hour.md tells it: every command is run as it stands."""
 
-import os
 import re
 import shutil
-import subprocess
-import sys
 from collections import Counter
 from pathlib import Path
 
@@ -13,8 +10,9 @@ import pytest
 from assay import load_gold
 from assay.corpus import open_corpus, parse_spec
 from assay.errors import EnvironmentFailure
+from tests.running_pages import DOCS, run_page
 
-PAGE = Path(__file__).parent.parent / "docs" / "first-hour.md"
+PAGE = DOCS / "first-hour.md"
 LEAST = 30  # queries of a set that says anything
 
 
@@ -31,17 +29,8 @@ def hour(tmp_path_factory: pytest.TempPathFactory) -> Path:
     work.mkdir()
     for votes in ("ann.csv", "bob.csv"):
         shutil.copy(PAGE.parent / "first-hour" / votes, work)
-    (folder / "bin").mkdir()
-    command = folder / "bin" / "assay"
-    command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m assay "$@"\n')
-    command.chmod(0o755)
-    blocks = re.findall(r"```sh\n(.*?)```", PAGE.read_text("utf-8"), flags=re.DOTALL)
-    environment = {**os.environ, "PATH": f"{command.parent}:{os.environ['PATH']}", "ASSAY_CACHE_DIR": str(cache)}
-    done = subprocess.run(
-        ["sh", "-e", "-c", "\n".join(blocks)], cwd=work, env=environment, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    (work / "said").write_text(done.stdout, "utf-8")
+    said = run_page(PAGE, work, cache)
+    (work / "said").write_text(said, "utf-8")
     return work
 
 

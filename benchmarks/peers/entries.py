@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
@@ -86,7 +87,7 @@ def everybody(folder: Path) -> Iterator[Field]:
 def _variables(folder: Path, links: Path, vectors: str) -> dict[str, str]:
     """Name what the peers read from the environment."""
     return {
-        "PATH": os.pathsep.join([str(links), os.environ["PATH"]]),
+        "PATH": os.pathsep.join([str(links), str(Path(sys.executable).parent), os.environ["PATH"]]),
         "HF_HUB_OFFLINE": "1",
         "SEMBLE_MODEL_NAME": str(write_weights(folder / "weights")),
         "CHUNKHOUND_EMBEDDING__PROVIDER": "openai",

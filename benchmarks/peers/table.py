@@ -1,11 +1,12 @@
-"""Assay's engines beside real peers, by every adapter: `python -m benchmarks peers`.
+"""One run of Assay's own harness with everybody, and the table of it.
 
-One run of Assay's own harness a gold set: every engine has a copy of the same files, the same k and the same
-processors, and they take turns question by question. Quality is by file.
+Every engine has a copy of the same files, the same k and the same processors, and they take turns question by
+question. Quality is by file.
 """
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,6 +14,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from assay.engines import FullEngine, make_engine
+from assay.engines.presets.installed import tool_version
+from assay.engines.presets.loading import find_preset
 from assay.errors import AssayError
 from assay.experiment.asking import Progress
 from assay.experiment.runner import run
@@ -22,7 +25,7 @@ from assay.stats.records import ComparisonRow
 from assay.types import Claim, Suite
 from benchmarks.pages import Section, difference_text, mean_text, table
 from benchmarks.peers.entries import OURS, SUBSTITUTED, Entry, everybody
-from benchmarks.peers.sets import Asked, sets
+from benchmarks.peers.sets import Asked
 from benchmarks.quality.sources import say
 
 MEASURE = "nDCG@10"
@@ -40,30 +43,24 @@ class Setup:
     give_up: int = 3  # time-outs in a row: the rest is known then
 
 
-def main(setup: Setup = Setup()) -> Section:  # noqa: B008  # a frozen value
-    """Ask everybody on every set."""
+def measure(asked: Asked, setup: Setup = Setup()) -> Section:  # noqa: B008  # a frozen value
+    """Ask everybody and write the table."""
     with TemporaryDirectory(prefix="assay-bench-", ignore_cleanup_errors=True) as name, everybody(Path(name)) as field:
-        lines: list[str] = [*SUBSTITUTED, *field.notes]
-        for asked in sets():
-            lines += ["", *_part(asked, field.entries, setup)]
-    return Section(tuple(lines))
-
-
-def _part(asked: Asked, entries: Sequence[Entry], setup: Setup) -> list[str]:
-    """Run one suite and write its table."""
-    rows = (*entries, *REFERENCES)
-    engines = {entry.name: made for entry in rows if (made := _made(entry, asked.suite)) is not None}
-    seen = run(
-        engines,
-        asked.suite,
-        timeout=setup.query,
-        index_timeout=setup.index,
-        give_up=setup.give_up,
-        missing="report",
-        progress=_tell,
-    )
-    results = analyse(seen, Claim((MEASURE,), OURS))
-    return [f"### {asked.title}", "", *_head(results), "", *asked.notes, *_table(results, rows), *_trouble(results)]
+        rows = (*field.entries, *REFERENCES)
+        engines = {entry.name: made for entry in rows if (made := _made(entry, asked.suite)) is not None}
+        seen = run(
+            engines,
+            asked.suite,
+            timeout=setup.query,
+            index_timeout=setup.index,
+            give_up=setup.give_up,
+            missing="report",
+            progress=_tell,
+        )
+        results = analyse(seen, Claim((MEASURE,), OURS))
+        before = _paragraphs([_head(results), *asked.notes, *field.notes])
+        after = _paragraphs([*_trouble(results), *SUBSTITUTED])
+        return Section((*before, *_table(results, rows), *after))
 
 
 def _made(entry: Entry, suite: Suite) -> FullEngine | None:
@@ -81,16 +78,17 @@ def _tell(progress: Progress) -> None:
         print(f"  {progress.gold}: {progress.engine} {progress.step} {progress.done}", file=sys.stderr, flush=True)
 
 
-def _head(results: Results) -> list[str]:
+def _head(results: Results) -> str:
     """Say what was asked, and under what."""
-    corpora = results.header.corpora.values()
-    under = results.conditions
-    return [
-        f"{results.queries} queries, {sum(facts.files for facts in corpora)} files, "
-        f"{len(corpora)} {'repositories' if len(corpora) > 1 else 'corpus'}; {MEASURE} by file with its interval at "
-        f"95 % ({results.comparison.means[0].label}). {under.machine}, {under.cores} cores; every engine had "
-        f"{under.pinned} of them, and they took turns.",
-    ]
+    corpora, under = results.header.corpora.values(), results.conditions
+    where = f"{len(corpora)} repositories" if len(corpora) > 1 else "one corpus"
+    files = sum(facts.files for facts in corpora)
+    return (
+        f"{results.queries} queries, {files} files, {where}; {MEASURE} by file with its interval at 95 %, "
+        f"{results.comparison.means[0].label}. {under.machine}, {under.cores} cores; every engine had {under.pinned} "
+        "of them, and they took turns, question by question. Cold index: from nothing to the first "
+        "question, the start of a server included; over several repositories its sum, and memory the highest."
+    )
 
 
 def _table(results: Results, entries: Sequence[Entry]) -> tuple[str, ...]:
@@ -102,9 +100,9 @@ def _table(results: Results, entries: Sequence[Entry]) -> tuple[str, ...]:
         (
             entry.name,
             entry.by,
-            spent[entry.name].version or "–",
+            _number_of(spent[entry.name].version or _version(entry)),
             mean_text(means[entry.name]),
-            _compared(compared.get(entry.name)),
+            "" if entry in REFERENCES else _compared(compared.get(entry.name)),
             *_spent(spent[entry.name]),
         )
         for entry in entries
@@ -115,16 +113,28 @@ def _table(results: Results, entries: Sequence[Entry]) -> tuple[str, ...]:
     return table(header, rows)
 
 
+def _number_of(version: str) -> str:
+    """Take the number out of what a tool says of its version."""
+    found = re.search(r"\d+(?:\.\d+)+", version)
+    return found[0] if found else "–"
+
+
+def _version(entry: Entry) -> str:
+    """Ask the tool of a preset."""
+    name = entry.settings.get("preset")
+    return tool_version(find_preset(name)) if isinstance(name, str) else ""
+
+
 def _compared(row: ComparisonRow | None) -> str:
-    """Write the difference with its interval; references are not compared."""
+    """Write the difference with its interval."""
     return "" if row is None else difference_text(row)
 
 
 def _spent(row: Spending) -> tuple[str, ...]:
     """Write what an engine took; the start of a server is part of getting ready."""
-    cold = (row.startup_seconds or 0.0) + (row.index_seconds or 0.0)
+    cold = None if row.index_seconds is None else (row.startup_seconds or 0.0) + row.index_seconds
     return (
-        f"{cold:.1f}",
+        _number(cold, 1),
         _number(row.warm_ms, 1),
         _number(row.warm_p95_ms, 1),
         _number(None if row.peak_bytes is None else row.peak_bytes / _MEGABYTE, 0),
@@ -139,6 +149,9 @@ def _number(value: float | None, digits: int) -> str:
 
 def _trouble(results: Results) -> list[str]:
     """Say who failed, and how often."""
-    return [
-        f"{mishap.engine}: {mishap.queries} queries without an answer ({mishap.kind})." for mishap in results.mishaps
-    ]
+    return [f"{m.engine}: {m.queries} queries without an answer ({m.kind})." for m in results.mishaps]
+
+
+def _paragraphs(texts: Sequence[str]) -> list[str]:
+    """Put an empty line after each text."""
+    return [line for text in texts for line in (text, "")]

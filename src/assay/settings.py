@@ -78,7 +78,7 @@ def type_text(hint: Any, *, many: bool = False) -> str:  # noqa: ANN401 - a type
     if origin is tuple:
         return f"a list of {type_text(arguments[0], many=True)}"
     if is_dataclass(hint) or (origin is not None and issubclass(origin, Mapping)):
-        return "a table"
+        return "tables" if many else "a table"
     singular, plural = _NAMES[hint]
     return plural if many else singular
 

@@ -16,9 +16,26 @@ gold = "gold.yaml"
 
 [engines.shell]
 kind = "command"
-argv = ["sh", "-c", "sleep 0.1; echo shop/cart.py"]
+argv = ["sh", "-c", "sleep 0.4; echo shop/cart.py", "{query}"]
 format = "text"
 """
+
+
+GOLD = """\
+assay: 1
+name: shop
+corpus: {path: .}
+queries:
+  - id: cart-total
+    retrieval: {primary: ["shop/cart.py"]}
+    cognitive: {human: how is the total of all items computed?, keyword: cart total sum}
+"""
+
+
+@pytest.fixture
+def shop(shop):
+    (shop / "gold.yaml").write_text(GOLD, encoding="utf-8")
+    return shop
 
 
 def configured(shop):
@@ -90,7 +107,7 @@ def test_engines_of_the_configuration_are_run_by_name(shop):
 def test_configuration_is_that_of_the_start(shop):
     server, _ = configured(shop)
     planted = shop / "planted"
-    evil = CONFIG.replace("sleep 0.1", f"touch {planted}")
+    evil = CONFIG.replace("sleep 0.4", f"touch {planted}")
     (shop / "assay.toml").write_text(evil + '[engines.more]\nkind = "random"\n', encoding="utf-8")
     assert "no engine is called 'more'" in refused(server, "run_benchmark", engines=["more"])
     ask(server, "run_benchmark", engines=["shell"])
@@ -110,7 +127,8 @@ def test_tool_names_the_engines_there_are(shop):
 
 
 @pytest.mark.parametrize(
-    "engine", ["command:touch planted", "python:os:system", "builtin:span", "mcp:x", "./mine.toml", "semble", "runfile:x"]
+    "engine",
+    ["command:touch planted", "python:os:system", "builtin:span", "mcp:x", "./mine.toml", "semble", "runfile:x"],
 )
 def test_a_call_executes_nothing_of_its_own(shop, engine):
     (shop / "mine.toml").write_text('[engine]\nkind = "command"\nargv = ["touch", "planted"]\n', encoding="utf-8")
@@ -141,7 +159,8 @@ def test_wrong_orders_are_refused(shop, arguments, said):
 
 
 @pytest.mark.parametrize(
-    "corpus", ["{path: ..}", "{path: /}", "{path: link}", '{git: "https://example.invalid/x"}', '{pypi: "flask==3.1.0"}']
+    "corpus",
+    ["{path: ..}", "{path: /}", "{path: link}", '{git: "https://example.invalid/x"}', '{pypi: "flask==3.1.0"}'],
 )
 def test_gold_set_of_a_call_leads_nowhere_outside(shop, corpus):
     (shop / "link").symlink_to(shop.parent)
@@ -171,7 +190,9 @@ def test_sealed_results_are_not_read(shop):
     assert "sealed queries" in refused(serve(shop), "read_report", folder="sealed")
 
 
-@pytest.mark.parametrize(("folder", "said"), [("..", "outside"), ("shop", "there is no run here"), ("no", "no such run")])
+@pytest.mark.parametrize(
+    ("folder", "said"), [("..", "outside"), ("shop", "there is no run here"), ("no", "no such run")]
+)
 def test_report_of_no_run_is_refused(shop, folder, said):
     assert said in refused(serve(shop), "read_report", folder=folder)
 

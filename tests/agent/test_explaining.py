@@ -42,7 +42,7 @@ def test_ignored_file_is_said_to_be_ignored(shop):
     (shop / "built" / "cart.py").write_text("cart = 1\n", encoding="utf-8")
     data = ask(serve(shop), "explain", query="cart", file="built/cart.py")
     assert data["lost_at"] == "corpus"
-    assert "built: assayignore" in data["reason"]
+    assert "(built/: assayignore" in data["reason"]
 
 
 @pytest.mark.parametrize(

@@ -22,24 +22,27 @@ def test_path_is_found_relative_and_absolute(tree):
     root = (tree / "served").resolve()
     for text in ("src/a.py", "./src/../src/a.py", "src//a.py", str(tree / "served" / "src" / "a.py")):
         assert roots.find(text) == Inside(root, "src/a.py")
-    for text in (None, "", ".", "src/..", str(root)):
-        assert roots.find(text) == Inside(root, "")
+    for whole in (None, "", ".", "src/..", str(root)):
+        assert roots.find(whole) == Inside(root, "")
 
 
 @pytest.mark.parametrize(
     "text",
-    ["..", "../outside/secret.py", "src/../../outside", "/etc/passwd", "/", "b.py\0", "../served-too/c.py", "~/../../.."],
+    [
+        "..",
+        "../outside/secret.py",
+        "src/../../outside",
+        "/etc/passwd",
+        "/",
+        "b.py\0",
+        "../served-too/c.py",
+        "~/../../..",
+    ],
 )
 def test_path_outside_is_refused(tree, text):
-    inside = (tree / "served").resolve()
-    try:
-        found = Roots.of([str(tree / "served")]).find(text)
-    except ConfigError as error:
-        assert "outside" in error.message
-        assert error.hint is not None
-        assert str(inside) in error.hint
-    else:
-        pytest.fail(f"{text!r} was found at {found}")
+    with pytest.raises(ConfigError, match="outside of what is served") as caught:
+        Roots.of([str(tree / "served")]).find(text)
+    assert str((tree / "served").resolve()) in (caught.value.hint or "")
 
 
 def test_folder_whose_name_begins_like_a_served_one_is_outside(tree):

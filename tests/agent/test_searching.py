@@ -5,7 +5,7 @@ import anyio
 import pytest
 from mcp import Client
 
-from assay.search import Index
+from assay.search import Index, Per
 from tests.agent.calling import ask, call, refused, serve, text
 
 QUERIES = ("how is the total of all items computed?", "tax_rate", "payment provider retry", "Cart", "größe", "--help")
@@ -50,7 +50,7 @@ def test_filters_are_those_of_the_index(shop, filters, per):
 
 
 def test_path_strikes_out_what_lies_elsewhere(shop):
-    whole = [hit for hit in Index.build(shop).search("cart total", 50)]
+    whole = Index.build(shop).search("cart total", 50)
     for path in ("shop", "shop/cart.py", str(shop / "tests")):
         below = path.removeprefix(f"{shop}/")
         inside = [hit for hit in whole if hit.path == below or hit.path.startswith(f"{below}/")]
@@ -114,9 +114,14 @@ def test_an_edit_between_two_searches_is_seen(shop):
 
 def test_unchanged_folder_is_not_opened_again(shop, monkeypatch):
     server = serve(shop)
-    opened = []
+    opened: list[object] = []
     real = Index.open
-    monkeypatch.setattr(Index, "open", lambda *args, **more: opened.append(args) or real(*args, **more))
+
+    def noted(*args, **more):
+        opened.append(args)
+        return real(*args, **more)
+
+    monkeypatch.setattr(Index, "open", noted)
     call(server, *[("search", {"query": "cart"})] * 3)
     assert len(opened) == 1
 
@@ -133,7 +138,8 @@ def test_settings_of_the_folder_are_those_of_the_start(shop):
 
 def test_calls_side_by_side_answer_as_alone(shop):
     server, index = serve(shop), Index.build(shop)
-    wanted = [(query, per) for query in QUERIES for per in ("file", "span")] * 2
+    ways: tuple[Per, ...] = ("file", "span")
+    wanted = [(query, per) for query in QUERIES for per in ways] * 2
 
     async def talk():
         found = {}

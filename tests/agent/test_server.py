@@ -83,6 +83,8 @@ def test_errors_are_bounded(shop):
     assert len(refused(serve(shop), "x" * 5_000)) < 2_100
 
 
-@pytest.mark.parametrize("query", ["x" * 500, "é" * 2_000, "日本語 の 検索", "a'b\"c", "--help", "two\nlines", "`rm`", "\0"])
+@pytest.mark.parametrize(
+    "query", ["x" * 500, "é" * 2_000, "日本語 の 検索", "a'b\"c", "--help", "two\nlines", "`rm`", "\0"]
+)
 def test_odd_queries_are_answered(shop, query):
     ask(serve(shop), "search", query=query)

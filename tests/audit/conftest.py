@@ -40,13 +40,13 @@ def write_shop(root: Path) -> None:
 
 
 @pytest.fixture
-def shop(tmp_path: Path) -> Corpus:
-    """Give the shop as a corpus."""
+def market(tmp_path: Path) -> Corpus:
+    """Give the shop in two languages as a corpus."""
     write_shop(tmp_path / "repository")
     return open_corpus(parse_spec(str(tmp_path / "repository")))
 
 
-def subject_of(engine: object, corpus: Corpus, **more) -> Subject:
+def subject_of(engine, corpus: Corpus, **more) -> Subject:
     """Put an engine object on the bench."""
     questions = tuple(Question(text, "a test") for text in QUERIES)
     return Subject("specimen", as_engine(engine), corpus, questions, Wording("specimen"), **more)
@@ -69,6 +69,6 @@ def amiss(audit: Audit) -> dict[str, Severity]:
     return {f"{f.check}/{f.law}": f.severity for f in audit.findings if f.severity in bad}
 
 
-def audited(engine: object, corpus: Corpus, config: AuditConfig = SMALL, **more) -> Audit:
+def audited(engine, corpus: Corpus, config: AuditConfig = SMALL, **more) -> Audit:
     """Audit an engine object."""
     return run_audit(subject_of(engine, corpus, **more), config)

@@ -5,6 +5,7 @@ import re
 import time
 import unicodedata
 from collections import Counter
+from itertools import pairwise
 
 from assay.corpus import read_text
 from assay.corpus.walking.globs import select_paths
@@ -16,7 +17,6 @@ class Clean:
     """Definitions by the words they share with the query: keeps every law."""
 
     config = {"kind": "specimen"}
-    opened = 0
 
     def __init__(self):
         self.sessions = 0
@@ -30,7 +30,7 @@ class Clean:
 
         def __init__(self, corpus, number):
             self.number = number
-            self.asked = Counter()
+            self.asked: Counter[tuple[str, int]] = Counter()
             self.corpus = corpus
             self.read(corpus)
 
@@ -41,7 +41,7 @@ class Clean:
             for file in corpus.files:
                 lines = read_text(corpus, file.path).split("\n")
                 heads = [at for at, line in enumerate(lines, 1) if line.startswith(("def ", "function "))]
-                for start, stop in zip(heads, [*heads[1:], len(lines)], strict=True):
+                for start, stop in pairwise([*heads, len(lines)]):
                     text = "\n".join(lines[start - 1 : stop - 1])
                     self.chunks.append((file.path, start, max(start, stop - 1), words(f"{file.path} {text}")))
 
@@ -196,6 +196,9 @@ class _Pointing(Clean):
             one, *rest = super().ranked(query, k)
             return [self.place(one), *rest]
 
+        def place(self, hit):
+            return hit
+
 
 class Suffix(_Pointing):
     class Session(_Pointing.Session):
@@ -272,7 +275,7 @@ class Timeless(Clean):
     """Does not update."""
 
     class Session(Clean.Session):
-        update_within = None
+        update_within = None  # type: ignore[assignment]  # what makes it one that does not
 
 
 class Quoted(Clean):

@@ -1,5 +1,6 @@
 """Each check finds the engine that breaks its law, and says nothing of the others."""
 
+import time
 from dataclasses import replace
 
 import pytest
@@ -9,7 +10,7 @@ from assay.audit.running import run_audit
 from assay.gold.lint import Reach
 from assay.types import Query, Span, Target
 from tests.audit import specimens
-from tests.audit.conftest import SMALL, amiss, audited, made_of
+from tests.audit.conftest import QUERIES, SMALL, amiss, audited, made_of
 
 BROKEN, WEAKNESS = Severity.BROKEN, Severity.WEAKNESS
 
@@ -42,58 +43,80 @@ ONE_LAW = {
 
 
 @pytest.mark.parametrize("name", ["Clean", "Prudish", "Timeless", "Distances", "Unscored"])
-def test_audit_of_an_engine_that_keeps_the_laws_finds_nothing(name, shop):
-    assert amiss(audited(getattr(specimens, name)(), shop)) == {}
+def test_audit_of_an_engine_that_keeps_the_laws_finds_nothing(name, market):
+    assert amiss(audited(getattr(specimens, name)(), market)) == {}
 
 
 @pytest.mark.parametrize("name", sorted(ONE_LAW))
-def test_audit_finds_the_broken_law_and_nothing_else(name, shop):
-    assert amiss(audited(getattr(specimens, name)(), shop)) == ONE_LAW[name]
+def test_audit_finds_the_broken_law_and_nothing_else(name, market):
+    assert amiss(audited(getattr(specimens, name)(), market)) == ONE_LAW[name]
 
 
-def test_ties_that_change_places_are_told_as_such(shop):
-    found = amiss(audited(specimens.Paired(), shop))
+def test_ties_that_change_places_are_told_as_such(market):
+    found = amiss(audited(specimens.Paired(), market))
     assert found == {"determinism/repeats": BROKEN, "ties/stable": BROKEN, "ties/equal scores": WEAKNESS}
 
 
-def test_every_quoted_query_that_fails_is_named_with_its_command(shop):
-    audit = audited(specimens.Quoted(), shop, replace(SMALL, only=("odd",)))
+def test_every_quoted_query_that_fails_is_named_with_its_command(market):
+    audit = audited(specimens.Quoted(), market, replace(SMALL, only=("odd",)))
     found = {finding.law: finding for finding in audit.findings if finding.severity == BROKEN}
     assert set(found) == {"double quotes", "one double quote", "full-text operators", "JSON"}
     assert "assay engines ask specimen 'read \"config' -k 10" in found["one double quote"].commands
 
 
-def test_hanging_query_is_a_broken_law_and_the_rest_goes_on(shop):
-    audit = audited(specimens.Hanging(), shop, replace(SMALL, only=("odd",), timeout=0.3))
+def test_hanging_query_is_a_broken_law_and_the_rest_goes_on(market):
+    audit = audited(specimens.Hanging(), market, replace(SMALL, only=("odd",), timeout=0.3))
     assert amiss(audit) == {"odd/emoji": BROKEN}
     assert next(f for f in audit.findings if f.law == "emoji").sentence.endswith("timed out")
 
 
+def test_query_that_spoils_the_next_one_is_named_though_it_did_not_fail(market):
+    audit = audited(specimens.Poisoned(), market, replace(SMALL, only=("odd",)))
+    finding = next(f for f in audit.findings if f.law == "afterwards")
+    assert finding.sentence == "after “two dashes” an ordinary query is no longer answered as before"
+    assert finding.commands[0] == "assay engines ask -k 10 -- specimen --"
+
+
+def test_engine_that_hangs_on_every_odd_query_is_given_up(market):
+    class Stuck(specimens.Clean):
+        class Session(specimens.Clean.Session):
+            def search(self, query, k):
+                if query not in QUERIES:
+                    time.sleep(0.5)
+                return super().search(query, k)
+
+    audit = audited(Stuck(), market, replace(SMALL, only=("odd",), timeout=0.1))
+    assert {f.law: f.severity for f in audit.findings} == {
+        "empty": BROKEN, "blank": BROKEN, "one character": BROKEN,
+        "the rest": Severity.NOT_TRIED, "afterwards": Severity.FINE,
+    }  # fmt: skip
+
+
 @pytest.mark.parametrize(("name", "law"), [("Hashing", "hash seed"), ("Threaded", "threads"), ("Clean", "")])
-def test_determinism_in_other_processes_finds_the_one_difference(name, law, shop, monkeypatch):
+def test_determinism_in_other_processes_finds_the_one_difference(name, law, market, monkeypatch):
     monkeypatch.setattr("assay.audit.checks.determinism.available_threads", lambda: 2)
-    audit = run_audit(made_of(name, shop), replace(SMALL, only=("determinism",)))
+    audit = run_audit(made_of(name, market), replace(SMALL, only=("determinism",)))
     expected = {law: BROKEN} if law else {}
     severities = {f.law: f.severity for f in audit.findings}
     usual = dict.fromkeys(("repeats", "new session", "hash seed", "threads"), Severity.FINE)
     assert severities == usual | expected
 
 
-def test_determinism_elsewhere_is_not_passed_in_silence(shop):
-    audit = audited(specimens.Clean(), shop, replace(SMALL, only=("determinism",)))
+def test_determinism_elsewhere_is_not_passed_in_silence(market):
+    audit = audited(specimens.Clean(), market, replace(SMALL, only=("determinism",)))
     untried = {f.law: f.sentence for f in audit.findings if f.severity == Severity.NOT_TRIED}
     assert set(untried) == {"hash seed", "threads"}
     assert "no other process can make it" in untried["hash seed"]
 
 
-def test_engine_that_differs_from_itself_is_not_blamed_for_more(shop):
-    audit = audited(specimens.Moody(), shop)
+def test_engine_that_differs_from_itself_is_not_blamed_for_more(market):
+    audit = audited(specimens.Moody(), market)
     untried = {f"{f.check}/{f.law}" for f in audit.findings if f.severity == Severity.NOT_TRIED}
     assert {"determinism/new session", "determinism/hash seed", "odd/afterwards"} <= untried
 
 
-def test_prefix_finding_counts_queries_and_shows_both_rankings(shop):
-    audit = audited(specimens.Shallow(), shop, replace(SMALL, only=("prefix",)))
+def test_prefix_finding_counts_queries_and_shows_both_rankings(market):
+    audit = audited(specimens.Shallow(), market, replace(SMALL, only=("prefix",)))
     finding = next(f for f in audit.findings if f.severity == BROKEN)
     assert finding.sentence == "top-5 is no prefix of top-10 on 4 of 4 queries"
     assert finding.share is not None
@@ -106,8 +129,8 @@ def test_prefix_finding_counts_queries_and_shows_both_rankings(shop):
     )
 
 
-def test_engine_without_filters_or_updates_is_said_to_have_none(shop):
-    audit = audited(lambda query, k: ["shop/cart.py"], shop)
+def test_engine_without_filters_or_updates_is_said_to_have_none(market):
+    audit = audited(lambda query, k: ["shop/cart.py"], market)
     said = {f"{f.check}/{f.law}" for f in audit.findings if f.severity == Severity.NOT_APPLICABLE}
     assert said == {
         "ties/scores", "paths/lines", "filters/paths", "filters/languages", "reachability/targets", "update/update",
@@ -119,9 +142,9 @@ def gold_on(*paths):
     return tuple(Query(f"q{at}", {"human": f"nowhere{at}"}, (Target(Span(path)),)) for at, path in enumerate(paths))
 
 
-def test_reachability_by_asking_names_what_was_not_found_and_the_ceiling(shop):
+def test_reachability_by_asking_names_what_was_not_found_and_the_ceiling(market):
     gold = gold_on("shop/cart.py", "shop/tax.py", "pay/card.py", "web/label.js")
-    audit = audited(specimens.Blind(), shop, replace(SMALL, only=("reachability",)), gold=gold)
+    audit = audited(specimens.Blind(), market, replace(SMALL, only=("reachability",)), gold=gold)
     (finding,) = audit.findings
     assert finding.severity == WEAKNESS
     assert finding.sentence.startswith(
@@ -132,25 +155,25 @@ def test_reachability_by_asking_names_what_was_not_found_and_the_ceiling(shop):
     assert finding.example == ("query q1: shop/tax.py",)
 
 
-def test_reachability_of_an_engine_that_returns_all_is_fine(shop):
+def test_reachability_of_an_engine_that_returns_all_is_fine(market):
     gold = gold_on("shop/cart.py", "shop/tax.py")
-    audit = audited(specimens.Clean(), shop, replace(SMALL, only=("reachability",)), gold=gold)
+    audit = audited(specimens.Clean(), market, replace(SMALL, only=("reachability",)), gold=gold)
     assert [f.severity for f in audit.findings] == [Severity.FINE]
 
 
-def test_reachability_by_known_chunks_is_proof_and_asks_nothing(shop):
+def test_reachability_by_known_chunks_is_proof_and_asks_nothing(market):
     def chunks(path):
         return [] if path == "pay/card.py" else [Span(path, 1, 3)]
 
     gold = gold_on("shop/cart.py", "pay/card.py")
     config = replace(SMALL, only=("reachability",))
-    audit = audited(specimens.Clean(), shop, config, gold=gold, reach=Reach("known", chunks))
+    audit = audited(specimens.Clean(), market, config, gold=gold, reach=Reach("known", chunks))
     (finding,) = audit.findings
     assert "1 of 2 targets of 2 queries can never be returned: R@10 and nDCG@10 are at most 0.500" in finding.sentence
 
 
-def test_ordinary_queries_that_fail_are_counted(shop):
-    audit = audited(specimens.half_failing, shop, replace(SMALL, only=("answers",)))
+def test_ordinary_queries_that_fail_are_counted(market):
+    audit = audited(specimens.half_failing, market, replace(SMALL, only=("answers",)))
     (finding,) = audit.findings
     assert finding.sentence == "3 of 4 ordinary queries failed"
     assert audit.answered == 1

@@ -28,9 +28,11 @@ queries:
 """
 
 
-def write_gold(library: Path, folder: Path) -> Path:
+def write_gold(library: Path, folder: Path, count: int | None = None) -> Path:
+    """Write the gold set, or its first queries."""
+    head, *queries = GOLD.split("  - id:")
     path = folder / "library.yaml"
-    path.write_text(GOLD % library, encoding="utf-8")
+    path.write_text("  - id:".join([head % library, *queries[:count]]), encoding="utf-8")
     return path
 
 

@@ -8,6 +8,7 @@ import re
 import shutil
 import sys
 import sysconfig
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +18,10 @@ import pytest
 from assay.corpus import open_corpus
 from assay.types import Corpus, CorpusSpec
 
-#: Packages of the standard library with names, prose and nesting enough: 40 files.
-PACKAGES = ("asyncio", "json")
+#: Packages of the standard library with names, prose and nesting enough.
+LIBRARY = ("asyncio", "json")
+#: A package whose files are called like the classes in them.
+MAIL = ("email",)
 #: Numbers of a vector; two texts with other words are seldom alike by chance.
 COLUMNS = 64
 
@@ -30,14 +33,22 @@ def find_program(name: str) -> Path | None:
     return Path(found) if found else None
 
 
-@pytest.fixture(scope="session")
-def library(tmp_path_factory) -> Path:
-    """Copy a part of the standard library, below a name of its own."""
-    root = tmp_path_factory.mktemp("peers") / "library"
-    for name in PACKAGES:
+def copied(names: Sequence[str], root: Path) -> Path:
+    """Copy packages of the standard library."""
+    for name in names:
         source = Path(sysconfig.get_path("stdlib"), name)
         shutil.copytree(source, root / name, ignore=shutil.ignore_patterns("__pycache__"))
     return root
+
+
+@pytest.fixture(scope="session")
+def library(tmp_path_factory) -> Path:
+    return copied(LIBRARY, tmp_path_factory.mktemp("peers") / "library")
+
+
+@pytest.fixture(scope="session")
+def mail(tmp_path_factory) -> Path:
+    return copied(MAIL, tmp_path_factory.mktemp("peers") / "mail")
 
 
 @pytest.fixture
@@ -46,9 +57,10 @@ def corpus(library) -> Corpus:
 
 
 @pytest.fixture(scope="session")
-def weights(library, tmp_path_factory) -> Path:
-    """Make a model2vec folder: every word of the corpus has a vector, drawn by chance and the same on every run."""
-    found = {word for path in library.rglob("*.py") for word in re.findall(r"\w+", path.read_text("utf-8").lower())}
+def weights(library, mail, tmp_path_factory) -> Path:
+    """Make a model2vec folder: every word of the files has a vector, drawn by chance and the same on every run."""
+    texts = (path.read_text("utf-8").lower() for root in (library, mail) for path in sorted(root.rglob("*.py")))
+    found = {word for text in texts for word in re.findall(r"\w+", text)}
     tokenizers: Any = importlib.import_module("tokenizers")
     words = {word: number for number, word in enumerate(["[PAD]", "[UNK]", *sorted(found)])}
     tokenizer = tokenizers.Tokenizer(tokenizers.models.WordLevel(words, unk_token="[UNK]"))

@@ -25,11 +25,9 @@ needs_ripgrep = pytest.mark.skipif(
 
 def test_semble_gives_the_same_rankings_by_its_library_its_command_line_and_its_server(semble, library, tmp_path):
     gold = read_gold(library, tmp_path)
-    seen = run({name: make_engine(name) for name in SEMBLE}, gold)
-    found = rankings(seen)
+    found = rankings(run({name: make_engine(name) for name in SEMBLE}, gold))
     assert found["semble"] == found["semble-cli"] == found["semble-mcp"]
     assert len({hit.path for hits in found["semble"] for hit in hits}) > len(gold.queries)  # no constant answer
-    assert {engine.version for engine in seen.engines} == {"0.7.0"}
 
 
 def test_own_mcp_server_is_the_builtin_hit_for_hit(library, tmp_path):

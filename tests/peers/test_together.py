@@ -17,6 +17,7 @@ from tests.peers.asking import left_running, write_gold
 from tests.serving import Asked, Reply, serving
 
 CONFIG = """\
+[run]
 gold = ["library.yaml"]
 out = "results"
 baseline = "builtin"
@@ -74,7 +75,7 @@ def test_run_of_all_at_once_is_one_table_and_leaves_nothing(semble, library, tem
         return Reply({"hits": [{"path": hit.path} for hit in hits]})
 
     before = contents(library)
-    write_gold(library, tmp_path)
+    write_gold(library, tmp_path, 2)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("ASSAY_TEST_PEERS", str(tmp_path))
     with serving(answer) as server:

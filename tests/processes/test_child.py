@@ -119,6 +119,21 @@ def test_child_that_dies_midway_is_gone_at_once(source: str, words: str, said: s
         assert (child.describe_end(), child.last_words) == (words, said)
 
 
+def test_child_has_its_last_words_even_when_they_are_read_late(monkeypatch: pytest.MonkeyPatch) -> None:
+    read = os.read
+
+    def slowly(handle: int, count: int) -> bytes:
+        time.sleep(0.2 if threading.current_thread().name == "assay-stderr" else 0)
+        return read(handle, count)
+
+    monkeypatch.setattr("assay.processes.child.os.read", slowly)
+    with started("print('oh', file=sys.stderr); os.abort()") as child:
+        with pytest.raises(ChildGone):
+            child.read_line(soon())
+        assert child.describe_end() == "died by SIGABRT"
+        assert child.last_words == "oh"
+
+
 def test_child_that_is_gone_takes_nothing_more() -> None:
     with started("pass") as child:
         with pytest.raises(ChildGone):
@@ -242,6 +257,18 @@ def test_child_gives_up_what_nobody_asked_for() -> None:
             unasked = child.skip()
         assert unasked == b"unasked\n"
         assert child.skip() == b""
+
+
+def test_child_gives_up_all_that_nobody_asked_for() -> None:
+    with started(
+        "sys.stdout.write('x' * 60_000); sys.stdout.flush(); print('end', flush=True); input()", read=1000
+    ) as child:
+        time.sleep(0.5)
+        assert child.skip() == b"x" * 60_000 + b"end\n"
+    with started("while True: sys.stdout.write('x' * 100_000)", line=10_000, read=1000) as child:
+        time.sleep(0.3)  # its pipe is full by then
+        with pytest.raises(ChildFlood):
+            child.skip()
 
 
 def test_child_tells_the_memory_of_its_whole_group() -> None:

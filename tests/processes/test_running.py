@@ -154,3 +154,11 @@ def test_process_out_of_time_takes_its_runaway_children_with_it(tmp_path: Path) 
     )
     assert run(code, 0.5).end == "timeout"
     assert wait_until_gone(int((tmp_path / "pid").read_text()))
+
+
+def test_process_is_run_where_ends_of_children_are_ignored() -> None:
+    script = (
+        "import signal\nfrom assay.processes import Task, run_process\nsignal.signal(signal.SIGCHLD, signal.SIG_IGN)\n"
+        "print(run_process(Task(('echo', 'x')), 5.0).stdout)"
+    )
+    assert run(script).stdout == b"b'x\\n'\n"

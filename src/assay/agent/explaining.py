@@ -53,7 +53,7 @@ class Leader:
     score: float | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)  # no slots: the package takes them for defaults of its schema
 class ExplainAnswer:
     """What became of a file; `lost_at` is the stage that took it out of the first k, none when it is among them."""
 
@@ -78,7 +78,11 @@ _Most = Annotated[int, Field(description="a file below this rank counts as lost"
 def add_explain(server: MCPServer, house: House) -> None:
     """Give the server the tool."""
 
-    @server.tool(description=ABOUT, annotations=ToolAnnotations(title="Explain a ranking", read_only_hint=True))
+    @server.tool(
+        structured_output=True,
+        description=ABOUT,
+        annotations=ToolAnnotations(title="Explain a ranking", read_only_hint=True),
+    )
     async def explain(
         query: _Query, file: _File, path: _Path = None, k: _Most = 10
     ) -> Annotated[CallToolResult, ExplainAnswer]:
@@ -114,7 +118,9 @@ def _answer(index: Index, trace: Trace, lost: Lost, place: Inside) -> ExplainAns
     question = trace.question
     own = [candidate for candidate in trace.candidates() if candidate.path == place.path]
     steps = [StageStep(s.stage, s.score, s.change, s.rank, s.before) for one in own[:1] for s in one.steps]
-    skipped = [one for one in index.skipped if place.path == one.path or place.path.startswith(f"{one.path}/")]
+    skipped = [
+        one for one in index.skipped if place.path == one.path or place.path.startswith(f"{one.path.rstrip('/')}/")
+    ]
     why = "".join(f" ({one.path}: {one.reason}{', ' + one.detail if one.detail else ''})" for one in skipped[:1])
     return ExplainAnswer(
         root=str(index.root),

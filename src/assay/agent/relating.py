@@ -61,7 +61,7 @@ class RelatedFile:
     score: float | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)  # no slots: the package takes them for defaults of its schema
 class RelatedAnswer:
     """The code at the line, what it defines, and its relatives by kind."""
 
@@ -82,7 +82,11 @@ _Most = Annotated[int, Field(description="how many of each kind", ge=1, le=100)]
 def add_related(server: MCPServer, house: House) -> None:
     """Give the server the tool."""
 
-    @server.tool(description=ABOUT, annotations=ToolAnnotations(title="Find related code", read_only_hint=True))
+    @server.tool(
+        structured_output=True,
+        description=ABOUT,
+        annotations=ToolAnnotations(title="Find related code", read_only_hint=True),
+    )
     async def related(place: _Place, path: _Path = None, k: _Most = 5) -> Annotated[CallToolResult, RelatedAnswer]:
         return await answered(partial(relate, house, place, path, k))
 

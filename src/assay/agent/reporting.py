@@ -82,7 +82,7 @@ class Compared:
     verdict: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)  # no slots: the package takes them for defaults of its schema
 class ReportAnswer:
     """A report; `sections` can be asked for by name, `cut` says that the Markdown is not whole."""
 
@@ -109,7 +109,7 @@ def add_benchmark(server: MCPServer, house: House) -> None:
     about = RUN.format(engines=", ".join(house.bench.engines), gold=also)
     hints = ToolAnnotations(title="Measure code search", read_only_hint=False, destructive_hint=False)
 
-    @server.tool(description=about, annotations=hints)
+    @server.tool(structured_output=True, description=about, annotations=hints)
     async def run_benchmark(
         ctx: Context, gold: _Gold = None, engines: _Engines = None, k: _K = None, out: _Out = None
     ) -> Annotated[CallToolResult, ReportAnswer]:
@@ -121,7 +121,11 @@ def add_benchmark(server: MCPServer, house: House) -> None:
 def add_report(server: MCPServer, house: House) -> None:
     """Give the server the tool that reads."""
 
-    @server.tool(description=READ, annotations=ToolAnnotations(title="Read a report", read_only_hint=True))
+    @server.tool(
+        structured_output=True,
+        description=READ,
+        annotations=ToolAnnotations(title="Read a report", read_only_hint=True),
+    )
     async def read_report(folder: _Folder, section: _Section = None) -> Annotated[CallToolResult, ReportAnswer]:
         return await answered(partial(read, house, folder, section))
 

@@ -47,7 +47,7 @@ class Result:
     snippet_start: int | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)  # no slots: the package takes them for defaults of its schema
 class SearchAnswer:
     """The best places, in order; notes say what else is to be known."""
 
@@ -86,7 +86,9 @@ _Lines = Annotated[int, Field(description="of code shown of each result; 0 for p
 def add_search(server: MCPServer, house: House) -> None:
     """Give the server the tool."""
 
-    @server.tool(description=ABOUT, annotations=ToolAnnotations(title="Search code", read_only_hint=True))
+    @server.tool(
+        structured_output=True, description=ABOUT, annotations=ToolAnnotations(title="Search code", read_only_hint=True)
+    )
     async def search(
         query: _Query,
         path: _Path = None,

@@ -27,6 +27,7 @@ class AuditConfig:
     targets: int = 60  # of a gold set that are looked for by asking, each with up to four questions
     passage: int = 300  # characters of a target's own text that are asked for: what every tool takes
     largest_edited: int = 200_000  # bytes; larger files are seldom written by people
+    give_up: int = 3  # time-outs in a row after which no more odd queries are asked: each may take a minute
     shown: int = 5  # results of a ranking that an example shows at least
 
     def __post_init__(self) -> None:

@@ -55,19 +55,18 @@ def _make(kind: str, settings: Mapping[str, object], context: Context) -> FullEn
 
 def _make_preset(named: str, changes: Mapping[str, object], context: Context) -> FullEngine:
     """Make the engine of a preset, which ships or is a file, with some settings changed."""
-    from assay.engines.presets.installed import check_needs, origin
-    from assay.engines.presets.loading import merge, named_preset, place
+    from assay.engines.presets.installed import check_needs, told
+    from assay.engines.presets.loading import named_preset, place, settings_of
 
     preset = named_preset(named, context.folder)
     if "kind" in changes:
         raise ConfigError(f"preset {named!r} has a kind of its own", hint="leave out kind, or leave out preset")
     check_needs(preset, changes)
-    settings = {key: value for key, value in merge(preset.settings, changes).items() if key != "kind"}
     try:
-        made = _make(preset.kind, settings, replace(context, preset=preset.path.parent))
+        made = _make(preset.kind, settings_of(preset, changes), replace(context, preset=preset.path.parent))
     except ConfigError as problem:
         raise place(problem, preset, changes) from problem
-    return with_notes(made, (origin(preset),))
+    return with_notes(made, told(preset))
 
 
 def _read_text(spec: str) -> tuple[str, dict[str, object]]:

@@ -18,6 +18,7 @@ class Reply:
     hits: tuple[Hit, ...]
     cost: Cost | None = None
     notes: tuple[str, ...] = ()
+    waited: float = 0.0  # seconds that were our own doing, such as a rate we keep to; no part of the engine's time
 
 
 Answered = Sequence[Hit] | Reply

@@ -208,7 +208,7 @@ def _told(done: _Done[Reply]) -> Answer:
     if done.problem is not None or done.value is None:
         return Answer(_status(done.problem), (), done.seconds, one_line(done.problem))
     reply = done.value
-    return Answer(Status.OK, reply.hits, done.seconds, None, reply.cost, reply.notes)
+    return Answer(Status.OK, reply.hits, max(done.seconds - reply.waited, 0.0), None, reply.cost, reply.notes)
 
 
 def _status(problem: BaseException | None) -> Status:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 
 from assay.engines.base import FullEngine
@@ -65,7 +66,7 @@ class Understood:
     def falling(self) -> bool | None:
         """Whether the scores fall as the ranks rise; None without scores to compare."""
         scores = [hit.score for hit in self.hits if hit.score is not None]
-        return None if len(scores) < 2 else all(a >= b for a, b in zip(scores, scores[1:], strict=False))
+        return None if len(scores) < 2 else all(a >= b for a, b in pairwise(scores))
 
 
 @dataclass(frozen=True, slots=True)

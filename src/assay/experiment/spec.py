@@ -184,7 +184,8 @@ def engine_table(specs: Sequence[str]) -> dict[str, Mapping[str, Any] | str]:
     for text in specs:
         name, equals, rest = text.partition("=")
         named = bool(equals) and re.fullmatch(r"[\w.-]+", name) is not None
-        label, spec = (name, rest) if named else (text.partition(":")[0], text)
+        alone = Path(text).stem if text.endswith(".toml") else text.partition(":")[0]
+        label, spec = (name, rest) if named else (alone, text)
         if label in table:
             raise ConfigError(f"two engines are called {label!r}", hint="give each a name: --engine NAME=SPEC")
         table[label] = spec

@@ -10,6 +10,7 @@ from assay.http.calls import Answer, Broken, Outcome
 from assay.http.limits import HttpLimits
 
 _PLAIN = ("", "identity")
+_CODINGS = ("br", "compress", "deflate", "gzip", "zstd")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +40,8 @@ def _read_body(response: HTTPResponse, limits: HttpLimits) -> bytes | Broken:
     """Read a body in pieces, up to the bound; nothing of one that is announced as longer."""
     coding = response.headers.get("Content-Encoding", "").strip().lower()
     if coding not in _PLAIN:
-        return Broken(f"answered in {coding:.20}, which nobody asked for", EngineError, "let it answer uncompressed")
+        named = coding if coding in _CODINGS else "a coding of its own"  # what it says may be anything, a token too
+        return Broken(f"answered in {named}, which nobody asked for", EngineError, "let it answer uncompressed")
     pieces: list[bytes] = []
     size = 0
     while max(size, response.length or 0) <= limits.body_bytes:

@@ -88,7 +88,7 @@ class Child:
         self._left: float | None = None  # when it was seen to have ended
         self._ended = False
         self._talking, self._ending = threading.Lock(), threading.Lock()
-        self._stop, self._hush = _Alarm(), _Alarm()  # for who talks to it, and for who listens to its stderr
+        self._hush = _Alarm()  # for who listens to its stderr
         os.set_blocking(self._input.fileno(), False)
         self._listener = threading.Thread(target=self._listen, name="assay-stderr", daemon=True)
         self._listener.start()
@@ -151,9 +151,13 @@ class Child:
         return self._read(find, self._limits.marker, deadline)
 
     def skip(self) -> bytes:
-        """Take what it has said by now and nobody has read."""
+        """Take what it has said by now and nobody has read; ChildFlood when there is no end to it."""
         with self._talking:
-            if not self._over and not self._ended:
+            size = -1
+            while len(self._buffer) > size and not self._over and not self._ended:
+                size = len(self._buffer)
+                if size > self._limits.line:
+                    raise ChildFlood(f"more than {self._limits.line:,} bytes")
                 self._exchange(time.monotonic(), writing=False)
             unread = bytes(self._buffer)
             self._buffer.clear()
@@ -172,8 +176,7 @@ class Child:
                 return
             self.peak_bytes()
             self._ended = True
-            self._stop.ring()
-            with self._talking:  # whoever talked to it has been woken
+            with self._talking:  # whoever talks to it looks up every tick
                 self._finish()
 
     @property
@@ -194,7 +197,6 @@ class Child:
             self._hush.ring()
             self._listener.join()
             self._group.close_pipes()
-            self._stop.close()
             self._hush.close()
 
     def _read(self, find: _Find, overlap: int, deadline: float | None) -> bytes:
@@ -230,7 +232,6 @@ class Child:
     def _exchange(self, deadline: float | None, *, writing: bool) -> bool:
         """Take in what is there or wait a moment for it; tell whether the program takes input."""
         waiting = select.poll()
-        waiting.register(self._stop.handle, select.POLLIN)
         if not self._over:
             waiting.register(self._group.stdout, select.POLLIN)
         if writing:

@@ -58,8 +58,8 @@ class Group:
 
     def __init__(self, task: Task, *, listens: bool = False) -> None:
         """Start it; one that listens gets a pipe as its stdin, any other finds its stdin at the end."""
-        self.memory = PeakMemory()
         self._process = _start(task, subprocess.PIPE if listens else subprocess.DEVNULL)
+        self.memory = PeakMemory()
         self._reaping = threading.Lock()
         self._over = False  # nothing of it is left: its number may be somebody else's
 
@@ -89,11 +89,19 @@ class Group:
         """Give its exit code (minus the signal), None while it runs."""
         with self._reaping:
             if self._process.returncode is None:
-                pid, status, usage = os.wait4(self.pid, os.WNOHANG)
-                if pid:
-                    self.memory.settle(usage.ru_maxrss)
-                    self._process.returncode = os.waitstatus_to_exitcode(status)
+                self._process.returncode = self._reap()
         return self._process.returncode
+
+    def _reap(self) -> int | None:
+        """Ask the system for its end and for what it took."""
+        try:
+            pid, status, usage = os.wait4(self.pid, os.WNOHANG)
+        except ChildProcessError:  # whoever started us has SIGCHLD ignored: nobody can know how it ended
+            return 0
+        if not pid:
+            return None
+        self.memory.settle(usage.ru_maxrss)
+        return os.waitstatus_to_exitcode(status)
 
     def wait(self, seconds: float | None) -> int | None:
         """Wait for its end; None when it still runs after that time."""

@@ -15,15 +15,17 @@ from pathlib import Path
 _PROC = Path("/proc")
 _PEAK = re.compile(r"^VmHWM:\s+(\d+) kB$", re.MULTILINE)
 _UNIT = 1024 if sys.platform == "linux" else 1  # of ru_maxrss: kB there, bytes on macOS
-_APART = 0.05  # seconds between samples: one takes some 30 µs
+_APART = 0.01  # seconds between samples: one takes some 30 µs
+_SLACK = 32_768  # kB by which the kernel's counters may differ between two looks: some pages for each processor
 
 
 class PeakMemory:
     """The most that one program took: itself or the largest of the children it waited for."""
 
     def __init__(self) -> None:
-        """Keep in mind what we hold ourselves, before the program is started."""
-        self._floor = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss if sys.platform == "linux" else 0
+        """Keep in mind what we held ourselves when the program was started, which must have been just now."""
+        ours = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        self._floor = ours + _SLACK if sys.platform == "linux" else 0
         self._sampled: int | None = None
         self._next = 0.0
         self._final: int | None = None

@@ -119,10 +119,11 @@ class _Reader:
         if not self._selector.get_map():
             self._group.wait(patience)
             return
-        for key, _ in self._selector.select(patience):
+        ready = self._selector.select(patience)
+        self._group.memory.sample(self._group.pid)  # what is printed is often the end of the work
+        for key, _ in ready:
             stream = key.fileobj
             data = os.read(key.fd, self._limits.read)
-            self._group.memory.sample(self._group.pid)
             if not data:
                 self._selector.unregister(stream)
             elif stream is self._group.stdout:

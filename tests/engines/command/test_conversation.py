@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import time
 from collections.abc import Callable
@@ -10,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from assay.engines import make_engine
-from assay.engines.base import FilteringSession, UpdatingSession
-from assay.engines.calling import ask, close_session, open_session, session_usage, update_session
+from assay.engines.base import FilteringSession, UpdatingSession, Wanted
+from assay.engines.calling import ask, ask_filtered, close_session, open_session, session_usage, update_session
 from assay.engines.command.conversation import RESTARTED
 from assay.engines.command.protocols import FLATTENED
 from assay.errors import ConfigError, EngineError, EngineTimeout
@@ -186,8 +187,7 @@ def test_failure_costs_one_query_and_the_next_starts_the_program_again(
 def test_late_answer_is_never_read_as_the_next_one(server: Server, opened: Opener, mode: str) -> None:
     session = opened(server(ECHO), **LINES) if mode == "lines" else opened(server(SHELL), **PROMPT)
     late = "print('[\"late.py\"]', flush=True)" if mode == "lines" else "print('late.py')"
-    assert ask(session, f"!time.sleep(0.6); {late}", 3, 0.4).status == Status.TIMEOUT
-    time.sleep(0.4)
+    assert ask(session, f"!time.sleep(0.5); {late}", 3, 0.4).status == Status.TIMEOUT
     assert ask(session, "b", 3, 10.0).hits[0].path == "b.py"
 
 
@@ -275,9 +275,23 @@ def test_update_starts_the_program_anew(
     assert after.notes == ()
 
 
-def test_session_without_an_update_cannot_follow_its_files_nor_filter(server: Server, opened: Opener) -> None:
+def test_session_without_update_and_filters_has_none(server: Server, opened: Opener) -> None:
     session = opened(server(ECHO), **LINES)
-    assert not isinstance(session, UpdatingSession | FilteringSession)
+    assert not isinstance(session, UpdatingSession)
+    assert isinstance(session, FilteringSession)
+    assert session.filters == frozenset()
+
+
+def test_filters_are_added_to_the_request(server: Server, opened: Opener) -> None:
+    source = "for line in sys.stdin: print(json.dumps([json.dumps(json.loads(line)['f'])]), flush=True)"
+    session = opened(
+        server(source), mode="lines", request={"q": "{query}", "f": {"own": 1}},
+        path_filter={"f": {"in": ["{path}"]}}, language_filter={"f": {"lang": "{language}"}},
+    )  # fmt: skip
+    answer = ask_filtered(session, "q", 1, Wanted(("src/**", "{k}"), ("python",)), 10.0)
+    assert answer is not None
+    assert json.loads(answer.hits[0].path) == {"own": 1, "in": ["src/**", "{k}"], "lang": "python"}
+    assert json.loads(ask(session, "q", 1, 10.0).hits[0].path) == {"own": 1}
 
 
 def test_usage_tells_memory_store_and_complaints(server: Server, opened: Opener) -> None:

@@ -27,7 +27,7 @@ def keep(pid):
 def say(hits):
     print(json.dumps(hits), flush=True)
 def answer(asked):
-    exec(asked[1:]) if asked.startswith('!') else say([asked + '.py'])
+    exec(asked[1:], globals()) if asked.startswith('!') else say([asked + '.py'])
 keep(os.getpid())
 if mode == 'once':
     answer(sys.argv[3])
@@ -140,7 +140,7 @@ def test_ten_thousand_results_are_cut_to_what_was_asked_for(victim: Victim, corp
 
 def test_closed_pipe_is_noticed(victim: Victim) -> None:
     begin = time.monotonic()
-    answer = ask(victim.session, "!sys.stdout.flush(); os.close(1); os.close(2); time.sleep(60)", 1, 1.0)
+    answer = ask(victim.session, "!sys.stdout.flush(); os.close(1); os.close(2); time.sleep(60)", 1, 0.5)
     assert answer.status in (Status.TIMEOUT, Status.ERROR)
     assert time.monotonic() - begin < 4
     victim.goes_on()
@@ -165,7 +165,8 @@ def test_daemon_that_keeps_the_pipe_is_ended(victim: Victim, leaves: bool) -> No
 
 
 def test_death_that_leaves_a_daemon_with_the_pipe_is_noticed(victim: Victim) -> None:
-    code = "keep(subprocess.Popen(['sleep', '60'], start_new_session=sys.platform == 'linux').pid); os.kill(os.getpid(), 9)"
+    leaving = "start_new_session=sys.platform == 'linux'"
+    code = f"keep(subprocess.Popen(['sleep', '60'], {leaving}).pid); os.kill(os.getpid(), 9)"
     begin = time.monotonic()
     assert ask(victim.session, "!" + code, 1, 10.0).status == Status.CRASH
     assert time.monotonic() - begin < 4

@@ -144,6 +144,7 @@ SPILLING = {
     "talk": Reply(f'{TOKEN}\n["README.md"]\n{TOKEN}'.encode()),
     "redirect": Reply("", 302, {"Location": f"http://x.test/{TOKEN}"}),
     "limit": Reply("", 429, {"Retry-After": TOKEN}),
+    "coding": Reply([], 200, {"Content-Encoding": TOKEN}),
 }
 
 
@@ -161,7 +162,7 @@ def test_hostile_server_that_repeats_the_token_spills_nothing(opened, reply, cap
     assert server.asked[0].token == f"Bearer {TOKEN}"
     said += "".join(capfd.readouterr())
     for secret in (TOKEN, TOKEN[:12], "sk-Zq81-very%2Bsecret%2F42"):
-        assert secret not in said
+        assert secret.lower() not in said.lower()
 
 
 def _locals_of_ours(captured: traceback.TracebackException) -> list[str]:

@@ -71,6 +71,12 @@ def test_http_engine_sends_a_question_as_it_is(opened):
         assert seen == queries
 
 
+@pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
+def test_http_engine_sends_half_a_character_as_well_as_it_can(opened, way):
+    with serving(Searcher()) as server, opened(**{**way, "url": server.url + way["url"]}, **FIELDS) as session:
+        assert ask(session, "json \ud800", 3, 5.0).status is Status.OK
+
+
 def test_http_engine_sends_numbers_as_numbers(opened):
     with (
         serving(in_turn(Answer([]))) as server,
@@ -217,7 +223,7 @@ def test_http_engine_asks_for_a_part(opened, way):
 
 def test_http_engine_merges_filters_into_the_body(opened):
     body = {"q": "{query}", "filter": {"must": [{"repo": "x"}], "size": 1}}
-    path_filter = {"filter": {"must": [{"glob": "{path}"}]}}
+    path_filter = {"filter": {"must": ["file", {"glob": "{path}"}]}}
     language_filter = {"filter": {"lang": "{language}"}}
     with (
         serving(in_turn(Answer([]))) as server,
@@ -226,7 +232,7 @@ def test_http_engine_merges_filters_into_the_body(opened):
         session.search_filtered("x", 1, Wanted(paths=("a", "{query}"), languages=("go",)), None)
         with pytest.raises(EngineError, match="language filter takes one value"):
             session.search_filtered("x", 1, Wanted(languages=("go", "c")), None)
-    must = [{"repo": "x"}, {"glob": "a"}, {"glob": "{query}"}]
+    must = [{"repo": "x"}, "file", {"glob": "a"}, {"glob": "{query}"}]
     assert server.asked[0].payload == {"q": "x", "filter": {"must": must, "size": 1, "lang": "go"}}
 
 
@@ -278,6 +284,7 @@ def test_http_engine_does_not_time_out_for_its_own_rate(opened):
     with serving(in_turn(Answer([]))) as server, opened(url=server.url + ASK, rate=5.0) as session:
         answers = [ask(session, "x", 1, 0.15) for _ in range(3)]
     assert [answer.status for answer in answers] == [Status.OK] * 3
+    assert all(answer.seconds < 0.15 for answer in answers)
 
 
 def test_http_engine_answers_several_at_once_and_mixes_nothing_up(opened):

@@ -46,8 +46,8 @@ def test_answers_of_text_wrapped_by_a_library_are_text() -> None:
 
 def test_answers_with_structured_content_are_read_by_declared_fields() -> None:
     result = CallToolResult(content=[], structured_content={"r": [{"p": "a.py", "t": "x"}], "usage": {"tokens": 7}})
-    fields = {"path": "r[].p", "snippet": "t", "tokens": "usage.tokens"}
-    assert read(result, **fields) == Reply((Hit("a.py", snippet="x"),), Cost(tokens=7))
+    reply = read(result, path="r[].p", snippet="t", tokens="usage.tokens")
+    assert reply == Reply((Hit("a.py", snippet="x"),), Cost(tokens=7))
 
 
 def test_answers_say_in_two_ways_what_content_chooses() -> None:

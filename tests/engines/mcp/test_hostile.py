@@ -41,7 +41,7 @@ def test_mcp_server_that_dies_costs_one_query_and_is_started_and_indexed_again(c
         assert (after.status, [hit.path for hit in after.hits]) == (Status.OK, ["README.md"])
         assert "started again (restart 1)" in after.notes[0]
         assert ask(session, "fine", 3, 20).notes == ()
-        assert "out of luck" not in session.usage().stderr or session.usage().peak_bytes
+        assert session.usage().peak_bytes > 10_000_000
     assert all(map(wait_until_gone, pids()))
     assert len(pids()) == 2
 

@@ -1,16 +1,19 @@
 from __future__ import annotations
 
 import json
+import time
 
 import pytest
 
 from assay.engines.base import Reply
+from assay.engines.reading import output
+from assay.engines.reading.hits import HitLimits
 from assay.engines.reading.output import make_layout, read_output
 from assay.engines.reading.selectors import parse_selector
 from assay.engines.reading.settings import Format, ReadingSettings
 from assay.errors import ConfigError, EngineError
 from assay.settings import read_settings
-from assay.types import Hit
+from assay.types import Cost, Hit
 
 KNOWN = frozenset({"Makefile", "my file.py", "odd:12", "a.py"})
 
@@ -122,3 +125,107 @@ def test_json_fields_of_two_lists_beside_each_other_are_refused() -> None:
 @pytest.mark.parametrize("text", ["results[].file_path", "[].path", "a.b[].c[].d", "path", "[][].x"])
 def test_selector_prints_as_it_is_written(text: str) -> None:
     assert str(parse_selector(text, "x")) == text
+
+
+ANSWER = '{"results": [{"file": "a.py", "line": 3}]}'
+TALK = [
+    "\x1b[32mIndexing\x1b[0m\n{}\nDone in 0.3 s\n",
+    "10%\r50%\r\x1b[2K100%\r{}\r\n",
+    "[INFO] loading\n[1/3] indexing\n{}\n",
+    "\x1b]8;;http://x\x07link\x1b]8;;\x07\n\n{}\n[done]\n",
+    '{{"level": "info", "message": "loading"}}\n{}\nSkipped: []\n',
+]
+
+
+@pytest.mark.parametrize("talk", TALK)
+@pytest.mark.parametrize("indent", [None, 2])
+def test_json_among_talk_is_found_and_the_talk_is_told(talk: str, indent: int | None) -> None:
+    text = talk.format(json.dumps(json.loads(ANSWER), indent=indent))
+    for answer in (reply(text), reply(text, "json"), reply(text, "json", path="results[].file", start="line")):
+        assert answer.hits == (Hit("a.py", 3),)
+        assert "around the JSON left out, e.g." in answer.notes[0]
+
+
+def test_json_behind_progress_on_its_line_is_found_when_json_is_declared() -> None:
+    assert reply(f"Indexing 100%{ANSWER}\n", "json").hits == (Hit("a.py", 3),)
+    assert reply(f"Indexing [100%] {ANSWER}\n", "json").notes == (
+        "1 line around the JSON left out, e.g. 'Indexing [100%]'",
+    )
+
+
+def test_json_in_the_lines_of_grep_is_no_answer() -> None:
+    assert read('a.py:3:  "files": ["dist"]\na.py:4:{"path": "x"}\n') == [Hit("a.py", 3, 3), Hit("a.py", 4, 4)]
+    assert read("a.py:3\n[]\n") == [Hit("a.py", 3, 3)]
+
+
+@pytest.mark.parametrize("form", ["json", "jsonl"])
+def test_json_that_breaks_off_is_an_error_and_not_its_last_part(form: Format) -> None:
+    broken = '[{"path": "a.py"},\n{"path": "b.py"},\n{"path": "c.py"}\n'
+    with pytest.raises(EngineError, match=f"the output is no {form}: a document breaks off"):
+        reply(broken, form)
+
+
+def test_json_lines_among_talk_are_read_and_a_broken_one_is_an_error() -> None:
+    answer = reply('starting\n{"path": "a.py"}\n50%\r{"path": "b.py"}\n', "jsonl")
+    assert answer == Reply((Hit("a.py"), Hit("b.py")), None, ("2 lines around the JSON left out, e.g. 'starting'",))
+    with pytest.raises(EngineError, match="no jsonl"):
+        reply('{"path": "a.py"}\n{"path": "b', "jsonl")
+    with pytest.raises(EngineError, match="there is no document in it; it begins 'Segmentation fault'"):
+        reply("Segmentation fault", "jsonl")
+
+
+def test_json_hidden_behind_a_thousand_openings_is_not_looked_for() -> None:
+    begin = time.perf_counter()
+    with pytest.raises(EngineError):
+        reply("[x " * 300_000 + ANSWER, "json")
+    assert time.perf_counter() - begin < 2
+
+
+def test_json_says_what_an_answer_cost() -> None:
+    text = json.dumps({"results": [{"file": "a.py", "t": 3}, {"file": "b.py", "t": 4.0}], "usage": {"calls": 2}})
+    assert reply(text, tokens="results[].t", calls="usage.calls").cost == Cost(calls=2, tokens=7)
+    missing = reply(text, tokens="usage.tokens")
+    assert (missing.cost, missing.notes) == (None, ("no cost is where it is declared",))
+    assert len(missing.hits) == 2
+    assert reply(text).cost is None
+
+
+def test_json_snippets_are_taken_where_they_are_declared() -> None:
+    assert read('[{"f": "a.py", "s": "x = 1"}]', path="[].f", snippet="s") == [Hit("a.py", snippet="x = 1")]
+
+
+@pytest.mark.parametrize(("text", "form"), [("No results found.", "text"), ('{"error": "No results"}', "json")])
+def test_answers_that_say_that_nothing_was_found_are_no_results(text: str, form: Format) -> None:
+    assert reply(text, form, nothing="No results") == reply(text, nothing="No results") == Reply(())
+    with pytest.raises(EngineError):
+        reply(text, form)
+    with pytest.raises(EngineError):
+        reply(text, form, nothing="^Nothing")
+
+
+def test_answers_without_end_are_cut_and_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(output, "HIT_LIMITS", HitLimits(hits=2))
+    answer = reply("a.py:1\na.py:2\na.py:3\n")
+    assert answer == Reply((Hit("a.py", 1, 1), Hit("a.py", 2, 2)), None, ("3 results: only the first 2 were read",))
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"start": "[].l"}, "start without path"),
+        ({"path": "[].f", "format": "text"}, "fields are declared, but format is text"),
+        ({"pattern": "(?P<path>.+)", "format": "json"}, "pattern is for text, but format is json"),
+        ({"pattern": "(?P<path>.+)", "path": "[].f"}, "fields and a pattern"),
+        ({"pattern": "(.+)"}, "pattern has the named groups none"),
+        ({"pattern": "(?P<path>.+)(?P<rank>.)"}, "named groups path, rank"),
+        ({"pattern": "(?P<path>.+"}, "pattern: missing"),
+        ({"nothing": "["}, "nothing: unterminated"),
+        ({"oversample": 0}, "engine: oversample = 0"),
+        ({"timeout": 0}, "engine: timeout = 0"),
+        ({"index_timeout": -1.0}, "engine: index_timeout = -1"),
+    ],
+)
+def test_rules_that_cannot_work_are_refused(settings: dict[str, object], message: str) -> None:
+    with pytest.raises(ConfigError, match=message) as caught:
+        make_layout(read_settings(ReadingSettings, settings, "engine"), "engine")
+    assert caught.value.hint

@@ -88,6 +88,18 @@ class _Outcome:
     option: bool  # whether it was taken for an option
 
 
+@dataclass(frozen=True, slots=True)
+class _Sitting:
+    """A session of odd queries: how each ended, and what an ordinary one got before and after."""
+
+    outcomes: tuple[_Outcome, ...]
+    before: Reading
+    again: Reading  # the same before any odd query: an engine that differs here proves nothing later
+    after: Reading
+    culprit: OddQuery | None  # the first after which the ordinary query was answered otherwise
+    untried: tuple[OddQuery, ...]
+
+
 def check(bench: Bench) -> Iterator[Finding]:
     """Ask the odd queries in a session of their own, with an ordinary one after each that did not end well."""
     control = next((text for text in bench.texts if bench.answer(text, bench.config.k).ok), None)
@@ -95,23 +107,34 @@ def check(bench: Bench) -> Iterator[Finding]:
         said = "not tried: no ordinary query is answered, so nothing can be told of odd ones"
         yield bench.finding(CHECK.name, "odd queries", Severity.NOT_TRIED, said)
         return
-    with bench.session() as session:
-        before = session.ask(control, bench.config.k)
-        fickle = not _same(session.ask(control, bench.config.k), before)
-        outcomes: list[_Outcome] = []
-        harm: list[OddQuery] = []
-        for odd in ODD:
-            outcomes.append(_asked(bench, session, odd))
-            if not outcomes[-1].reading.ok and not _same(session.ask(control, bench.config.k), before):
-                harm.append(odd)
-        after = session.ask(control, bench.config.k)
-    yield from _outcomes(bench, outcomes)
-    if fickle:
+    sitting = _sit(bench, control, always=False)
+    yield from _outcomes(bench, sitting.outcomes)
+    if sitting.untried:
+        said = f"not tried: {len(sitting.untried)} more, after {bench.config.give_up} time-outs in a row"
+        yield bench.finding(CHECK.name, "the rest", Severity.NOT_TRIED, said)
+    if not _same(sitting.again, sitting.before):
         said = "not tried: the same ordinary query already gets other answers without an odd one before it"
         yield bench.finding(CHECK.name, "afterwards", Severity.NOT_TRIED, said)
     else:
-        yield _aftermath(bench, control, before, after, harm)
-    yield from _forms(bench, outcomes)
+        yield _aftermath(bench, control, sitting)
+    yield from _forms(bench, sitting.outcomes)
+
+
+def _sit(bench: Bench, control: str, *, always: bool) -> _Sitting:
+    """Ask odd queries one after the other; `always` asks the ordinary one after each, not only after failures."""
+    k, outcomes, culprit = bench.config.k, list[_Outcome](), None
+    with bench.session() as session:
+        before, again = session.ask(control, k), session.ask(control, k)
+        for odd in ODD:
+            outcomes.append(_asked(bench, session, odd))
+            looked = always or not outcomes[-1].reading.ok
+            if looked and culprit is None and not _same(session.ask(control, k), before):
+                culprit = odd
+            last = [one.reading.status for one in outcomes[-bench.config.give_up :]]
+            if last == [Status.TIMEOUT] * bench.config.give_up:
+                break
+        after = session.ask(control, k)
+    return _Sitting(tuple(outcomes), before, again, after, culprit, ODD[len(outcomes) :])
 
 
 def _asked(bench: Bench, session: Asker, odd: OddQuery) -> _Outcome:
@@ -157,14 +180,14 @@ def _severity(one: _Outcome) -> Severity:
     return one.odd.refused if one.reading.status == Status.ERROR else Severity.BROKEN
 
 
-def _aftermath(bench: Bench, control: str, before: Reading, after: Reading, harm: Sequence[OddQuery]) -> Finding:
-    """Say whether an ordinary query is still answered as before."""
-    law, k = "afterwards", bench.config.k
-    if not harm and _same(after, before):
+def _aftermath(bench: Bench, control: str, sitting: _Sitting) -> Finding:
+    """Say whether an ordinary query is still answered as before; where no failure is to blame, find out who is."""
+    law, k, before, after = "afterwards", bench.config.k, sitting.before, sitting.after
+    if sitting.culprit is None and _same(after, before):
         said = "after the odd queries an ordinary one is answered as before"
         return bench.finding(CHECK.name, law, Severity.FINE, said)
-    culprit = harm[0] if harm else None
-    named = f"“{culprit.name}”" if culprit else "the odd queries, none of which failed,"
+    culprit = sitting.culprit or _sit(bench, control, always=True).culprit
+    named = f"“{culprit.name}”" if culprit else "all the odd queries together"
     said = f"after {named} an ordinary query is no longer answered as before"
     example = [f"query: {control}", f"before: {before.show(k)}", f"in the end: {after.show(k)}"]
     commands = [bench.ask_command(culprit.text, k)] if culprit else []
@@ -180,8 +203,8 @@ def _same(one: Reading, other: Reading) -> bool:
 def _forms(bench: Bench, outcomes: Sequence[_Outcome]) -> Iterator[Finding]:
     """Compare the two ways in which Unicode writes the same letters."""
     read = {one.odd.name: one for one in outcomes}
-    composed, apart = read["composed (NFC)"], read["decomposed (NFD)"]
-    if not (composed.reading.ok and apart.reading.ok):
+    composed, apart = read.get("composed (NFC)"), read.get("decomposed (NFD)")
+    if composed is None or apart is None or not (composed.reading.ok and apart.reading.ok):
         return
     same = _same(composed.reading, apart.reading)
     said = "the same text composed (NFC) and decomposed (NFD) gets " + ("the same answer" if same else "other answers")

@@ -39,7 +39,7 @@ def check(bench: Bench) -> Iterator[Finding]:
     lost = [one for one in sought if not (_in_chunks(bench, one.target) if known else _is_found(bench, one))]
     how = "all chunks of the engine are known" if known else _method(bench)
     if not lost:
-        said = f"all {len(sought)} targets of {len(queries)} queries can be returned; {how}"
+        said = f"all {len(sought)} targets of {len(queries)} queries can be returned: {how.partition(',')[0]}"
         yield bench.finding(CHECK.name, _LAW, Severity.FINE, said, counts=(0, len(sought)))
         return
     yield _told(bench, queries, sought, lost, how)
@@ -66,8 +66,8 @@ def _told(
 def _method(bench: Bench) -> str:
     """Say what asking shows and what it does not."""
     return (
-        f"each was asked for at k = {bench.config.deep} by its query, name, path and text, which shows what can be "
-        "returned but does not prove that the rest never is"
+        f"each was asked for at k = {bench.config.deep} by its query and by its name and path and text, which shows "
+        "what can be returned but does not prove that the rest never is"
     )
 
 

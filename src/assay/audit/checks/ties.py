@@ -84,7 +84,7 @@ def _stable(bench: Bench, clean: Sequence[tuple[str, Reading]]) -> Finding:
     swapped = [(text, k) for text in tied for k in depths(bench) if _swaps(bench, text, k)]
     queries = len({text for text, _ in swapped})
     if not swapped:
-        said = f"equal scores keep their order in all {len(tied)} queries that have them"
+        said = f"equal scores keep their order in {len(tied)} of {len(tied)} queries that have them"
         return bench.finding(CHECK.name, "stable", Severity.FINE, said, counts=(0, len(tied)))
     text, k = swapped[0]
     shown = bench.config.k

@@ -38,13 +38,15 @@ def _toml(name: str) -> tuple[str, str | None]:
     from pathlib import Path
 
     from assay.engines import KINDS, describe
-    from assay.engines.presets.loading import named_preset
+    from assay.engines.presets.loading import named_preset, preset_names
 
     if name in KINDS:
         page = next(page for page in describe() if page.name == name)
         return "\n".join(_skeleton(page)) + "\n", None
     preset = named_preset(name, Path())
-    return preset.text, str(preset.path)
+    # A copy lies elsewhere, and the small programs that some presets run stay where they are.
+    text = preset.text.replace("{preset}", str(preset.path.parent)) if name in preset_names() else preset.text
+    return text, str(preset.path)
 
 
 def _skeleton(page: KindPage) -> Iterator[str]:
@@ -58,6 +60,6 @@ def _skeleton(page: KindPage) -> Iterator[str]:
 def _line(setting: SettingPage) -> str:
     """Write one setting with what it means."""
     if setting.default is None:
-        return f"{setting.name} = ...  # {setting.type}: {setting.about}"
+        return f"# {setting.name} = ...  # must be given, {setting.type}: {setting.about}"
     value = "..." if setting.default == "none" else setting.default
     return f"# {setting.name} = {value}  # {setting.about}"

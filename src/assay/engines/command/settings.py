@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 from collections.abc import Mapping, Sequence
@@ -254,4 +255,4 @@ def compile_marker(text: str, name: str) -> re.Pattern[bytes]:
 
 def folder_of(context: Context) -> Path:
     """Give the folder that relative programs and {here} start from."""
-    return Path(context.folder).absolute()
+    return Path(os.path.abspath(context.folder))

@@ -10,11 +10,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import cast
 
 from assay.corpus.copying import folder_bytes
 from assay.engines.base import Usage, Wanted
 from assay.engines.command.settings import Settings, Templates
-from assay.engines.filtering import fill_filter
+from assay.engines.filtering import fill_filter, merge
 from assay.engines.running import describe_failure, run_tool
 from assay.engines.templates import FOLDERS, Places, fill, names_place
 from assay.errors import EngineError, EnvironmentFailure
@@ -55,12 +56,11 @@ class Tool:
             (self.templates.path_filter, "path", wanted.paths),
             (self.templates.language_filter, "language", wanted.languages),
         )
-        return {
-            key: fill_filter(value, place, values)
-            for template, place, values in filters
-            if values and isinstance(template, Mapping)
-            for key, value in template.items()
-        }
+        added: object = {}
+        for template, place, values in filters:
+            if values and isinstance(template, Mapping):
+                added = merge(added, fill_filter(template, place, values))
+        return cast(dict[str, object], added)
 
 
 class Workplace:

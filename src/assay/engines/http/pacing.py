@@ -20,6 +20,7 @@ class Pacer:
         with self._lock:
             at = max(begin, self._next)
             self._next = at + self._distance
-        if at > begin:
-            time.sleep(at - begin)
+        if at <= begin:
+            return 0.0
+        time.sleep(at - begin)
         return time.monotonic() - begin

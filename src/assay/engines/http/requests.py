@@ -28,11 +28,11 @@ class Sender:
 
     def build(self, request: Request, places: Mapping[str, object], added: Mapping[str, object] | None = None) -> Call:
         """Fill the templates of a request; what is added goes into its body, or into its address if it has none."""
-        texts = {name: str(value) for name, value in places.items()}
+        texts = {name: _sendable(str(value)) for name, value in places.items()}
         headers = {name.lower(): fill(value, texts) for name, value in request.headers.items()}
         bare = request.body is None
         return make_call(
-            _with_parameters(fill_url(request.url, places), added if bare and added else {}),
+            _with_parameters(fill_url(request.url, texts), added if bare and added else {}),
             method=request.method or ("GET" if bare else "POST"),
             body=_fill_body(request, places, added or {}),
             headers={**_defaults(request), **headers},
@@ -94,9 +94,14 @@ def _fill_body(request: Request, places: Mapping[str, object], added: Mapping[st
     if request.body is None:
         return None
     if isinstance(request.body, str):
-        return fill(request.body, {name: str(value) for name, value in places.items()}).encode("utf-8", "replace")
+        return fill(request.body, {name: _sendable(str(value)) for name, value in places.items()}).encode()
     table = cast(Mapping[str, object], merge(fill_json(request.body, places), added))
     return _parameters(table).encode() if request.form else json.dumps(table, default=str).encode()  # TOML has dates
+
+
+def _sendable(text: str) -> str:
+    """Replace half characters, which only JSON can write."""
+    return text.encode("utf-8", "replace").decode()
 
 
 def _with_parameters(url: str, parameters: Mapping[str, object]) -> str:

@@ -60,7 +60,7 @@ class HttpSession:
         heard = self._ask(call, _shorter(seconds, self._settings.timeout))
         reply = self._read(heard.answer)
         notes = (*reply.notes, *_attempts(heard))
-        return Reply(reply.hits, reply.cost, tuple(map(self._redactor.text, notes)))
+        return Reply(reply.hits, reply.cost, tuple(map(self._redactor.text, notes)), heard.waited)
 
     def build_index(self, seconds: float | None) -> None:
         """Let the server index the corpus, and wait until it is ready."""

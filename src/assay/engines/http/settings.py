@@ -86,7 +86,8 @@ class Settings(ReadingSettings):
     )
     retries: int = field(default=2, metadata={"about": "how often a query is sent again; bridges a limit per second"})
     rate: float | None = field(
-        default=None, metadata={"about": "requests a second at most; the wait for it is not the engine's time"}
+        default=None,
+        metadata={"about": "requests a second at most; the wait for it is not the engine's time"},
     )
     concurrency: int = field(default=1, metadata={"about": "how many queries may be in flight at once"})
 

@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from assay.engines.base import Context, TimedSession
+from assay.engines.command.workplace import hidden_values
 from assay.engines.http.literals import check_literals, literal_secrets, recorded_url
 from assay.engines.mcp.settings import WHERE, Settings, calls_of, check_settings, split_command
 from assay.engines.reading.output import Layout, make_layout
-from assay.engines.templates import named_secrets
+from assay.engines.templates import named_secrets, names_place
 from assay.errors import EnvironmentFailure
 from assay.http import read_token
 from assay.settings import read_settings
@@ -38,7 +39,6 @@ class McpEngine:
     folders: Mapping[str, str]  # {here} and {preset}
     role: Role = "contestant"
     notes: tuple[str, ...] = ()
-    private: bool = True  # servers leave their indexes beside the code
     parallel: int = 1
 
     @property
@@ -52,11 +52,22 @@ class McpEngine:
         return self.settings.git
 
     @property
+    def private(self) -> bool:
+        """Whether the server is ours, which may leave its index beside the code, or is told where the code is."""
+        named = any(names_place(_templates(self.settings), place) for place in ("root", "store"))
+        return bool(self.settings.command) or named
+
+    @property
     def secrets(self) -> tuple[str, ...]:
         """The token, the variables in the templates, the server's environment, and keys in the address."""
         settings = self.settings
         token = read_token(settings.token_env)
-        found = [*named_secrets(_templates(settings)), *settings.env.values(), *literal_secrets(settings.url), token]
+        found = [
+            *named_secrets(_templates(settings)),
+            *hidden_values(settings.env),
+            *literal_secrets(settings.url),
+            token,
+        ]
         return tuple(dict.fromkeys(value for value in found if value))
 
     @property

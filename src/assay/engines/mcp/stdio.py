@@ -92,8 +92,9 @@ class Pipes:
             self.problem = problem
         except (RuntimeError, anyio.BrokenResourceError, anyio.ClosedResourceError):
             self._closing.set()  # the event loop or the client is gone
-        with suppress(RuntimeError):
-            loop.call_soon_threadsafe(incoming.close)
+        finally:  # whoever waits must learn of it, whatever ended the talk
+            with suppress(RuntimeError):
+                loop.call_soon_threadsafe(incoming.close)
 
     def _send(self) -> None:
         """Write a message that is there, or that comes within a moment while no answer is awaited."""

@@ -45,8 +45,7 @@ class Installed:
 def look(preset: Preset, limits: ProbeLimits = PROBE_LIMITS) -> Installed:
     """Look for a tool, and ask it for its version when it is there."""
     missing = _missing(preset.facts.needs)
-    unset = tuple(name for name in preset.facts.variables if not os.environ.get(name))
-    return Installed(missing, unset, "" if missing else tool_version(preset, limits))
+    return Installed(missing, _unset(preset.facts.variables), "" if missing else tool_version(preset, limits))
 
 
 def tool_version(preset: Preset, limits: ProbeLimits = PROBE_LIMITS) -> str:
@@ -67,22 +66,31 @@ def tool_version(preset: Preset, limits: ProbeLimits = PROBE_LIMITS) -> str:
 
 
 def check_needs(preset: Preset, changes: Mapping[str, object]) -> None:
-    """Refuse an engine whose program is not here, with how to install it; one that the user named is theirs."""
-    named = {PurePath(text).name for text in _texts(changes)}
-    missing = [program for program in _missing(preset.facts.needs) if program not in named]
-    if missing:
-        raise EngineError(f"preset {preset.name}: no program {', '.join(missing)}", hint=install_line(preset))
-
-
-def install_line(preset: Preset) -> str:
-    """Say how to get a tool."""
+    """Refuse an engine whose program is not here, with how to install it; what the user changed is theirs."""
     facts = preset.facts
-    return f"install it: {facts.install}" if facts.install else f"see {facts.home or 'the home page of the tool'}"
+    named = {PurePath(text).name for text in _texts(changes)}
+    missing = [program for program in _missing(facts.needs) if program not in named]
+    if missing:
+        hint = f"install it: {facts.install}" if facts.install else "install it, and put its folder on the PATH"
+        raise EngineError(f"preset {preset.name}: no program {', '.join(missing)}", hint=hint)
+    changed = changes.get("env")
+    given = changed if isinstance(changed, Mapping) else {}
+    unset = [name for name in _unset(facts.variables) if name not in given]
+    if unset:
+        raise EngineError(
+            f"preset {preset.name}: the variable {unset[0]} is not set",
+            hint=f"export {unset[0]}=...; `assay engines show {preset.name}` says what it is for",
+        )
 
 
 def _missing(programs: Sequence[str]) -> tuple[str, ...]:
     """List the programs that are not on the PATH."""
     return tuple(program for program in programs if shutil.which(program) is None)
+
+
+def _unset(names: Sequence[str]) -> tuple[str, ...]:
+    """List the variables of the environment that are not set."""
+    return tuple(name for name in names if not os.environ.get(name))
 
 
 def _texts(value: object) -> Iterator[str]:
@@ -97,10 +105,8 @@ def _texts(value: object) -> Iterator[str]:
             yield from _texts(item)
 
 
-def origin(preset: Preset) -> str:
-    """Say of what a preset's settings were made, for everybody who reads its numbers."""
+def told(preset: Preset) -> tuple[str, ...]:
+    """Say of what a preset's settings were made and what there is to know, for everybody who reads its numbers."""
     facts = preset.facts
-    if facts.verified:
-        return f"preset {preset.name}, run with {facts.verified}"
-    return f"preset {preset.name}, unverified: written from {facts.docs or 'nobody said what'}"
-
+    proof = f"run with {facts.verified}" if facts.verified else f"unverified: written from {facts.docs or 'no source'}"
+    return (f"preset {preset.name}, {proof}", *((facts.note,) if facts.note else ()))

@@ -118,6 +118,14 @@ def _with_kind(settings: Mapping[str, object], file: TomlFile) -> Mapping[str, o
     return settings
 
 
+def settings_of(preset: Preset, changes: Mapping[str, object]) -> dict[str, object]:
+    """Give the settings of a preset's engine, changed; a command line tool is asked for its version too."""
+    probe = preset.facts.version
+    own = {"version": list(probe.argv)} if probe and preset.kind == "command" else {}
+    merged = merge({**own, **preset.settings}, changes)
+    return {key: value for key, value in merged.items() if key != "kind"}
+
+
 def merge(settings: Mapping[str, object], changes: Mapping[str, object]) -> dict[str, object]:
     """Change settings; a table in them is changed key by key."""
     merged = dict(settings)

@@ -18,7 +18,7 @@ from assay.engines.reading.documents import (
     whole_document,
 )
 from assay.engines.reading.hits import HIT_LIMITS, parse_location
-from assay.engines.reading.patterns import TextRules, parse_rules, read_text
+from assay.engines.reading.patterns import TextRules, parse_rules, read_text, says_nothing
 from assay.engines.reading.selectors import Row, Selector, parse_selector, select
 from assay.engines.reading.settings import Format, ReadingSettings
 from assay.errors import ConfigError, EngineError
@@ -92,19 +92,19 @@ def read_output(data: bytes | str, layout: Layout, known: frozenset[str]) -> Rep
     """Read an answer; raise EngineError when there is one and no way to read it. `known` are the corpus's paths."""
     text = clean(data)
     try:
-        return _read_by_format(text, layout, known)
+        return _limited(_read(text, layout, known))
     except EngineError:
-        if layout.text.nothing and layout.text.nothing.search(text):
+        if says_nothing(text, layout.text):
             return Reply(())
         raise
 
 
-def _read_by_format(text: str, layout: Layout, known: frozenset[str]) -> Reply:
-    """Read an answer as what it is declared to be."""
+def _read(text: str, layout: Layout, known: frozenset[str]) -> Reply:
+    """Read an answer by its format."""
     if layout.format == "text" or layout.text.pattern:
-        return _limited(read_text(text, layout.text, known))
+        return read_text(text, layout.text, known)
     if layout.format == "auto":
-        return _limited(_read_auto(text, layout, known))
+        return _read_auto(text, layout, known)
     try:
         found = _find_documents(text, layout.format)
     except (ValueError, RecursionError) as problem:
@@ -112,12 +112,17 @@ def _read_by_format(text: str, layout: Layout, known: frozenset[str]) -> Reply:
             f"the output is no {layout.format}: {problem}; it begins {text[:60]!r}",
             hint="let the tool print nothing else, or change format",
         ) from problem
-    return _limited(_read_found(found, layout))
+    return _read_found(found, layout)
 
 
 def read_document(document: object, layout: Layout) -> Reply:
     """Read an answer that is a JSON document already."""
-    return _limited(_read_all(Documents((document,)), layout))
+    try:
+        return _limited(_read_all(Documents((document,)), layout))
+    except EngineError:
+        if says_nothing(json.dumps(document, ensure_ascii=False), layout.text):
+            return Reply(())
+        raise
 
 
 def _read_auto(text: str, layout: Layout, known: frozenset[str]) -> Reply:

@@ -84,12 +84,16 @@ def read_text(text: str, rules: TextRules, known: frozenset[str]) -> Reply:
     found = _by_pattern(fenced, rules.pattern) if rules.pattern else _by_line(fenced, known)
     said = [line.strip()[: TEXT_LIMITS.line] for line in fenced.lines if line.strip()]
     if said and not found:
-        if rules.nothing and rules.nothing.search("\n".join(said)):
-            return Reply(())
         raise _unread(said[0], rules)
     left = 0 if rules.pattern else len(said) - len(found)
     notes = _tell(left, len(said), fenced.unclosed)
     return Reply(tuple(_with_snippets(found, fenced.fences)), None, notes)
+
+
+def says_nothing(text: str, rules: TextRules) -> bool:
+    """Tell whether a text says, in the words that are declared for it, that nothing was found."""
+    lines = (line[: TEXT_LIMITS.line] for line in text.split("\n"))
+    return rules.nothing is not None and any(map(rules.nothing.search, lines))
 
 
 def _tell(left: int, lines: int, unclosed: int | None) -> tuple[str, ...]:

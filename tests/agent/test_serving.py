@@ -1,0 +1,97 @@
+import os
+import re
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+from contextlib import contextmanager
+
+import anyio
+import httpx2
+import pytest
+from mcp import Client
+from mcp.client.streamable_http import streamable_http_client
+
+from assay.agent.serving import Address
+from assay.errors import ConfigError
+from assay.search import Index
+
+TOKEN = "correct-horse-battery-staple"
+
+
+def test_loopback_needs_no_token():
+    for text, host in (("127.0.0.1:80", "127.0.0.1"), ("localhost:0", "localhost"), ("[::1]:9", "::1")):
+        assert Address.parse(text, (), None).host == host
+
+
+@pytest.mark.parametrize("text", ["127.0.0.1", ":80", "127.0.0.1:", "127.0.0.1:x", "127.0.0.1:70000", ""])
+def test_what_is_no_address_is_refused(text):
+    with pytest.raises(ConfigError) as caught:
+        Address.parse(text, (), None)
+    assert "HOST:PORT" in (caught.value.hint or "")
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "[::]", "192.0.2.7", "example.org", "127.0.0.1.example.org"])
+def test_other_machines_are_let_in_only_when_asked_and_with_a_token(host):
+    with pytest.raises(ConfigError, match="open to other machines"):
+        Address.parse(f"{host}:80", (), TOKEN)
+    with pytest.raises(ConfigError, match="without a token"):
+        Address.parse(f"{host}:80", ("code.example.org",), None)
+    with pytest.raises(ConfigError, match="too short"):
+        Address.parse(f"{host}:80", ("code.example.org",), "secret")
+    assert Address.parse(f"{host}:80", ("code.example.org",), TOKEN).token == TOKEN
+
+
+@contextmanager
+def serving(shop, *flags):
+    environment = {**os.environ, "ASSAY_MCP_TOKEN": TOKEN}
+    command = [sys.executable, "-m", "assay", "mcp", str(shop), "--http", "127.0.0.1:0", *flags]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
+    ) as server:
+        try:
+            assert server.stderr is not None
+            line = server.stderr.readline()
+            found = re.search(r"http://\S+", line)
+            assert found is not None, line
+            yield found.group()
+        finally:
+            server.terminate()
+            said, complained = server.communicate(timeout=20)
+    assert said == ""
+    assert TOKEN not in complained
+    assert "Traceback" not in complained
+
+
+def answer(url, **headers):
+    body = b'{"jsonrpc": "2.0", "id": 1, "method": "tools/list"}'
+    usual = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
+    request = urllib.request.Request(
+        url, body, usual | {name.replace("_", "-"): value for name, value in headers.items()}
+    )
+    try:
+        with urllib.request.urlopen(request, timeout=10) as response:
+            return response.status
+    except urllib.error.HTTPError as error:
+        with error:
+            return error.code
+
+
+def test_http_answers_as_the_index_and_only_with_token_and_right_names(shop):
+    with serving(shop, "--allow-remote", "code.example.org") as url:
+        assert answer(url) == 401
+        assert answer(url, Authorization="Bearer wrong-horse-battery-staple") == 401
+        own = {"Authorization": f"Bearer {TOKEN}"}
+        assert answer(url, **own, Host="evil.example.org") == 421
+        assert answer(url, **own, Origin="http://evil.example.org") == 403
+        assert answer(url, **own, Host="code.example.org") not in (401, 403, 421)
+
+        async def talk():
+            http = httpx2.AsyncClient(headers=own, timeout=30)
+            async with http, Client(streamable_http_client(url, http_client=http)) as client:
+                return await client.call_tool("search", {"query": "cart total", "k": 3})
+
+        data = anyio.run(talk).structured_content
+    assert data is not None
+    wanted = [(hit.path, hit.score) for hit in Index.build(shop).search("cart total", 3)]
+    assert [(row["path"], row["score"]) for row in data["results"]] == wanted

@@ -1,0 +1,83 @@
+"""The page of an audit: everything escaped, nothing loaded, commands to be copied as they stand."""
+
+import json
+from dataclasses import replace
+from html.parser import HTMLParser
+
+from assay.audit.pages import document
+from assay.audit.records import Audit, Finding, Question, Severity, Share
+from assay.audit.writing import FILES, write_audit
+from assay.report.markdown import to_markdown
+from tests.audit import specimens
+from tests.audit.conftest import SMALL, audited
+
+NASTY = "</pre><script>alert(1)</script> ``` | \x1b[31m"
+
+
+def nasty_audit() -> Audit:
+    finding = Finding(
+        "prefix", NASTY, Severity.BROKEN, NASTY, Share(1, 2, 0.1, 0.9), (NASTY,), (f"assay engines ask x '{NASTY}'",)
+    )
+    return Audit(NASTY, NASTY, "0", 1, (Question(NASTY, NASTY),), (finding,), notes=(NASTY,))
+
+
+class Tags(HTMLParser):
+    """Collect the elements of a page."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.seen: set[str] = set()
+
+    def handle_starttag(self, tag, attrs):
+        self.seen.add(tag)
+        assert not {name for name, _ in attrs} & {"src", "href", "onclick"}
+
+
+def test_audit_files_are_self_contained_and_escaped(tmp_path):
+    write_audit(nasty_audit(), tmp_path / "out")
+    assert {path.name for path in (tmp_path / "out").iterdir()} == set(FILES)
+    page = (tmp_path / "out" / "audit.html").read_text()
+    tags = Tags()
+    tags.feed(page)
+    assert "pre" in tags.seen
+    assert "script" not in tags.seen
+    assert "\x1b" not in page
+
+
+def test_audit_markdown_keeps_code_inside_its_fence():
+    lines = to_markdown(document(nasty_audit())).split("\n")
+    fences = [line for line in lines if line.startswith("````")]
+    assert fences[0] == "````text"
+    assert len(fences) % 2 == 0
+    assert "\x1b" not in "\n".join(lines)
+
+
+def test_audit_json_holds_every_finding_with_a_command(market, tmp_path):
+    audit = audited(specimens.NotANumber(), market, replace(SMALL, only=("prefix", "ties")))
+    write_audit(audit, tmp_path)
+    data = json.loads((tmp_path / "audit.json").read_text(), parse_constant=lambda text: 1 / 0)
+    assert data["schema"] == "assay/audit/1"
+    assert len(data["findings"]) == len(audit.findings)
+    assert all(finding["commands"] for finding in data["findings"])
+    assert all(finding["commands"][-1].startswith("assay audit specimen --only") for finding in data["findings"])
+
+
+def test_page_counts_severities_and_tells_each_that_is_amiss(market):
+    audit = audited(specimens.Shallow(), market, replace(SMALL, only=("prefix",)))
+    page = to_markdown(document(audit))
+    assert "3 laws looked at: 1 broken law, 2 fine." in page
+    assert "## prefix, top 5 of top 10: broken law" in page
+    assert "assay engines ask specimen 'add item cart' -k 5\nassay engines ask specimen 'add item cart' -k 10" in page
+
+
+def test_secrets_of_the_engine_are_in_no_finding(market):
+    class Telling(specimens.Clean):
+        secrets = ("hunter2-hunter2",)
+
+        class Session(specimens.Clean.Session):
+            def search(self, query, k):
+                raise RuntimeError("token hunter2-hunter2 was refused")
+
+    audit = audited(Telling(), market, replace(SMALL, only=("answers", "odd")))
+    assert "was refused" in repr(audit)
+    assert "hunter2" not in repr(audit)

@@ -1,0 +1,203 @@
+"""`assay engines` as a user meets it."""
+
+import json
+import sys
+import tomllib
+
+import pytest
+
+from assay.cli.main import main
+from assay.engines import KINDS
+from assay.engines.presets import find_preset, preset_names
+from assay.experiment import read_run
+
+#: A real tool in ten lines: files that hold any word of the question, with talk around its JSON.
+GREP = """\
+import json, pathlib, sys
+words = sys.argv[1].lower().split()
+print("loading model ... done")
+found = []
+for path in sorted(pathlib.Path(".").rglob("*.py")):
+    for number, line in enumerate(path.read_text().lower().splitlines(), 1):
+        if any(word in line for word in words):
+            found.append({"file": str(path), "line": number, "score": sum(word in line for word in words)})
+print(json.dumps(sorted(found, key=lambda hit: -hit["score"])[: int(sys.argv[2])]))
+"""
+PRESET = """\
+# a tool of ours
+[preset]
+about = "grep in ten lines"
+docs = "version 1.0 of itself"
+
+[engine]
+kind = "command"
+argv = ["{python}", "{{preset}}/grep.py", "{{query}}", "{{k}}"]
+"""
+
+
+@pytest.fixture(autouse=True)
+def _plain(monkeypatch):
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "200")
+
+
+@pytest.fixture
+def grep(shop):
+    """A preset of the user's own, outside the corpus."""
+    folder = shop.parent / "tools"
+    folder.mkdir()
+    (folder / "grep.py").write_text(GREP)
+    path = folder / "grep.toml"
+    path.write_text(PRESET.format(python=sys.executable))
+    return path
+
+
+def call(capsys, *arguments: str) -> tuple[int, str, str]:
+    code = main(["engines", *arguments])
+    out, err = capsys.readouterr()
+    return code, out, err
+
+
+def as_json(capsys, *arguments: str) -> tuple[int, dict]:
+    code, out, _ = call(capsys, *arguments, "--json", "--quiet")
+    return code, json.loads(out)
+
+
+def test_list_names_every_kind_and_preset_with_its_state(capsys, monkeypatch, tmp_path):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    code, data = as_json(capsys)
+    assert code == 0
+    assert data["schema"] == "assay/engines/1"
+    assert [kind["name"] for kind in data["kinds"]] == sorted(KINDS)
+    rows = {row["name"]: row for row in data["presets"]}
+    assert set(rows) == set(preset_names())
+    assert (rows["ck"]["installed"], rows["ck"]["missing"], rows["ck"]["verified"]) == (False, ["ck"], "")
+    assert "0.7.11" in rows["ck"]["docs"]
+    assert data == as_json(capsys, "list")[1]
+
+
+def test_list_says_how_to_get_what_is_missing_and_the_version_of_what_is_here(capsys, monkeypatch, tmp_path):
+    tool = tmp_path / "ck"
+    tool.write_text("#!/bin/sh\necho ck 9.8.7\n")
+    tool.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/bin:/usr/bin")
+    monkeypatch.delenv("PYCKLE_API_KEY", raising=False)
+    code, out, _ = call(capsys)
+    assert code == 0
+    assert "yes, 9.8.7" in out
+    assert "set PYCKLE_API_KEY" in out
+    assert "unverified" in out
+    assert "npm install -g" in out
+
+
+def test_show_prints_a_preset_that_can_be_saved_and_used(shop, capsys):
+    code, out, _ = call(capsys, "show", "semble")
+    assert code == 0
+    folder = str(find_preset("semble").path.parent)
+    assert out.replace(folder, "{preset}") == find_preset("semble").text
+    assert "{preset}" not in out
+    (shop.parent / "mine.toml").write_text(call(capsys, "show", "git-grep")[1])
+    code, data = as_json(capsys, "check", "../mine.toml")
+    assert (code, data["works"]) == (0, True)
+    assert any("preset mine" in note for note in data["notes"])
+
+
+@pytest.mark.parametrize("kind", sorted(KINDS))
+def test_show_prints_the_settings_of_a_kind_as_toml(kind, capsys):
+    code, data = as_json(capsys, "show", kind)
+    assert code == 0
+    assert tomllib.loads(data["toml"]) == {"engines": {f"my-{kind}": {"kind": kind}}}
+    assert data["schema"] == "assay/engines-show/1"
+
+
+def test_show_refuses_a_name_that_is_none(capsys):
+    code, _, err = call(capsys, "show", "sembel")
+    assert code == 2
+    assert "did you mean 'semble'" in err
+
+
+def test_check_says_what_it_understood(grep, capsys):
+    code, data = as_json(capsys, "check", str(grep))
+    assert (code, data["works"], data["problems"]) == (0, True, [])
+    assert data["schema"] == "assay/engines-check/1"
+    name, sentence, nonsense = data["answers"]
+    assert name["rank"] == 1
+    assert 0 < name["known_paths"] == name["with_lines"] == name["with_scores"] == name["results"]
+    assert sentence["scores_fall"] is True
+    assert any("loading model" in note for note in name["notes"])
+    assert nonsense["results"] == 0
+    assert data["index_seconds"] is not None
+    assert data["peak_bytes"] > 0
+
+
+def test_a_file_of_the_users_is_an_engine_of_a_run_and_called_after_the_file(grep, shop, capsys):
+    assert main(["run", "--gold", "gold.yaml", "--engine", str(grep), "--quiet"]) == 0
+    assert "grep" in capsys.readouterr().out
+    assert "grep" in {engine.name for engine in read_run(shop / "results").engines}
+
+
+def test_check_tells_people_the_same(grep, capsys):
+    code, out, err = call(capsys, "check", str(grep), "--quiet")
+    assert code == 0
+    for text in ("all in the corpus", "all with lines", "falling", "is file 1", "nothing, as it should be", "works"):
+        assert text in out
+    assert "unverified: written from version 1.0 of itself" in out
+    assert err == ""
+
+
+def test_check_of_a_tool_that_fails_exits_4_with_its_own_words_and_a_next_step(grep, capsys):
+    (grep.parent / "grep.py").write_text("import sys\nsys.exit('cannot open the vault')\n")
+    code, out, _ = call(capsys, "check", str(grep), "--quiet")
+    assert code == 4
+    assert "cannot open the vault" in out
+    assert "→" in out
+    assert "cannot be measured like this" in out
+    assert as_json(capsys, "check", str(grep))[1]["works"] is False
+
+
+def test_check_of_a_tool_that_is_not_there_exits_4_before_anything_runs(shop, capsys, monkeypatch):
+    monkeypatch.setenv("PATH", "/nowhere")
+    code, _, err = call(capsys, "check", "ck", "--quiet")
+    assert code == 4
+    assert "no program ck" in err
+    assert "cargo install ck-search" in err
+
+
+def test_check_takes_an_engine_of_assay_toml_by_its_name(grep, shop, capsys):
+    (shop / "assay.toml").write_text(
+        f'[run]\ngold = "gold.yaml"\n[engines.ours]\npreset = "{grep}"\noversample = 2\n'
+        '[engines.wrong]\nkind = "random"\nsed = 3\n'
+    )
+    assert as_json(capsys, "check", "ours")[0] == 0
+    (shop / "assay.toml").rename(shop.parent / "other.toml")
+    assert call(capsys, "check", "ours")[0] == 2
+    code, data = as_json(capsys, "check", "ours", "--config", "../other.toml")
+    assert (code, data["engine"]) == (0, "ours")
+    code, _, err = call(capsys, "check", "wrong", "--config", "../other.toml")
+    assert code == 2
+    assert "unknown setting 'sed'" in err
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("check", "nothing-like-this"),
+        ("check", "random", "--config", "nowhere.toml"),
+        ("check", "random", "--timeout", "0"),
+        ("check", "random", "nowhere"),
+        ("check", "random", "docs"),
+    ],
+)
+def test_check_refuses_bad_input_with_2(arguments, shop, capsys):
+    (shop / "docs").mkdir()
+    (shop / "docs" / "page.md").write_text("# no code\n")
+    assert call(capsys, *arguments, "--quiet")[0] == 2
+
+
+def test_check_takes_some_of_the_standard_library_where_there_is_no_code(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("ASSAY_CACHE_DIR", str(tmp_path / "cache"))
+    code, data = as_json(capsys, "check", "keywords:python")
+    assert code == 0
+    assert data["corpus"]["repository"].startswith("stdlib")
+    assert 10 < data["corpus"]["files"] < 120

@@ -1,0 +1,123 @@
+"""Every preset that ships: what it says, and that its settings can be read without its tool."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+from assay.engines import make_engine
+from assay.engines.base import Context
+from assay.engines.kinds import KINDS
+from assay.engines.presets import find_preset, preset_names
+from assay.engines.presets.installed import look, told
+from assay.engines.presets.loading import settings_of
+from assay.engines.templates import ASKED, FOLDERS
+from assay.settings import read_settings
+
+#: What DESIGN promises, and the other ways in which some of the tools are asked.
+PROMISED = {
+    "ripgrep-keywords", "git-grep", "semble", "semble-cli", "semble-mcp", "colgrep", "octocode", "chunkhound", "ck",
+    "probe", "sia-code", "pyckle", "assay-mcp",
+}  # fmt: skip
+OTHERS = {"ripgrep-literal", "chunkhound-regex", "sia-code-lexical"}
+_PLACE = re.compile(r"\{(\w+)(?::[\w-]+)?\}")
+_VERSION = re.compile(r"\d+\.\d+|April 2026")
+
+each = pytest.mark.parametrize("name", preset_names())
+
+
+def texts(value: object) -> Iterator[str]:
+    """List the texts in settings."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for item in value.values():
+            yield from texts(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from texts(item)
+
+
+def test_every_promised_tool_has_a_preset() -> None:
+    assert set(preset_names()) == PROMISED | OTHERS
+    assert not PROMISED & set(KINDS)
+
+
+@each
+def test_preset_can_be_made_into_an_engine_without_its_tool(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    preset = find_preset(name)
+    for variable in preset.facts.variables:
+        monkeypatch.setenv(variable, "a-value-of-a-variable")
+    module = import_module(KINDS[preset.kind].module)
+    if preset.kind == "keywords":  # looks for its counter at once
+        read_settings(module.Settings, settings_of(preset, {}), name)
+    else:
+        made = module.make(settings_of(preset, {}), Context(preset=preset.path.parent))
+        assert made.config["kind"] == preset.kind
+
+
+@each
+def test_preset_says_what_it_is_where_it_comes_from_and_how_to_get_the_tool(name: str) -> None:
+    facts = find_preset(name).facts
+    assert 10 < len(facts.about) < 90
+    assert facts.home.startswith("https://")
+    assert facts.install
+    assert facts.needs or facts.variables
+    assert (facts.version is None) == (not facts.needs)
+
+
+@each
+def test_preset_names_the_version_it_ran_with_or_the_version_of_the_docs(name: str) -> None:
+    preset = find_preset(name)
+    assert bool(preset.facts.verified) != bool(preset.facts.docs)
+    assert _VERSION.search(preset.facts.verified or preset.facts.docs)
+    assert ("unverified" in told(preset)[0]) == (not preset.facts.verified)
+
+
+@each
+def test_preset_uses_known_placeholders_and_drivers_that_ship(name: str) -> None:
+    preset = find_preset(name)
+    known = {*FOLDERS, *ASKED, "env", "python", "path", "language", "id"}
+    for text in texts(dict(preset.settings)):
+        assert set(_PLACE.findall(text)) <= known, text
+        for driver in re.findall(r"\{preset\}/([\w.]+)", text):
+            assert (preset.path.parent / driver).is_file()
+
+
+@each
+def test_preset_needs_the_programs_that_it_runs(name: str) -> None:
+    preset = find_preset(name)
+    for key in ("argv", "index", "command"):
+        argv = preset.settings.get(key)
+        if isinstance(argv, list):
+            program = re.sub(r"^\{python:([\w-]+)\}$", r"\1", str(argv[0]))
+            assert program in preset.facts.needs
+    if preset.facts.version:
+        assert preset.facts.version.argv[0] in preset.facts.needs
+
+
+@each
+def test_preset_is_short_and_tells_about_itself_first(name: str) -> None:
+    text = find_preset(name).text
+    assert text.startswith("# ")
+    assert len(text.splitlines()) <= 45
+    assert all(len(line) <= 130 for line in text.splitlines())
+    assert list(tomllib.loads(text)) == ["preset", "engine"]
+
+
+def test_a_tool_that_is_not_here_is_missing_and_has_no_version(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    found = look(find_preset("colgrep"))
+    assert (found.ready, found.missing, found.version) == (False, ("colgrep",), "")
+
+
+def test_git_grep_ranks_as_keywords_do_with_any_counter() -> None:
+    engine = make_engine("git-grep")
+    assert engine.config == make_engine("keywords:python").config
+    assert engine.role == "yardstick"
+    assert any("git-grep" in note for note in engine.notes)

@@ -1,0 +1,35 @@
+"""What a tool says when it finds nothing is no failure once it is declared; and numbers go into lists."""
+
+from __future__ import annotations
+
+import pytest
+
+from assay.engines.reading.output import make_layout, read_output
+from assay.engines.reading.settings import ReadingSettings
+from assay.errors import EngineError
+from assay.types import Hit
+
+KNOWN = frozenset({"a.py"})
+
+
+def test_json_that_says_that_nothing_was_found_has_no_hits() -> None:
+    layout = make_layout(
+        ReadingSettings(format="json", path="results[].file", nothing="No results found"), "engine test"
+    )
+    assert read_output('{"error": "No results found."}', layout, KNOWN).hits == ()
+    assert read_output('{"results": [{"file": "a.py"}]}', layout, KNOWN).hits == (Hit("a.py"),)
+    with pytest.raises(EngineError, match="no 'results'"):
+        read_output('{"error": "out of memory"}', layout, KNOWN)
+
+
+def test_json_without_results_fails_where_nothing_is_declared() -> None:
+    layout = make_layout(ReadingSettings(format="json", path="results[].file"), "engine test")
+    with pytest.raises(EngineError, match="no 'results'"):
+        read_output('{"error": "No results found."}', layout, KNOWN)
+
+
+def test_a_number_takes_an_item_of_a_list() -> None:
+    settings = ReadingSettings(path="[].file", start="[].lines.0", end="[].lines.1")
+    layout = make_layout(settings, "engine test")
+    data = '[{"file": "a.py", "lines": [3, 9]}, {"file": "a.py", "lines": []}, {"file": "a.py", "lines": {"0": 4}}]'
+    assert read_output(data, layout, KNOWN).hits == (Hit("a.py", 3, 9), Hit("a.py"), Hit("a.py", 4, None))

@@ -1,0 +1,52 @@
+"""Five kinds of engine, as docs/your-engine.md puts them under test: every command is run as it stands."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from assay.experiment import read_run
+from assay.types import Status
+from tests.running_pages import DOCS, run_page
+
+TOKEN = b"open-sesame-42"
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Run the page in an empty folder."""
+    folder = tmp_path_factory.mktemp("page")
+    work = folder / "work"
+    work.mkdir()
+    (work / "said").write_text(run_page(DOCS / "your-engine.md", work, folder / "cache"), "utf-8")
+    return work
+
+
+def test_page_asks_every_engine_every_question(page):
+    run = read_run(page / "results")
+    names = [engine.name for engine in run.engines]
+    assert names == ["cli", "stays", "api", "mcp", "python", "random", "keywords", "oracle"]
+    assert all(ranking.status is Status.OK for engine in run.engines for ranking in engine.rankings)
+    assert run.header.environment["interleaved"]
+
+
+def test_page_gets_the_same_rankings_through_two_adapters(page):
+    engines = {engine.name: engine for engine in read_run(page / "results").engines}
+    cli, mcp = ([[hit.span for hit in ranking.hits] for ranking in engines[name].rankings] for name in ("cli", "mcp"))
+    assert cli == mcp
+
+
+def test_page_counts_what_the_api_bills(page):
+    api = next(engine for engine in read_run(page / "results").engines if engine.name == "api")
+    assert all(ranking.cost is not None and ranking.cost.tokens > 0 for ranking in api.rankings)
+
+
+def test_page_leaves_no_token_anywhere(page):
+    written = [path for folder in ("results", "audit") for path in (page / folder).rglob("*") if path.is_file()]
+    assert written
+    assert not [path for path in (*written, page / "said") if TOKEN in path.read_bytes()]
+
+
+def test_page_audits_an_engine_that_keeps_its_word(page):
+    audit = json.loads((page / "audit" / "audit.json").read_text("utf-8"))
+    assert not [finding for finding in audit["findings"] if finding["severity"] not in ("fine", "not applicable")]
