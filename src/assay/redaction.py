@@ -47,6 +47,11 @@ class Redactor:
         return [self.value(item) for item in value] if isinstance(value, list | tuple) else value
 
 
+def hiding(secrets: Iterable[str]) -> Redactor:
+    """Strike these out, and what the environment holds by names that say secret."""
+    return Redactor((*secrets, *environment_secrets()))
+
+
 def environment_secrets() -> tuple[str, ...]:
     """List the values of variables that are named like secrets; folders and addresses of sockets are none."""
     values = {value.strip() for name, value in os.environ.items() if _NAMED.search(name)}

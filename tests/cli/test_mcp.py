@@ -49,6 +49,7 @@ def test_an_agent_searches_edits_measures_and_reads(shop):
 
     async def talk():
         async with Client(stdio_client(where)) as client:
+            assert client.server_info is not None
             assert client.server_info.name == "assay"
             names = [tool.name for tool in (await client.list_tools()).tools]
             assert names == ["search", "explain", "related", "run_benchmark", "read_report"]

@@ -45,6 +45,12 @@ preset = "semble-cli"
 
 [engines.semble-mcp]
 preset = "semble-mcp"
+
+[engines.litter]
+kind = "command"
+index = ["sh", "-c", "echo json/decoder.py > litter.txt"]
+argv = ["sh", "-c", "cat litter.txt", "{query}"]
+format = "text"
 """
 #: Programs of their own: what they take is measured from outside.
 PROGRAMS = ("assay-mcp", "semble", "semble-cli", "semble-mcp")
@@ -87,7 +93,7 @@ def test_run_of_all_at_once_is_one_table_and_leaves_nothing(semble, library, tem
 
     results = json.loads(capsys.readouterr().out)
     names = [row["engine"] for row in results["spending"]]
-    assert names[:7] == ["builtin", "assay-mcp", "http", "git-grep", "semble", "semble-cli", "semble-mcp"]
+    assert names[:8] == ["builtin", "assay-mcp", "http", "git-grep", "semble", "semble-cli", "semble-mcp", "litter"]
     assert results["conditions"]["interleaved"]
     assert not results["mishaps"]
     spent = {row["engine"]: row for row in results["spending"]}
@@ -99,6 +105,7 @@ def test_run_of_all_at_once_is_one_table_and_leaves_nothing(semble, library, tem
     }
     assert found["builtin"] == found["assay-mcp"] == found["http"]
     assert found["semble"] == found["semble-cli"] == found["semble-mcp"]
+    assert found["litter"] == [["json/decoder.py"]] * 2
 
 
 @pytest.mark.skipif(not Path("/proc").is_dir(), reason="only Linux tells what a program was started with")

@@ -8,6 +8,7 @@ assay engines ask -k 5 -- mine --help src                   a query that looks l
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from assay.cli.output import emit
@@ -40,7 +41,7 @@ def handle(args: argparse.Namespace) -> int:
     from assay.audit.config import AuditConfig
     from assay.audit.subject import Subject
     from assay.audit.wording import Wording
-    from assay.redaction import Redactor, environment_secrets
+    from assay.redaction import hiding
 
     config = AuditConfig(k=args.k, timeout=args.timeout, seed=args.seed)
     ground = corpus_named(args.path, args.gold)
@@ -48,15 +49,22 @@ def handle(args: argparse.Namespace) -> int:
     subject = Subject(args.engine, engine, ground.corpus, (), Wording(args.engine), ours=ground.ours)
     with Bench(subject, config) as bench:
         reading = _ask(bench, args)
+    redactor = hiding(engine.secrets)
     if not reading.ok:
-        redactor = Redactor((*engine.secrets, *environment_secrets()))
         raise EngineError(f"{reading.status}: {redactor.text(reading.error)}", hint=None)
+    known = {file.path for file in ground.corpus.files}
     rows = [
-        {"rank": rank, "path": place.path, "start": place.start, "end": place.end, "score": hit.score}
+        {
+            "rank": rank,
+            "path": place.path if place.path in known else redactor.text(place.path),
+            "start": redactor.value(place.start),
+            "end": redactor.value(place.end),
+            "score": redactor.value(hit.score),
+        }
         for rank, (hit, place) in enumerate(zip(reading.hits, reading.places, strict=True), start=1)
     ]
     head = {"schema": "assay/engines-ask/1", "engine": args.engine, "query": args.query, "k": args.k}
-    emit(args, _document(args, reading), {**head, "hits": rows})
+    emit(args, _document(args, rows), {**head, "hits": rows})
     return 0
 
 
@@ -81,13 +89,15 @@ def _wanted(args: argparse.Namespace) -> Wanted | None:
     return Wanted(tuple(args.paths), languages) if args.paths or languages else None
 
 
-def _document(args: argparse.Namespace, reading: Reading) -> Document:
+def _document(args: argparse.Namespace, rows: Sequence[Mapping[str, object]]) -> Document:
     """Show the ranking, one result a line."""
     from assay.report.document import Document, Paragraph, table
 
-    rows = [
-        [str(rank), str(place), "" if hit.score is None else str(hit.score)]
-        for rank, (hit, place) in enumerate(zip(reading.hits, reading.places, strict=True), start=1)
-    ]
-    body = table([">rank", "result", ">score"], rows) if rows else Paragraph("no results")
+    lines = [[str(row["rank"]), _place(row), "" if row["score"] is None else str(row["score"])] for row in rows]
+    body = table([">rank", "result", ">score"], lines) if lines else Paragraph("no results")
     return Document(f"{args.engine}: {args.query}", (body,))
+
+
+def _place(row: Mapping[str, object]) -> str:
+    """Write where a result points."""
+    return str(row["path"]) if row["start"] is None else f"{row['path']}:{row['start']}-{row['end']}"

@@ -80,7 +80,49 @@ class Connection:
             raise
 
     def call(self, tool: str, arguments: Mapping[str, object], deadline: float | None) -> types.CallToolResult:
-        """Call a tool; what goes wrong is raised as it comes; a TimeoutError or an interrupt ends the connection."""
+        """Call a tool; what goes wrong is raised as it comes, TimeoutError included: then the connection is to end."""
+        if self._client is None or self._loop.is_closed():
+            raise ConnectionError("the connection is closed")
+        # Not `Client.call_tool`: it checks the answer against the tool's schema, in time that is not the engine's.
+        request = types.CallToolRequest(params=types.CallToolRequestParams(name=tool, arguments=dict(arguments)))
+        asked = self._client.session.send_request(request, types.CallToolResult)
+        return _result(asyncio.run_coroutine_threadsafe(asked, self._loop), deadline)
+
+    def end(self) -> None:
+        """End what was started for it; safe from any thread."""
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """What a server says of itself."""
+
+    version: str
+    tools: Mapping[str, types.Tool]
+
+
+class Connection:
+    """A client that has shaken hands with a server. One thread at a time uses it."""
+
+    def __init__(self, line: Line, root: Path, mode: ConnectMode, deadline: float | None) -> None:
+        """Connect; whatever goes wrong is raised as it comes, TimeoutError included, with nothing left running."""
+        self._line = line
+        self._root = root
+        self._mode = mode
+        self._client: Client | None = None
+        self._task: asyncio.Task[None] | None = None
+        self._ready: concurrent.futures.Future[Server] = concurrent.futures.Future()
+        self._stop = asyncio.Event()
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._run, name="assay-mcp", daemon=True)
+        try:
+            self._thread.start()
+            self.server = _result(self._ready, deadline)
+        except BaseException:
+            self.end(politely=False)
+            raise
+
+    def call(self, tool: str, arguments: Mapping[str, object], deadline: float | None) -> types.CallToolResult:
+        """Call a tool; what goes wrong is raised as it comes, TimeoutError included: then the connection is to end."""
         if self._client is None or self._loop.is_closed():
             raise ConnectionError("the connection is closed")
         # Not `Client.call_tool`: it checks the answer against the tool's schema, in time that is not the engine's.

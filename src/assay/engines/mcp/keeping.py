@@ -113,13 +113,13 @@ class Keeper:
             taken.peak_bytes = max(child.peak_bytes() or 0, taken.peak_bytes or 0) or None
             taken.stderr = child.stderr.decode("utf-8", "replace") or taken.stderr
 
-    def end(self) -> None:
+    def end(self, *, politely: bool = True) -> None:
         """Let go of the server; the second time does nothing."""
         connection, self._connection = self._connection, None
         line = self._line
         try:
             if connection is not None:
-                connection.end()
+                connection.end(politely=politely)
             elif line is not None:
                 line.end()
         finally:
@@ -156,14 +156,14 @@ class Keeper:
                 self._drop()
             raise wrong from problem
         except BaseException:
-            self.end()
+            self.end(politely=False)
             raise
         return check_answer(asking.tool, result)
 
     def _drop(self) -> None:
         """Let go of a server that is of no use any more."""
         self._lost += 1
-        self.end()
+        self.end(politely=False)
 
     def _is_broken(self, problem: Exception) -> bool:
         """Tell whether nothing more can come from a server."""
