@@ -253,14 +253,17 @@ def test_one_run_at_a_time(shop):
     assert not second.is_error
 
 
-def test_run_that_is_under_way_ends_with_the_server(shop):
+def test_run_that_is_under_way_ends_with_the_server(shop, monkeypatch):
+    monkeypatch.setattr("tests.agent.test_bench.CONFIG", CONFIG.replace("sleep 0.4", "sleep 30"))
     server, house = configured(shop)
 
     async def talk():
         async with Client(server) as client, anyio.create_task_group() as group:
             group.start_soon(client.call_tool, "run_benchmark", {"engines": ["shell"]})
-            await anyio.sleep(0.4)
-            await anyio.to_thread.run_sync(house.bench.stop)
+            await anyio.sleep(1)
+            assert house.bench._busy.locked()
+            with anyio.fail_after(10):
+                await anyio.to_thread.run_sync(house.bench.stop)
             assert not house.bench._busy.locked()
 
     anyio.run(talk)

@@ -78,6 +78,10 @@ def test_secrets_of_the_engine_are_in_no_finding(market):
             def search(self, query, k):
                 raise RuntimeError("token hunter2-hunter2 was refused")
 
-    audit = audited(Telling(), market, replace(SMALL, only=("answers", "odd")))
+            def update_within(self, corpus, seconds):
+                raise RuntimeError("token hunter2-hunter2 may not update")
+
+    audit = audited(Telling(), market, replace(SMALL, only=("answers", "update")))
+    assert "may not update" in next(f for f in audit.findings if f.check == "update").sentence
     assert "was refused" in repr(audit)
     assert "hunter2" not in repr(audit)

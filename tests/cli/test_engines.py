@@ -201,3 +201,21 @@ def test_check_takes_some_of_the_standard_library_where_there_is_no_code(tmp_pat
     assert code == 0
     assert data["corpus"]["repository"].startswith("stdlib")
     assert 10 < data["corpus"]["files"] < 120
+
+
+def test_check_tells_what_is_wrong_with_the_engine_before_it_reads_the_corpus(shop, capsys):
+    code, _, err = call(capsys, "check", "sembel", "no-such-folder")
+    assert code == 2
+    assert "did you mean 'semble'" in err
+    assert "looking for questions" not in err
+
+
+def test_check_tells_once_that_an_engine_does_not_open(grep, capsys):
+    grep.write_text(grep.read_text() + f'index = ["{sys.executable}", "-c", "raise SystemExit(\'no licence\')"]\n')
+    code, out, _ = call(capsys, "check", str(grep), "--quiet")
+    assert code == 4
+    assert out.count("no licence") == 1
+
+
+def test_check_takes_an_engine_that_needs_the_answers(shop, capsys):
+    assert call(capsys, "check", "oracle", "--quiet")[0] == 0

@@ -35,7 +35,7 @@ _FOLDER = "assay-runs"
 class BenchConfig:
     """How the end of a run is waited for."""
 
-    seconds: float = 5.0  # at the end of the server: engines end within a query, and nobody waits longer for an exit
+    seconds: float = 5.0  # at the end of the server: its programs are killed, the rest is cleaning up
 
 
 CONFIG: Final = BenchConfig()
@@ -119,9 +119,12 @@ class Bench:
             return Done(folder, results)
 
     def stop(self) -> None:
-        """End the run that is under way, and wait until its engines are gone."""
+        """End the run that is under way, in the middle of a question too, and wait until its engines are gone."""
         if self._watch is not None:
+            from assay.processes import kill_all
+
             self._watch.stop()
+            kill_all()
         if self._busy.acquire(timeout=CONFIG.seconds):
             self._busy.release()
 

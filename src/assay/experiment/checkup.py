@@ -149,8 +149,9 @@ def check_up(
 
 
 def _notes(engine: FullEngine, asked: EngineRun) -> tuple[str, ...]:
-    """Keep what the run had to say beside what the engine says of itself."""
-    return tuple(note for note in asked.notes if note not in engine.notes)
+    """Keep what the run had to say beside the engine itself; when it did not open, that is told as the problem."""
+    opened = bool(asked.index_seconds)
+    return tuple(note for note in asked.notes if opened and note not in engine.notes)
 
 
 def _understood(query: Query, ranking: Ranking, lines: object) -> Understood:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from assay.processes.child import CHILD_LIMITS, Child, ChildFlood, ChildGone, ChildLimits, ChildProblem, ChildTimeout
-from assay.processes.groups import Task, last_line
+from assay.processes.groups import Task, kill_all, last_line
 from assay.processes.running import PROCESS_LIMITS, End, Finished, ProcessLimits, run_process
 
 __all__ = [
@@ -19,6 +19,7 @@ __all__ = [
     "Finished",
     "ProcessLimits",
     "Task",
+    "kill_all",
     "last_line",
     "run_process",
 ]

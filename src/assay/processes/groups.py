@@ -8,6 +8,7 @@ import signal
 import subprocess
 import threading
 import time
+import weakref
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -53,6 +54,18 @@ def last_line(stderr: bytes) -> str:
     return next((line.strip() for line in reversed(lines) if line.strip()), "")
 
 
+#: Every program that was started and that somebody still holds.
+_STARTED: weakref.WeakSet[Group] = weakref.WeakSet()
+_STARTING = threading.Lock()
+
+
+def kill_all() -> None:
+    """Kill every program that is still running; for a process that is about to end and cannot wait for them."""
+    with _STARTING:
+        for group in sorted(_STARTED, key=lambda group: group.pid):
+            group.signal(signal.SIGKILL)
+
+
 class Group:
     """A running program and what it started; every method may be called from any thread."""
 
@@ -62,6 +75,8 @@ class Group:
         self.memory = PeakMemory()
         self._reaping = threading.Lock()
         self._over = False  # nothing of it is left: its number may be somebody else's
+        with _STARTING:
+            _STARTED.add(self)
 
     @property
     def pid(self) -> int:

@@ -6,6 +6,8 @@ import json
 import os
 import resource
 import signal
+import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
@@ -127,3 +129,13 @@ def test_mcp_settings_record_no_secret() -> None:
     assert not {"startup_timeout", "restarts", "index_timeout"} & set(engine.config)
     assert "s3cr3t" not in repr(engine.settings)
     assert Settings(tool="x").restarts == 5
+
+
+def test_mcp_without_the_package_says_how_to_get_it() -> None:
+    code = (
+        "import sys; sys.modules['mcp'] = None; from assay.engines import make_engine\n"
+        "make_engine({'kind': 'mcp', 'command': 'x', 'tool': 'search'})"
+    )
+    finished = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert "EnvironmentFailure: engine mcp: the mcp package is not installed" in finished.stderr
+    assert "pip install 'assay[mcp]'" in finished.stderr

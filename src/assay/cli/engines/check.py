@@ -46,10 +46,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def handle(args: argparse.Namespace) -> int:
     """Check the engine and tell what was seen."""
     from assay.experiment.checkup import check_gold, check_up
+    from assay.types import CorpusSpec, Gold
 
     for flag in ("timeout", "index_timeout"):
         if not getattr(args, flag) > 0:
             raise ConfigError(f"--{flag.replace('_', '-')} is {getattr(args, flag):g}", hint="give it some seconds")
+    _engine(args, Gold("", CorpusSpec("stdlib"), ()))  # what is wrong with it is told before anything is read
     corpus = _corpus(args.path)
     say(args, f"looking for questions in {counted(len(corpus.files), 'file')} of {corpus.root}")
     gold = check_gold(corpus)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import cast
 
 from assay.engines.base import Wanted
+from assay.engines.filtering import fill_filter, merge
 from assay.engines.http.settings import Settings
-from assay.engines.templates import fill_json, names_place
-from assay.errors import EngineError
+from assay.engines.templates import names_place
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,17 +36,8 @@ def wanted_table(settings: Settings, wanted: Wanted) -> dict[str, object]:
     table: object = {}
     for one in (one for one in filters if one.values):
         flat = settings.body is None or settings.form
-        table = merge(table, _fill(_listed(one) if flat else one.template, one))
+        table = merge(table, fill_filter(_listed(one) if flat else one.template, one.place, one.values))
     return cast(dict[str, object], table)
-
-
-def merge(body: object, added: object) -> object:
-    """Put a table into another, table by table; lists are joined, and else the added one holds."""
-    if isinstance(body, Mapping) and isinstance(added, Mapping):
-        return {**body, **{key: merge(body[key], added[key]) if key in body else added[key] for key in added}}
-    if isinstance(body, list | tuple) and isinstance(added, list | tuple):
-        return [*body, *added]
-    return added
 
 
 def _listed(wanted: _Filter) -> dict[str, object]:
@@ -55,29 +46,3 @@ def _listed(wanted: _Filter) -> dict[str, object]:
     return {
         key: [value] if key in named and isinstance(value, str) else value for key, value in wanted.template.items()
     }
-
-
-def _fill(template: object, wanted: _Filter) -> object:
-    """Fill a filter; an item of a list is repeated for each value."""
-    if isinstance(template, Mapping):
-        return {key: _fill(value, wanted) for key, value in template.items()}
-    if isinstance(template, Sequence) and not isinstance(template, str):
-        return [filled for item in template for filled in _fill_item(item, wanted)]
-    return _fill_one(template, wanted)
-
-
-def _fill_item(item: object, wanted: _Filter) -> list[object]:
-    """Fill an item of a list, once for each value where it names it."""
-    if not names_place(item, wanted.place):
-        return [item]
-    return [fill_json(item, {wanted.place: value}) for value in wanted.values]
-
-
-def _fill_one(template: object, wanted: _Filter) -> object:
-    """Fill a place that has room for one value."""
-    if names_place(template, wanted.place) and len(wanted.values) > 1:
-        raise EngineError(
-            f"the {wanted.place} filter takes one value, and there are {len(wanted.values)}",
-            hint=f'write it as a list where the API takes one: ["{{{wanted.place}}}"]',
-        )
-    return fill_json(template, {wanted.place: wanted.values[0]})

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import cast
 from urllib.parse import SplitResult, urlencode, urlsplit
 
-from assay.engines.http.filters import merge
+from assay.engines.filtering import merge
 from assay.engines.http.literals import check_literals
 from assay.engines.http.settings import Request, Settings
 from assay.engines.templates import check_template, fill, fill_json, fill_url, named_secrets

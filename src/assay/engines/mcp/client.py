@@ -15,12 +15,14 @@ from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
 import mcp_types as types
 from mcp import Client
-from mcp.client._transport import TransportStreams
-from mcp.client.client import ConnectMode
+
+if TYPE_CHECKING:
+    from mcp.client._transport import TransportStreams
+    from mcp.client.client import ConnectMode
 
 T = TypeVar("T")
 
@@ -68,6 +70,7 @@ class Connection:
         self._mode = mode
         self._client: Client | None = None
         self._task: asyncio.Task[None] | None = None
+        self._ended = False
         self._ready: concurrent.futures.Future[Server] = concurrent.futures.Future()
         self._stop = asyncio.Event()
         self._loop = asyncio.new_event_loop()
@@ -88,59 +91,9 @@ class Connection:
         asked = self._client.session.send_request(request, types.CallToolResult)
         return _result(asyncio.run_coroutine_threadsafe(asked, self._loop), deadline)
 
-    def end(self) -> None:
-        """End what was started for it; safe from any thread."""
-
-
-@dataclass(frozen=True, slots=True)
-class Server:
-    """What a server says of itself."""
-
-    version: str
-    tools: Mapping[str, types.Tool]
-
-
-class Connection:
-    """A client that has shaken hands with a server. One thread at a time uses it."""
-
-    def __init__(self, line: Line, root: Path, mode: ConnectMode, deadline: float | None) -> None:
-        """Connect; whatever goes wrong is raised as it comes, TimeoutError included, with nothing left running."""
-        self._line = line
-        self._root = root
-        self._mode = mode
-        self._client: Client | None = None
-        self._task: asyncio.Task[None] | None = None
-        self._ready: concurrent.futures.Future[Server] = concurrent.futures.Future()
-        self._stop = asyncio.Event()
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._run, name="assay-mcp", daemon=True)
-        try:
-            self._thread.start()
-            self.server = _result(self._ready, deadline)
-        except BaseException:
-            self.end(politely=False)
-            raise
-
-    def call(self, tool: str, arguments: Mapping[str, object], deadline: float | None) -> types.CallToolResult:
-        """Call a tool; what goes wrong is raised as it comes, TimeoutError included: then the connection is to end."""
-        if self._client is None or self._loop.is_closed():
-            raise ConnectionError("the connection is closed")
-        # Not `Client.call_tool`: it checks the answer against the tool's schema, in time that is not the engine's.
-        request = types.CallToolRequest(params=types.CallToolRequestParams(name=tool, arguments=dict(arguments)))
-        asked = self._client.session.send_request(request, types.CallToolResult)
-        call = asyncio.run_coroutine_threadsafe(asked, self._loop)
-        try:
-            return _result(call, deadline)
-        except Exception as problem:
-            if isinstance(problem, TimeoutError):
-                self.end(politely=False)
-            raise
-        except BaseException:
-            self.end(politely=False)
-            raise
-
     def end(self, *, politely: bool = True) -> None:
         """End what was started, then let go of the client; the second time does nothing."""
+        self._ended = True
         self._line.end()
         for stop in (self._stop.set, self._cancel) if politely else (self._cancel,):
             if self._thread.is_alive():
@@ -161,6 +114,8 @@ class Connection:
     async def _serve(self) -> None:
         """Be connected until told to stop; what goes wrong before that is for whoever waits for the connection."""
         self._task = cast("asyncio.Task[None]", asyncio.current_task())
+        if self._ended:  # nobody waits any more
+            return
         try:
             transport = self._line.streams()
             async with Client(transport, mode=self._mode, list_roots_callback=self._list_roots) as client:

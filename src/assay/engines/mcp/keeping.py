@@ -6,8 +6,8 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from mcp.client.client import ConnectMode
 from mcp.shared.exceptions import MCPError
 from mcp_types import CONNECTION_CLOSED, CallToolResult
 
@@ -19,6 +19,9 @@ from assay.engines.mcp.tools import check_call
 from assay.engines.mcp.web import Address
 from assay.errors import EngineError, EngineTimeout
 from assay.processes import ChildFlood
+
+if TYPE_CHECKING:
+    from mcp.client.client import ConnectMode
 
 
 @dataclass(frozen=True, slots=True)

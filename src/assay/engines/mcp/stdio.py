@@ -15,16 +15,18 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 import anyio
 from anyio.streams.memory import MemoryObjectSendStream
-from mcp.client._transport import TransportStreams
 from mcp.shared.message import SessionMessage
 from mcp_types import JSONRPCError, JSONRPCMessage, JSONRPCRequest, JSONRPCResponse, jsonrpc_message_adapter
 
 from assay.engines.reading.documents import strip_ansi
 from assay.processes import Child, ChildProblem, ChildTimeout, Task
+
+if TYPE_CHECKING:
+    from mcp.client._transport import TransportStreams
 
 
 @dataclass(frozen=True, slots=True)
