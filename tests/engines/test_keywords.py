@@ -21,6 +21,7 @@ from assay.engines.keywords.counting import (
 )
 from assay.engines.keywords.engine import query_keywords
 from assay.engines.keywords.windows import Window, densest_window
+from assay.engines.reading.hits import read_reply
 from assay.errors import ConfigError, EngineError, EngineTimeout
 from assay.processes import ProcessLimits
 from assay.types import Corpus, CorpusSpec, Hit, SourceFile
@@ -52,7 +53,7 @@ WORDS = ["json", "float", "größe", "café", "strange", "k", "aa", "nothing", "
 
 def search(corpus: Corpus, query: str, k: int = 10, **settings: object) -> list[Hit]:
     session = make_engine({"kind": "keywords", "backend": "python", **settings}).open(corpus)
-    return list(session.search(query, k))
+    return list(read_reply(session.search(query, k)).hits)
 
 
 def track(corpus: Corpus) -> None:

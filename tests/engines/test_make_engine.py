@@ -8,6 +8,7 @@ import pytest
 
 from assay.engines import KINDS, as_engine, describe, make_engine
 from assay.engines.calling import ask, open_session
+from assay.engines.reading.hits import read_reply
 from assay.errors import ConfigError
 from assay.types import Corpus, CorpusSpec, Gold, Hit, Status, Suite
 
@@ -107,7 +108,12 @@ def test_as_engine_wraps_a_callable_of_any_result_shape(corpus: Corpus) -> None:
         return ["README.md", "json/encoder.py:2-3", {"path": "a", "start": 1, "end": 2, "score": 0.5}, Hit("b")][:k]
 
     session = as_engine(find).open(corpus)
-    assert session.search("x", 9) == (Hit("README.md"), Hit("json/encoder.py", 2, 3), Hit("a", 1, 2, 0.5), Hit("b"))
+    assert read_reply(session.search("x", 9)).hits == (
+        Hit("README.md"),
+        Hit("json/encoder.py", 2, 3),
+        Hit("a", 1, 2, 0.5),
+        Hit("b"),
+    )
 
 
 def test_as_engine_gives_engines_as_they_are_and_fills_in_what_they_leave_out(corpus: Corpus) -> None:

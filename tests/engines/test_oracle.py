@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from assay.engines import make_engine
 from assay.engines.calling import ask
+from assay.engines.reading.hits import read_reply
 from assay.errors import EngineError
 from assay.types import Corpus, CorpusSpec, Gold, Hit, Query, Span, Status, Suite, Target
 
@@ -22,7 +23,7 @@ def suite_of(*queries: Query, spec: CorpusSpec = SPEC) -> Suite:
 
 
 def asked(corpus: Corpus, suite: Suite, text: str, k: int = 10) -> list[Hit]:
-    return list(make_engine("oracle", suite=suite).open(corpus).search(text, k))
+    return list(read_reply(make_engine("oracle", suite=suite).open(corpus).search(text, k)).hits)
 
 
 def test_oracle_gives_targets_by_grade_then_gold_order(corpus_of: CorpusOf) -> None:

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from assay.engines import make_engine
 from assay.engines.random import draw
+from assay.engines.reading.hits import read_reply
 from assay.types import Corpus, Hit
 
 CorpusOf = Callable[..., Corpus]
@@ -42,9 +43,9 @@ def test_random_gives_distinct_files_with_windows_inside(
     lines = {f"{n}.py": length for n, length in enumerate(lengths)}
     corpus = corpus_of({path: "x\n" * length for path, length in lines.items()})
     session = make_engine("random").open(corpus)
-    hits = session.search(query, k)
+    hits = read_reply(session.search(query, k)).hits
     assert len({hit.path for hit in hits}) == len(hits) == min(k, len(lengths))
-    assert tuple(session.search(query, 3)) == tuple(hits[:3])[: min(k, 3)] or k < 3
+    assert tuple(read_reply(session.search(query, 3)).hits) == tuple(hits[:3])[: min(k, 3)] or k < 3
     for hit in hits:
         if hit.start is None or hit.end is None:
             assert (hit, lines[hit.path]) == (Hit(hit.path), 0)
@@ -56,7 +57,7 @@ def test_random_gives_distinct_files_with_windows_inside(
 def test_random_draws_every_file_and_every_window_about_equally_often(corpus_of: CorpusOf) -> None:
     corpus = corpus_of({f"{n}.py": "x\n" * 43 for n in range(5)})
     session = make_engine("random").open(corpus)
-    first = [session.search(f"query {n}", 1)[0] for n in range(2000)]
+    first = [read_reply(session.search(f"query {n}", 1)).hits[0] for n in range(2000)]
     for counts, kinds in ((Counter(hit.path for hit in first), 5), (Counter(hit.start for hit in first), 4)):
         expected = len(first) / kinds
         chi_square = sum((count - expected) ** 2 / expected for count in counts.values())
@@ -68,14 +69,16 @@ def test_random_draws_every_file_and_every_window_about_equally_often(corpus_of:
 @given(count=st.integers(1, 30), k=st.integers(1, 12), query=st.text(max_size=5), stray=st.text("abz_.", min_size=1))
 def test_random_stray_file_moves_no_other(corpus_of: CorpusOf, count: int, k: int, query: str, stray: str) -> None:
     files = {f"{n:02}.py": "x\n" * (n * 7 + 1) for n in range(count)}
-    before = make_engine("random").open(corpus_of(files)).search(query, k)
+    before = read_reply(make_engine("random").open(corpus_of(files)).search(query, k)).hits
     more = {**files, f"stray{stray}.py": "x\n" * 90}
-    after = make_engine("random").open(corpus_of(more)).search(query, k + 1)
+    after = read_reply(make_engine("random").open(corpus_of(more)).search(query, k + 1)).hits
     assert [hit for hit in after if not hit.path.startswith("stray")][:k] == list(before)
 
 
 def test_random_order_and_window_are_independent(corpus_of: CorpusOf) -> None:
     session = make_engine("random").open(corpus_of({f"{n}.py": "x\n" * 41 for n in range(2)}))
-    pairs = Counter((hit.path, hit.start) for n in range(1200) for hit in session.search(f"query {n}", 1))
+    pairs = Counter(
+        (hit.path, hit.start) for n in range(1200) for hit in read_reply(session.search(f"query {n}", 1)).hits
+    )
     assert len(pairs) == 4
     assert sum((count - 300) ** 2 / 300 for count in pairs.values()) < 16.3  # p = 0.001 at three degrees of freedom
