@@ -1,6 +1,7 @@
 """Laws and examples of identifier splitting."""
 
 import time
+from unicodedata import normalize
 
 import pytest
 from hypothesis import given
@@ -100,3 +101,9 @@ def test_words_reads_source_fast_enough_for_an_index():
     words(text)
     # 15-20 MB/s on a quiet core; 2 leaves room for a busy one and still catches a per-character loop.
     assert len(text) / 1e6 / (time.perf_counter() - begin) > 2
+
+
+def test_words_are_the_same_composed_and_decomposed():
+    text = "café naïve_Ångström größe"
+    assert words(normalize("NFD", text)) == words(normalize("NFC", text))
+    assert parts(normalize("NFD", text)) == parts(normalize("NFC", text))

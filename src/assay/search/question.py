@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 from typing import Literal
+from unicodedata import normalize
 
 from assay.search.naming import whole_hash
 from assay.search.words import runs, terms
@@ -40,7 +41,8 @@ class Question:
 
 @lru_cache(maxsize=16)  # words and meaning ask about the same text
 def ask(text: str) -> Question:
-    """Take a query apart; one of stop words alone keeps them."""
+    """Take a query apart, letters composed; one of stop words alone keeps them."""
+    text = normalize("NFC", text)
     found = runs(text)
     telling = [run for run in found if run.lower() not in STOP_WORDS] or found
     kind = query_kind(text)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from hashlib import blake2b
+from unicodedata import normalize
 
 from assay.syntax.identifiers import split, unspaced_pairs
 from assay.syntax.stems import stem
@@ -25,7 +26,7 @@ def terms(run: str) -> tuple[str, ...]:
         found: tuple[str, ...] = (stem(parts[0]),)
     else:
         found = (*map(stem, parts), stem("".join(parts))) if parts else ()
-    return found if run.isascii() else (*found, *unspaced_pairs(run.lower()))
+    return found if run.isascii() else (*found, *unspaced_pairs(normalize("NFC", run.lower())))
 
 
 def term_hash(term: str) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from itertools import chain
+from unicodedata import normalize
 
 # fmt: off
 #: Words of English questions that say nothing about the code asked for. Some are keywords too (`for`, `with`, `in`),
@@ -55,6 +56,7 @@ def split(identifier: str) -> tuple[str, ...]:
     """Take an identifier apart at underscores, case changes and digits; parts are lower-case."""
     if identifier.isascii():
         return tuple(map(str.lower, _ASCII_PART.findall(identifier)))
+    identifier = normalize("NFC", identifier)  # é is one letter, however it was typed
     shape = "".join(map(_shape, identifier))
     return tuple(identifier[part.start() : part.end()].lower() for part in _SHAPE_PART.finditer(shape))
 
@@ -70,8 +72,8 @@ def parts(text: str) -> list[str]:
 
 
 def _raw(text: str) -> list[str]:
-    """Find the identifiers and words of a text as they stand."""
-    return (_ASCII_WORD if text.isascii() else _WORD).findall(text)
+    """Find the identifiers and words of a text, letters composed."""
+    return _ASCII_WORD.findall(text) if text.isascii() else _WORD.findall(normalize("NFC", text))
 
 
 def _shape(character: str) -> str:

@@ -37,9 +37,8 @@ def search(index: Any, asked: dict[str, Any]) -> list[dict[str, Any]]:  # noqa: 
     """Search as the question says; semble filters by exact files, so globs become those they match."""
     paths = None
     if asked.get("paths"):
-        paths = matching(asked["paths"], sorted({chunk.file_path for chunk in index.chunks}))
-        if not paths:
-            return []  # to semble, no file is no filter
+        files = sorted({chunk.file_path for chunk in index.chunks})
+        paths = matching(asked["paths"], files) or asked["paths"]  # a name that is not there is semble's to answer
     found = index.search(
         asked["query"],
         top_k=asked["k"],
