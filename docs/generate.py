@@ -161,7 +161,7 @@ _SHARED = ("mining", "kinds", "seed", "threads")  # what both kinds of recipes s
 
 _TRAINING = """\
 `assay train FOLDER --out DIR` learns word vectors and a table of translations from the git repositories in a folder,
-and writes DIR/model. It needs `pip install 'assay[train]'`; a search needs numpy only:
+and writes DIR/model. It needs `pip install '.[train]'` in a checkout; a search needs numpy only:
 
 ```sh
 assay train ~/code --recipe recipe.toml --out trained

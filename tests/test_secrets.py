@@ -86,6 +86,12 @@ headers = {{ X-Key = "{{env:PLANTED}}" }}
 body = {{ query = "{{query}}", key = "{{env:PLANTED}}" }}
 retries = 0
 
+[engines.nosy]
+kind = "command"
+argv = ["{sys.executable}", "-c", "import os, sys; print('looking'); sys.exit(str(dict(os.environ)))"]
+request = "{{query}}"
+mode = "lines"
+
 [engines.server]
 kind = "mcp"
 command = ["{sys.executable}", "{here}/server.py"]
@@ -106,7 +112,7 @@ def answer(asked):
 
 @pytest.fixture
 def planted(shop, tmp_path, monkeypatch):
-    monkeypatch.setenv("PLANTED", TOKEN)  # a name that says nothing: the template makes it a secret
+    monkeypatch.setenv("PLANTED", TOKEN)  # a name that says nothing: the template makes it a secret, for all engines
     tools = tmp_path / "tools"
     tools.mkdir()
     for name, source in {"shouting": SHOUTING, "staying": STAYING, "server": SERVER}.items():
@@ -122,7 +128,7 @@ def test_no_token_is_written_or_printed(planted, capfd, tmp_path):
         ["run", "--full", "--forms", "human"],
         ["score", "results", "--full"],
         ["compare", "results", "--json"],
-        *(["engines", "check", name, "."] for name in ("tool", "stays", "api", "server")),
+        *(["engines", "check", name, "."] for name in ("tool", "stays", "nosy", "api", "server")),
         ["engines", "ask", "tool", "how is the total computed", "."],
         ["engines", "ask", "api", "which percentage", "."],
         ["audit", "tool", ".", "--queries", "2", "--only", "answers,paths", "--out", "audit"],

@@ -1,4 +1,7 @@
-"""Who is measured: each engine as a table of assay.toml would name it, and what it is given that is not its own."""
+"""Who is measured: each engine as a table of assay.toml would name it, and what it is given that is not its own.
+
+ASSAY_BENCH_WITHOUT   peers to leave out, by commas                    default nobody
+"""
 
 from __future__ import annotations
 
@@ -72,8 +75,11 @@ def everybody(folder: Path) -> Iterator[Field]:
         vectors = stack.enter_context(serving(embedding()))
         links, notes, here = folder / "bin", [], set()
         links.mkdir()
+        without = os.environ.get("ASSAY_BENCH_WITHOUT", "").split(",")
         for peer in (SEMBLE, CHUNKHOUND, SIA):
             try:
+                if peer.name in without:
+                    raise Unavailable("ASSAY_BENCH_WITHOUT names it")
                 (links / peer.name).symlink_to(programs(peer) / peer.name)
                 here.add(peer)
             except Unavailable as problem:

@@ -6,6 +6,7 @@ question. Quality is by file.
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from collections.abc import Sequence
@@ -45,6 +46,7 @@ class Setup:
 
 def measure(asked: Asked, setup: Setup = Setup()) -> Section:  # noqa: B008  # a frozen value
     """Ask everybody and write the table."""
+    busy = f"The load of the machine was {os.getloadavg()[0]:.1f} before it began: what others did is in the times."
     with TemporaryDirectory(prefix="assay-bench-", ignore_cleanup_errors=True) as name, everybody(Path(name)) as field:
         rows = (*field.entries, *REFERENCES)
         engines = {entry.name: made for entry in rows if (made := _made(entry, asked.suite)) is not None}
@@ -58,7 +60,7 @@ def measure(asked: Asked, setup: Setup = Setup()) -> Section:  # noqa: B008  # a
             progress=_tell,
         )
         results = analyse(seen, Claim((MEASURE,), OURS))
-        before = _paragraphs([_head(results), *asked.notes, *field.notes])
+        before = _paragraphs([_head(results), busy, *asked.notes, *field.notes])
         after = _paragraphs([*_trouble(results), *SUBSTITUTED])
         return Section((*before, *_table(results, rows), *after))
 

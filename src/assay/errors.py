@@ -75,6 +75,8 @@ class CorpusError(InputError):
 class EngineError(AssayError):
     """An engine cannot be opened, or broke its contract."""
 
+    waited: float = 0.0  # seconds before it that were no part of the answer, such as those of a restart
+
 
 class EngineTimeout(EngineError):
     """An engine did not answer in time."""
@@ -90,6 +92,11 @@ class NotComparableError(AssayError):
     exit_code = 5
 
 
+def install_hint(extra: str) -> str:
+    """Say how to get the packages of an extra: from a checkout, which everybody who has Assay has."""
+    return f"pip install '.[{extra}]' in your checkout of Assay"
+
+
 def nearest(word: str, known: Iterable[str], most: int = 1) -> tuple[str, ...]:
     """Find what a misspelt name may have been meant for, whatever its case; nothing when nothing is near."""
     import difflib
@@ -98,3 +105,9 @@ def nearest(word: str, known: Iterable[str], most: int = 1) -> tuple[str, ...]:
     for name in known:
         folded.setdefault(name.casefold(), name)
     return tuple(folded[near] for near in difflib.get_close_matches(word.casefold(), folded, n=most))
+
+
+def meant(word: str, known: Iterable[str]) -> str:
+    """Ask whether a near name was meant, for a hint; empty when nothing is near."""
+    near = nearest(word, known)
+    return f"did you mean {near[0]!r}?" if near else ""

@@ -6,13 +6,29 @@ import base64
 import json
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final
 from urllib.parse import quote, quote_plus
 
-#: Variables of the user's environment whose values no message may hold.
-_NAMED: Final = re.compile("TOKEN(?!IZ)|SECRET|PASSW|CREDENTIAL|API_?KEY|PRIVATE|AUTH(?!OR)", re.IGNORECASE)
+from assay.errors import AssayError, EngineError
+
+#: What secrets are called, in variables, headers, parameters, options and keys alike.
+_WORDS: Final = (
+    "token|secret|passw(?:or)?d|passphrase|pwd|credentials?|authorization|cookie"
+    "|(?:api|access|account|auth|encryption|functions|private|secret|shared|signing|subscription)[_-]?key"
+)
+#: A variable with such a word anywhere in its name is hidden, which costs little: `TOKEN_2`, `PRIVATE_THINGS`.
+_NAMED: Final = re.compile(
+    rf"{_WORDS.replace('token', 'token(?!iz)', 1)}|passw|private|auth(?!or(?!iz))", re.IGNORECASE
+)
+#: A setting is refused, which costs more, so the word has to end the name: `max_tokens` and `cookie_policy` are none.
+_ENDS: Final = re.compile(rf"(?:{_WORDS})(?:_?\d+)?$", re.IGNORECASE)
+_VARIABLE: Final = re.compile(r"\{env:(\w+)\}")
+#: Values that settings took from the environment. They are everybody's secrets: a program inherits the variables that
+#: were meant for another one, and may print them all.
+_DECLARED: Final[set[str]] = set()
 MARK: Final = "***"
 
 
@@ -46,6 +62,22 @@ class Redactor:
             return {key: self.value(item) for key, item in value.items()}
         return [self.value(item) for item in value] if isinstance(value, list | tuple) else value
 
+    @contextmanager
+    def cleaning(self) -> Iterator[None]:
+        """Give every error of ours that comes out of a block without them, and without what it was raised from."""
+        try:
+            yield
+        except AssayError as problem:
+            raise self._clean(problem) from None
+
+    def _clean(self, problem: AssayError) -> AssayError:
+        """Say the same without them; where it is stays."""
+        hint = None if problem.hint is None else self.text(problem.hint)
+        cleaned = type(problem)(self.text(problem.message), file=problem.file, line=problem.line, hint=hint)
+        if isinstance(cleaned, EngineError) and isinstance(problem, EngineError):
+            cleaned.waited = problem.waited
+        return cleaned
+
 
 def hiding(secrets: Iterable[str]) -> Redactor:
     """Strike these out, and what the environment holds by names that say secret."""
@@ -53,9 +85,40 @@ def hiding(secrets: Iterable[str]) -> Redactor:
 
 
 def environment_secrets() -> tuple[str, ...]:
-    """List the values of variables that are named like secrets; folders and addresses of sockets are none."""
-    values = {value.strip() for name, value in os.environ.items() if _NAMED.search(name)}
-    return tuple(sorted(value for value in values if value and not value.startswith("/")))
+    """List the values of variables that are named like secrets, or declared to be; folders and sockets are none."""
+    values = {value.strip() for name, value in os.environ.items() if _NAMED.search(name)} | _DECLARED
+    return tuple(sorted(value for value in values if value and not is_place(value)))
+
+
+def declare(settings: object) -> None:
+    """Take the variables that settings name, as {env:NAME} or in a key such as token_env, for secrets from now on."""
+    declare_values(os.environ.get(name, "").strip() for name in _variables(settings))
+
+
+def declare_values(values: Iterable[str]) -> None:
+    """Take values for secrets from now on, whoever says them."""
+    _DECLARED.update(values)
+
+
+def _variables(settings: object) -> set[str]:
+    """Find the names of variables in settings, however deep."""
+    if isinstance(settings, str):
+        return set(_VARIABLE.findall(settings))
+    if isinstance(settings, Mapping):
+        named = {str(value) for key, value in settings.items() if str(key).endswith("_env")}
+        return named.union(*(_variables(value) for value in settings.values()))
+    items = settings if isinstance(settings, list | tuple) else ()
+    return set().union(*(_variables(item) for item in items))
+
+
+def is_secret_name(name: str) -> bool:
+    """Tell whether what stands under a name ought to be a secret."""
+    return _ENDS.search(name) is not None
+
+
+def is_place(value: str) -> bool:
+    """Tell a file or a folder from what could be a secret."""
+    return value.startswith(("/", "./", "../", "~"))
 
 
 def _forms(value: str) -> set[str]:

@@ -23,6 +23,17 @@ SECONDARY = 1
 #: What an engine is in a table: most compete; chance is the floor, the gold answers the ceiling, grep the yardstick.
 Role = Literal["contestant", "yardstick", "floor", "ceiling"]
 
+
+@dataclass(frozen=True, slots=True)
+class TimeLimits:
+    """How long an engine may take where nobody says otherwise: the same in a run, an audit and a check."""
+
+    query: float = 60.0  # seconds for one query: nobody who searches waits longer
+    index: float = 3600.0  # seconds to open an engine on one corpus: a big repository and a neural model take long
+
+
+TIME_LIMITS = TimeLimits()
+
 Kind = Literal["code", "docs", "config", "other"]
 CorpusKind = Literal["path", "stdlib", "git", "pypi", "npm"]
 
@@ -330,7 +341,7 @@ class Header:
     gold_hash: str = ""
     corpora: Mapping[str, CorpusFacts] = field(default_factory=dict)  # by gold name
     environment: Mapping[str, object] = field(default_factory=dict)
-    timeout: float = 60.0  # seconds that one query had: what a failed one is charged
+    timeout: float = TIME_LIMITS.query  # seconds that one query had: what a failed one is charged
     claim: Claim | None = None
 
 

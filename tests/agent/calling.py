@@ -9,13 +9,13 @@ from mcp import Client
 from mcp.types import CallToolResult
 
 from assay.agent.roots import Roots
-from assay.agent.server import AgentServer, make_server
+from assay.agent.server import AgentServer, make_service
 
 Call = tuple[str, dict[str, Any]]
 
 
 def serve(*roots: object) -> AgentServer:
-    return make_server(Roots.of(map(str, roots)))[0]
+    return make_service(Roots.of(map(str, roots))).server
 
 
 def call(server: AgentServer, *calls: Call) -> list[CallToolResult]:

@@ -232,3 +232,8 @@ def test_several_folders_are_named_by_path(shop, tmp_path):
     server = serve(shop, other)
     assert "name one of them as path" in refused(server, "search", query="giraffe")
     assert rows(ask(server, "search", query="giraffe", path=str(other)))[0][0] == "a.py"
+
+
+def test_regex_that_would_hold_up_all_calls_is_refused(shop):
+    (shop / "long.py").write_text("name = '" + "a" * 40 + "!'\n", encoding="utf-8")
+    assert "may take for ever" in refused(serve(shop), "search", query="name", regex="(a+)+$")

@@ -5,10 +5,11 @@ import pytest
 from assay.audit.config import AuditConfig
 from assay.audit.records import Audit, Question, Severity
 from assay.audit.running import run_audit
-from assay.audit.subject import Recipe, Subject
+from assay.audit.subject import Subject
 from assay.audit.wording import Wording
 from assay.corpus import open_corpus, parse_spec
-from assay.engines import as_engine, make_engine
+from assay.engines import as_engine
+from assay.experiment.recipe import Recipe
 from assay.types import Corpus
 
 HERE = Path(__file__).parent
@@ -60,7 +61,7 @@ def recipe_of(name: str) -> Recipe:
 def made_of(name: str, corpus: Corpus) -> Subject:
     """Put a specimen on the bench that another process can make too."""
     recipe = recipe_of(name)
-    return subject_of(make_engine(recipe.spec, folder=recipe.folder), corpus, recipe=recipe)
+    return subject_of(recipe.make(), corpus, recipe=recipe)
 
 
 def amiss(audit: Audit) -> dict[str, Severity]:

@@ -349,7 +349,13 @@ def test_engine_that_answers_nothing_at_all_ends_in_four_but_is_reported(shop, c
 
 
 def test_help_needs_none_of_the_heavy_packages():
-    heavy = ("numpy", "rich", "yaml", "pathspec")
+    heavy = (
+        *("numpy", "scipy", "rich", "yaml", "pathspec", "mcp", "anyio", "pydantic", "tree_sitter", "tomllib"),
+        *("asyncio", "concurrent.futures", "multiprocessing", "subprocess", "tempfile", "logging", "socket", "ssl"),
+        *("http.client", "difflib", "hashlib", "traceback"),
+        *("assay.search", "assay.engines", "assay.experiment", "assay.report", "assay.audit", "assay.agent"),
+        *("assay.types", "assay.corpus", "assay.gold"),
+    )
     code = (
         "import sys\nfrom assay.cli.main import main\n"
         "try:\n    main(['--help'])\nexcept SystemExit: pass\n"
@@ -594,3 +600,17 @@ def test_another_primary_measure_removes_none_from_the_table(shop, capsys):
     call(capsys, *RUN)
     _, data = as_json(capsys, "score", "results", "--primary", "TokensToHit")
     assert data["measures"][:2] == ["TokensToHit", "nDCG@10"]
+
+
+def test_run_tells_at_once_that_an_engine_does_not_open_or_gave_up(shop, capsys):
+    (shop / "assay.toml").write_text(
+        '[run]\ngold = "gold.yaml"\ntimeout = 0.05\ngive_up = 2\nreferences = false\n'
+        '[engines.dead]\nkind = "command"\nargv = ["sh", "{query}"]\nindex = ["false"]\n'
+        '[engines.slow]\nkind = "command"\nargv = ["sh", "-c", "sleep 5", "{query}"]\n'
+    )
+    code, _, err = call(capsys, "run")
+    lines = err.splitlines()
+    assert code == 4
+    dead = next(line for line in lines if line.startswith("dead could not be opened on shop: "))
+    (slow,) = [line for line in lines if line.startswith("slow is asked no more: 2 queries in a row ran out of time")]
+    assert lines.index(dead) < lines.index(slow) < lines.index("slow: 9/9 queries of shop")

@@ -70,7 +70,7 @@ def test_list_names_every_kind_and_preset_with_its_state(capsys, monkeypatch, tm
     assert data["schema"] == "assay/engines/1"
     assert [kind["name"] for kind in data["kinds"]] == sorted(KINDS)
     rows = {row["name"]: row for row in data["presets"]}
-    assert set(rows) == set(preset_names())
+    assert list(rows) == sorted(preset_names())
     assert (rows["ck"]["installed"], rows["ck"]["missing"], rows["ck"]["verified"]) == (False, ["ck"], "")
     assert "0.7.11" in rows["ck"]["docs"]
     assert data == as_json(capsys, "list")[1]
@@ -169,10 +169,14 @@ def test_check_takes_an_engine_of_assay_toml_by_its_name(grep, shop, capsys):
         '[engines.wrong]\nkind = "random"\nsed = 3\n'
     )
     assert as_json(capsys, "check", "ours")[0] == 0
+    assert "ours works: assay run\n" in call(capsys, "check", "ours")[1]
+    assert "random works: assay run --engine random\n" in call(capsys, "check", "random", "--timeout", "9")[1]
     (shop / "assay.toml").rename(shop.parent / "other.toml")
+    other = ("--config", "../other.toml")
     assert call(capsys, "check", "ours")[0] == 2
     code, data = as_json(capsys, "check", "ours", "--config", "../other.toml")
     assert (code, data["engine"]) == (0, "ours")
+    assert "ours works: assay run --config ../other.toml\n" in call(capsys, "check", "ours", *other)[1]
     code, _, err = call(capsys, "check", "wrong", "--config", "../other.toml")
     assert code == 2
     assert "unknown setting 'sed'" in err
@@ -219,3 +223,26 @@ def test_check_tells_once_that_an_engine_does_not_open(grep, capsys):
 
 def test_check_takes_an_engine_that_needs_the_answers(shop, capsys):
     assert call(capsys, "check", "oracle", "--quiet")[0] == 0
+
+
+def test_an_engine_of_assay_toml_draws_with_its_seed_as_in_a_run(shop, capsys):
+    def drawn(*flags):
+        return as_json(capsys, "ask", "chance", "cart", *flags)[1]["hits"]
+
+    (shop / "assay.toml").write_text('[run]\nseed = 5\n[engines.chance]\nkind = "random"\n')
+    assert drawn() == drawn("--seed", "5") != drawn("--seed", "0")
+
+
+def test_check_points_to_the_settings_of_an_engine_that_fails(grep, shop, capsys):
+    (grep.parent / "grep.py").write_text("import sys\nsys.exit('no')\n")
+    (shop / "assay.toml").write_text(f'[engines.ours]\npreset = "{grep}"\n')
+    assert "Its settings stand in assay.toml." in call(capsys, "check", "ours", "--quiet")[1]
+    said = " ".join(call(capsys, "check", str(grep), "--quiet")[1].split())
+    assert f"`assay engines show {grep}` prints its settings." in said
+
+
+def test_show_prints_an_engine_of_the_file_as_it_stands(shop, capsys):
+    mine = '[engines.mine]\nkind = "command"\nargv = ["grep", "{query}"]  # plain\n[engines.mine.env]\nA = "1"\n'
+    (shop / "assay.toml").write_text(f'[run]\ngold = "gold.yaml"\n\n{mine}\n[engines.minor]\nkind = "builtin"\n')
+    assert main(["engines", "show", "mine"]) == 0
+    assert capsys.readouterr().out == mine

@@ -1,7 +1,9 @@
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
 
 import anyio
 import pytest
@@ -98,11 +100,54 @@ def test_stdout_holds_nothing_but_the_protocol(shop):
     assert any(row["engine"] == "loud" and row["mean"] == 1 for row in result["structuredContent"]["scores"])
 
 
+def test_end_by_a_signal_ends_an_engine_in_the_middle_of_a_question(shop, tmp_path):
+    note = tmp_path / "engine"
+    argv = ["sh", "-c", f"echo $$ > {note}.part; mv {note}.part {note}; sleep 60", "{query}"]
+    config = f'[run]\ngold = "gold.yaml"\n[engines.slow]\nkind = "command"\nargv = {json.dumps(argv)}\n'
+    (shop / "assay.toml").write_text(config, encoding="utf-8")
+    (shop / "gold.yaml").write_text(GOLD, encoding="utf-8")
+    hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
+    wanted = {"name": "run_benchmark", "arguments": {"engines": ["slow"]}}
+    asked: list[dict[str, object]] = [
+        {"id": 1, "method": "initialize", "params": hello},
+        {"method": "notifications/initialized"},
+        {"id": 2, "method": "tools/call", "params": wanted},
+    ]
+    pipe = subprocess.PIPE
+    command = [*COMMAND, "--config", "assay.toml"]
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, text=True) as server:
+        assert server.stdin is not None
+        for message in asked:
+            server.stdin.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
+        server.stdin.flush()
+        _wait_for(note.exists)
+        engine = int(note.read_text())
+        server.terminate()  # and its stdin stays open
+        assert server.wait(10) == 128 + signal.SIGTERM
+    _wait_for(lambda: not _runs(engine))
+    assert not (shop / "assay-runs").exists()
+
+
+def _wait_for(done):
+    end = time.monotonic() + 20
+    while not done():
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
+def _runs(pid):
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
 def test_missing_package_is_named_with_how_to_install_it(shop):
     code = "import sys\nsys.modules['mcp'] = None\nfrom assay.cli.main import main\nsys.exit(main(['mcp']))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 4
-    assert "pip install 'assay[mcp]'" in done.stderr
+    assert "pip install '.[mcp]'" in done.stderr
     assert done.stdout == ""
 
 

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from assay.engines.templates import (
     ASKED,
     FOLDERS,
-    Places,
     check_template,
     fill,
     fill_json,
@@ -100,12 +99,6 @@ def test_secrets_are_all_that_templates_name(monkeypatch: pytest.MonkeyPatch) ->
     assert named_secrets("{query}") == ()
     with pytest.raises(ConfigError, match="NOT_THERE_KEY"):
         named_secrets(["{env:NOT_THERE_KEY}"])
-
-
-def test_places_add_what_a_question_gives() -> None:
-    places = Places({"root": "/r"})
-    assert fill("{root} {k}", places.given(k="3")) == "/r 3"
-    assert fill("{root} {k}", places.given()) == "/r {k}"
 
 
 def test_a_template_names_its_places() -> None:

@@ -137,3 +137,9 @@ def test_paths_of_the_file_are_relative_to_its_folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     spec = read_spec(Path("sub/assay.toml"))
     assert (spec.gold, spec.corpus, spec.folder) == (("sub/g.csv",), "sub/src", Path("sub"))
+
+
+def test_engine_flags_name_engines_of_the_file_before_anything_else():
+    declared = {"builtin": {"kind": "builtin", "per": "span"}, "mine": {"kind": "command", "argv": ["x", "{query}"]}}
+    table = engine_table(["builtin", "other=mine", "keywords"], declared)
+    assert table == {"builtin": declared["builtin"], "other": declared["mine"], "keywords": "keywords"}

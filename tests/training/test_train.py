@@ -212,4 +212,4 @@ def test_missing_extra_says_how_to_get_it(toy, tmp_path, capsys, monkeypatch):
     monkeypatch.setitem(sys.modules, "threadpoolctl", None)
     monkeypatch.setattr(builtins, "__import__", without)
     assert main(arguments(toy, tmp_path / "out")) == 4
-    assert "pip install 'assay[train]'" in capsys.readouterr().err
+    assert "pip install '.[train]'" in capsys.readouterr().err

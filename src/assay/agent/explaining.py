@@ -12,6 +12,7 @@ from pydantic import Field
 
 from assay.agent.answers import Answer, answered
 from assay.agent.house import House
+from assay.agent.roots import join
 from assay.agent.searching import check_query
 from assay.errors import ConfigError, nearest
 
@@ -98,11 +99,6 @@ def tell(house: House, query: str, file: str, path: str | None, k: int) -> Answe
     trace = index.explain(query, k=k, expect=place.path)
     data = _answer(index, trace, index.lost(query, place.path, k=k), place)
     return Answer(_text(data, query), data)
-
-
-def join(folder: str | None, file: str) -> str:
-    """Name a file in the folder that was chosen; an absolute path chooses by itself."""
-    return f"{folder}/{file}" if folder and not file.startswith("/") else file
 
 
 def _check_there(index: Index, place: Inside) -> None:

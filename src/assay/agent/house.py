@@ -9,13 +9,13 @@ from assay.agent.roots import Roots
 from assay.agent.shelf import Shelf
 
 if TYPE_CHECKING:
-    from assay.agent.bench import Bench
+    from assay.agent.benchmarks import Benchmarks
 
 
 @dataclass(frozen=True, slots=True)
 class House:
-    """The folders that are served, their indexes, and the bench that engines are measured on."""
+    """The folders that are served, their indexes, and what measures engines."""
 
     roots: Roots
     shelf: Shelf
-    bench: Bench
+    benchmarks: Benchmarks

@@ -5,15 +5,15 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 from mcp.server.mcpserver import MCPServer
 from mcp.types import CallToolResult, ToolAnnotations
 from pydantic import Field
 
 from assay.agent.answers import Answer, answered
-from assay.agent.explaining import join
 from assay.agent.house import House
+from assay.agent.roots import join
 from assay.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -26,11 +26,21 @@ have found one place and want the rest: before changing a function (who calls it
 something alike.
 
 Comes back: the function or section at that line, then places of each kind as `path:start-end`, the closest first, with
-the names or words that tie them, and the files that have most to do with it.
+what is defined there and the names or words that tie them, and the files that have most to do with it.
 
 Example: {"place": "src/http/client.py:120"}"""
 
-_SHARED = 6  # names or words shown of a relation in the text; the data has them all
+
+@dataclass(frozen=True, slots=True)
+class RelatingConfig:
+    """How much of a relation is written."""
+
+    shared: int = 6  # names or words in the text: what ties two places is clear by then; the data has them all
+    names: int = 2  # of what a relative defines: the function, or the class and its first method
+
+
+CONFIG: Final = RelatingConfig()
+_ALIKE = "about the same things"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,13 +54,14 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Relative:
-    """A place that belongs to it, how closely (1 is the closest of its kind), and by which names or words."""
+    """A place, how closely it belongs (1 is the closest of its kind), by which names or words, and what it defines."""
 
     path: str
     start: int | None
     end: int | None
     score: float | None
     shared: tuple[str, ...]
+    names: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,17 +131,23 @@ def _read(text: str) -> tuple[str, int]:
 def _relative(relation: Relation) -> Relative:
     """Take of a relation what is told."""
     hit = relation.hit
-    return Relative(hit.path, hit.start, hit.end, hit.score, relation.shared)
+    return Relative(hit.path, hit.start, hit.end, hit.score, relation.shared, relation.names)
+
+
+def _line(row: Relative, verb: str) -> str:
+    """Write who belongs to it, and by what: `shop/tax.py:12-14 with_tax uses tax_rate`."""
+    names = f" {', '.join(row.names[: CONFIG.names])}" if row.names else ""
+    return f"{row.path}:{row.start}-{row.end}{names} {verb} {', '.join(row.shared[: CONFIG.shared])}"
 
 
 def _text(data: RelatedAnswer, unit: Hit) -> str:
     """Write it to be read."""
     names = f" defines {', '.join(data.names)}" if data.names else ""
     parts = [f"{unit.span}{names}"]
-    for title, rows in (("it uses", data.uses), ("used by", data.used_by), ("about the same things", data.alike)):
+    kinds = (("it uses", "gives", data.uses), ("used by", "uses", data.used_by), (_ALIKE, "also has", data.alike))
+    for title, verb, rows in kinds:
         if rows:
-            lines = [f"{row.path}:{row.start}-{row.end} by {', '.join(row.shared[:_SHARED])}" for row in rows]
-            parts.append("\n".join([f"{title}:", *lines]))
+            parts.append("\n".join([f"{title}:", *(_line(row, verb) for row in rows)]))
     if data.files:
         parts.append("\n".join(["files:", *(file.path for file in data.files)]))
     return "\n\n".join(parts) if len(parts) > 1 else f"{parts[0]}\n\nNothing else belongs to it."

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -15,9 +15,9 @@ from mcp.types import CallToolResult, ToolAnnotations
 from pydantic import Field
 
 from assay.agent.answers import LIMITS, Answer, answered
-from assay.agent.bench import Order, Watch
+from assay.agent.benchmarks import Order, Watch
 from assay.agent.house import House
-from assay.errors import ConfigError, nearest
+from assay.errors import ConfigError, meant
 
 if TYPE_CHECKING:
     from assay.experiment import Progress
@@ -100,13 +100,15 @@ _Engines = Annotated[list[str] | None, Field(description='names of engines; ["bu
 _K = Annotated[int | None, Field(description="results asked for and scored (10)", ge=1, le=1000)]
 _Out = Annotated[str | None, Field(description="a new folder for the records, below a served folder")]
 _Folder = Annotated[str, Field(description="the folder of the run, below a served folder")]
-_Section = Annotated[str | None, Field(description="the title of one section; without it, what decides")]
+_Section = Annotated[str | None, Field(description="the title of one section, or how it begins; without it, what decides")]
 
 
 def add_benchmark(server: MCPServer, house: House) -> None:
     """Give the server the tool that measures."""
-    also = f", those of the server's configuration ({', '.join(house.bench.gold)})" if house.bench.gold else ""
-    about = RUN.format(engines=", ".join(house.bench.engines), gold=also)
+    also = (
+        f", those of the server's configuration ({', '.join(house.benchmarks.gold)})" if house.benchmarks.gold else ""
+    )
+    about = RUN.format(engines=", ".join(house.benchmarks.engines), gold=also)
     hints = ToolAnnotations(title="Measure code search", read_only_hint=False, destructive_hint=False)
 
     @server.tool(structured_output=True, description=about, annotations=hints)
@@ -160,12 +162,14 @@ def _words(progress: Progress) -> str:
         return f"reading the code of {progress.gold}"
     if progress.step == "index":
         return f"{progress.engine} gets ready on {progress.gold}"
+    if progress.step == "trouble":
+        return f"{progress.engine} {progress.trouble}"
     return f"{progress.engine}: {progress.done} of {progress.total} questions of {progress.gold}"
 
 
 def measure(house: House, order: Order, watch: Watch) -> Answer:
     """Run, and show the report."""
-    done = house.bench.carry_out(order, watch)
+    done = house.benchmarks.carry_out(order, watch)
     return _report(done.results, done.folder, None)
 
 
@@ -205,18 +209,26 @@ def _report(results: Results, folder: Path, section: str | None) -> Answer:
         markdown=_bounded(text),
         cut=len(text) > LIMITS.text,
     )
-    more = f"Sections: {', '.join(titles)}." + (" This one was cut short." if data.cut else "")
-    return Answer(f"{data.markdown}\nRecords: {folder}\n{more}", data)
+    cut = "The report was cut short; ask for a section.\n" if data.cut else ""
+    return Answer(f"{data.markdown}\n{cut}Records: {folder}\nSections:\n{_listed(titles)}", data)
 
 
 def _named(section: str, titles: tuple[str, ...]) -> str:
-    """Find a section by its title, whatever the case."""
-    known = {title.casefold(): title for title in titles}
-    if section.casefold() in known:
-        return known[section.casefold()]
-    near = nearest(section, titles)
-    meant = f"did you mean {near[0]!r}? " if near else ""
-    raise ConfigError(f"no section is called {section[:80]!r}", hint=f"{meant}sections: {', '.join(titles)}")
+    """Find a section by its title or how only that title begins, whatever the case."""
+    asked = section.strip().casefold()
+    begin = [title for title in titles if asked and title.casefold().startswith(asked)]
+    whole = [title for title in begin if title.casefold() == asked]
+    if whole or len(begin) == 1:
+        return (whole or begin)[0]
+    if begin:
+        raise ConfigError(f"several sections begin with {section[:80]!r}", hint=f"name one:\n{_listed(begin)}")
+    hint = f"{meant(section, titles)} sections:\n{_listed(titles)}".lstrip()
+    raise ConfigError(f"no section is called {section[:80]!r}", hint=hint)
+
+
+def _listed(titles: Sequence[str]) -> str:
+    """List titles, which may have commas in them, one on each line."""
+    return "\n".join(f"- {title}" for title in titles)
 
 
 def _part(blocks: tuple[Block, ...], title: str) -> tuple[Block, ...]:

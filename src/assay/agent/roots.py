@@ -92,6 +92,11 @@ class Roots:
         return ", ".join(map(str, self.folders))
 
 
+def join(folder: str | None, file: str) -> str:
+    """Name a file in the folder that was chosen; an absolute path chooses by itself."""
+    return f"{folder}/{file}" if folder and not file.startswith("/") else file
+
+
 def _folder(text: str) -> Path:
     """Check a folder that is going to be served."""
     folder = Path(text)

@@ -14,6 +14,7 @@ from pydantic import Field
 
 from assay.agent.answers import LIMITS, Answer, answered, cut, fenced
 from assay.agent.house import House
+from assay.agent.patterns import check_pattern
 from assay.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -128,6 +129,8 @@ def _filter(asked: Asked) -> Filter:
     from assay.corpus.walking.languages import language_name
     from assay.search.filters import Filter
 
+    if asked.regex is not None:
+        check_pattern(asked.regex)
     languages = tuple(language_name(name) for name in asked.languages)
     return Filter(asked.paths, languages, asked.kinds, asked.regex)
 

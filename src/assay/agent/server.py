@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from mcp.server.mcpserver import Context, MCPServer
@@ -12,7 +13,7 @@ from pydantic import ValidationError
 
 from assay._version import __version__
 from assay.agent.answers import failure
-from assay.agent.bench import Bench
+from assay.agent.benchmarks import Benchmarks
 from assay.agent.explaining import add_explain
 from assay.agent.house import House
 from assay.agent.relating import add_related
@@ -20,7 +21,7 @@ from assay.agent.reporting import add_benchmark, add_report
 from assay.agent.roots import Roots
 from assay.agent.searching import add_search
 from assay.agent.shelf import Shelf
-from assay.errors import nearest
+from assay.errors import meant
 
 if TYPE_CHECKING:
     from assay.experiment.spec import Spec
@@ -54,9 +55,17 @@ class AgentServer(MCPServer[Any]):
             raise
 
 
-def make_server(roots: Roots, spec: Spec | None = None) -> tuple[AgentServer, House]:
+@dataclass(frozen=True, slots=True)
+class Service:
+    """A server, and what its tools share."""
+
+    server: AgentServer
+    house: House
+
+
+def make_service(roots: Roots, spec: Spec | None = None) -> Service:
     """Make the server of some folders; nothing heavy is loaded before the first call."""
-    house = House(roots, Shelf(roots.folders), Bench(roots, spec))
+    house = House(roots, Shelf(roots.folders), Benchmarks(roots, spec))
     server = AgentServer(
         name="assay",
         title="Assay",
@@ -66,16 +75,15 @@ def make_server(roots: Roots, spec: Spec | None = None) -> tuple[AgentServer, Ho
     )
     for add in (add_search, add_explain, add_related, add_benchmark, add_report):
         add(server, house)
-    return server, house
+    return Service(server, house)
 
 
 def _misspelt(what: str, name: str, known: Mapping[str, object]) -> str | None:
     """Say that a name is not known, and which is meant."""
     if name in known:
         return None
-    near = nearest(name, known)
-    meant = f"did you mean {near[0]!r}? " if near else ""
-    return f"unknown {what} {name[:80]!r}\n  → {meant}there are {', '.join(known)}"
+    hint = f"{meant(name, known)} there are {', '.join(known)}".lstrip()
+    return f"unknown {what} {name[:80]!r}\n  → {hint}"
 
 
 def _wrong_argument(tool: str, arguments: Mapping[str, object], known: Mapping[str, object]) -> str | None:

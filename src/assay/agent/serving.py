@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import hmac
+import os
+import signal
 import socket
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from ipaddress import ip_address
@@ -14,8 +17,8 @@ from assay.errors import ConfigError, EnvironmentFailure
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
 
-    from assay.agent.bench import Bench
-    from assay.agent.server import AgentServer
+    from assay.agent.benchmarks import Benchmarks
+    from assay.agent.server import Service
 
 #: The variable that holds the token; a flag would show it to every user of the machine.
 TOKEN: Final = "ASSAY_MCP_TOKEN"  # noqa: S105  # the name of a variable
@@ -24,9 +27,10 @@ _LOOPBACK: Final = ("127.0.0.1", "localhost", "[::1]")
 
 @dataclass(frozen=True, slots=True)
 class ServingConfig:
-    """What a token must be."""
+    """What a token must be, and how an end is waited for."""
 
     shortest: int = 16  # characters: nobody guesses 16 over a network
+    patience: int = 2  # seconds that calls under way have to end: a search does, a benchmark is stopped
 
 
 CONFIG: Final = ServingConfig()
@@ -58,15 +62,26 @@ class Address:
         return cls(host, int(port), names, token)
 
 
-def serve_stdio(server: AgentServer, bench: Bench) -> None:
-    """Serve until stdin ends; stdout belongs to the protocol alone."""
+def serve_stdio(service: Service) -> None:
+    """Serve until stdin ends or somebody ends us; stdout belongs to the protocol alone."""
+    benchmarks = service.house.benchmarks
+    before = signal.signal(signal.SIGTERM, lambda *_: threading.Thread(target=_leave, args=(benchmarks,)).start())
     try:
-        server.run("stdio")
+        service.server.run("stdio")
     finally:
-        bench.stop()
+        signal.signal(signal.SIGTERM, before)
+        benchmarks.stop()
 
 
-def serve_http(server: AgentServer, bench: Bench, address: Address, tell: Callable[[str], None]) -> None:
+def _leave(benchmarks: Benchmarks) -> None:
+    """End at once, but not before what engines started; a thread of its own waits for no lock that we may hold."""
+    try:
+        benchmarks.stop()
+    finally:
+        os._exit(128 + signal.SIGTERM)  # the thread that reads stdin would keep us for as long as nobody writes
+
+
+def serve_http(service: Service, address: Address, tell: Callable[[str], None]) -> None:
     """Serve by HTTP until interrupted; `tell` is given the URL."""
     import uvicorn
     from mcp.server.transport_security import TransportSecuritySettings
@@ -79,15 +94,17 @@ def serve_http(server: AgentServer, bench: Bench, address: Address, tell: Callab
             allowed_hosts=[f"{name}:{port}" for name in names] + list(address.names),
             allowed_origins=[f"http://{name}:{port}" for name in names],
         )
-        app: ASGIApp = server.streamable_http_app(transport_security=security, host=address.host)
+        app: ASGIApp = service.server.streamable_http_app(transport_security=security, host=address.host)
         if address.token is not None:
             app = Guard(app, address.token)
         tell(f"http://{_bracketed(address.host)}:{port}/mcp")
         try:
-            config = uvicorn.Config(app, log_level="error", access_log=False, lifespan="on")
+            config = uvicorn.Config(
+                app, log_level="error", access_log=False, lifespan="on", timeout_graceful_shutdown=CONFIG.patience
+            )
             uvicorn.Server(config).run(sockets=[listener])
         finally:
-            bench.stop()
+            service.house.benchmarks.stop()
 
 
 class Guard:

@@ -11,13 +11,12 @@ from typing import Self
 
 from assay.audit.config import AuditConfig
 from assay.audit.rankings import Place, Reading
-from assay.audit.records import Finding, Question, Severity
-from assay.audit.shares import share
+from assay.audit.records import Finding, Question, Severity, Share
 from assay.audit.subject import Subject
-from assay.corpus.copying import copy_corpus
 from assay.engines.base import Session, Wanted
 from assay.engines.calling import Answer, ask, ask_filtered, close_session, open_session, update_session
 from assay.engines.normalise import Normaliser
+from assay.experiment.workplace import workplace
 from assay.types import Corpus
 
 
@@ -111,12 +110,9 @@ class Bench:
         folder.mkdir()
         return folder
 
-    def ground(self, *, own: bool = False) -> Corpus:
-        """Give the corpus to open the engine on: a fresh copy when it is private or `own` says so."""
-        engine = self.subject.engine
-        if not (engine.private or own):
-            return self.subject.corpus
-        return copy_corpus(self.subject.corpus, self.scratch(), commit=engine.git)
+    def ground(self, corpus: Corpus | None = None, *, own: bool = False) -> Corpus:
+        """Give the corpus, or another one, to open the engine on: a copy when it is private or `own` says so."""
+        return self._stack.enter_context(workplace(self.subject.engine, corpus or self.subject.corpus, own=own))
 
     @contextmanager
     def session(self, corpus: Corpus | None = None) -> Iterator[Asker]:
@@ -135,14 +131,13 @@ class Bench:
         severity: Severity,
         sentence: str,
         *,
-        counts: tuple[int, int] | None = None,
+        share: Share | None = None,
         example: Iterable[str] = (),
         commands: Iterable[str] = (),
     ) -> Finding:
         """Make a finding; the command that makes the whole check again always comes last."""
         again = self.subject.wording.audit(check, self.config)
-        shown = None if counts is None else share(*counts)
-        return Finding(check, law, severity, sentence, shown, tuple(example), (*commands, again))
+        return Finding(check, law, severity, sentence, share, tuple(example), (*commands, again))
 
     def ask_command(self, query: str, k: int, wanted: Wanted | None = None, environment: str = "") -> str:
         """Write how to ask one query by hand."""

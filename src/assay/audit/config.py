@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from assay.errors import ConfigError
+from assay.types import TIME_LIMITS
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,8 +16,9 @@ class AuditConfig:
     seed: int = 0
     k: int = 10
     repeats: int = 2  # times that each query is asked again in one session
-    timeout: float = 60.0  # seconds for one query, as in a run
-    index_timeout: float = 3600.0  # seconds to open the engine, as in a run
+    timeout: float = TIME_LIMITS.query  # seconds for one query, as in a run
+    index_timeout: float = TIME_LIMITS.index  # seconds to open the engine, as in a run
+    start: float = 60.0  # seconds that starting another interpreter and importing an engine there may take
     only: tuple[str, ...] = ()  # checks to make; none: all
     depths: tuple[int, ...] = (1, 5, 10, 20)  # each must begin the next
     deep: int = 100  # results asked for where as many as possible are wanted; more is beyond most tools' limits

@@ -10,15 +10,12 @@ from pathlib import Path
 
 from assay.audit.bench import Bench, Reader
 from assay.audit.rankings import Reading
-from assay.audit.subject import Recipe
 from assay.engines.calling import Answer, ask, close_session, open_session
 from assay.engines.pinning import THREAD_VARIABLES, pinned
 from assay.errors import AssayError, EngineError
+from assay.experiment.recipe import Recipe
 from assay.processes import Task, run_process
 from assay.types import Corpus
-
-#: Seconds that starting an interpreter and importing an engine may take.
-_START = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +65,7 @@ def ask_elsewhere(bench: Bench, conditions: Conditions) -> tuple[Reading, ...]:
     config, corpus, folder = bench.config, bench.ground(), bench.scratch()
     job = Job(recipe, corpus, bench.texts, config.k, config.timeout, config.index_timeout, conditions.threads)
     _write(job, folder / "job")
-    seconds = _START + config.index_timeout + config.timeout * len(job.queries)
+    seconds = config.start + config.index_timeout + config.timeout * len(job.queries)
     argv = (sys.executable, "-m", "assay.audit.worker", str(folder / "job"), str(folder / "answers"))
     finished = run_process(Task(argv, None, {**os.environ, **conditions.environment}), seconds)
     if not (folder / "answers").is_file():

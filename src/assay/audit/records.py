@@ -31,6 +31,16 @@ class Share:
         return f"{self.count} of {self.of} ({self.low:.0%}–{self.high:.0%})"
 
 
+def share_of(count: int, of: int) -> Share | None:
+    """Give a share with its 95 % Wilson interval; none of nothing."""
+    if of == 0:
+        return None
+    from assay.stats.intervals import share_interval
+
+    found = share_interval(count, of)
+    return Share(count, of, found.low, found.high, found.level)
+
+
 @dataclass(frozen=True, slots=True)
 class Finding:
     """One law, and how the engine keeps it."""

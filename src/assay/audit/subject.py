@@ -1,35 +1,19 @@
-"""The engine under audit, and how it is made again in another process."""
+"""The engine under audit, and what it is asked about."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from assay.audit.records import Question
 from assay.audit.wording import Wording
 from assay.engines.base import FullEngine
-from assay.types import Corpus, Query, Suite
+from assay.experiment.recipe import Recipe
+from assay.types import Corpus, Query
 
 if TYPE_CHECKING:
     from assay.gold.lint import Reach
-
-
-@dataclass(frozen=True, slots=True)
-class Recipe:
-    """What `make_engine` made the engine of."""
-
-    spec: str | Mapping[str, object]
-    folder: Path = Path()
-    seed: int = 0
-    suite: Suite | None = field(default=None, repr=False)
-
-    def make(self) -> FullEngine:
-        """Make it again."""
-        from assay.engines import make_engine
-
-        return make_engine(self.spec, suite=self.suite, seed=self.seed, folder=self.folder)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +25,7 @@ class Subject:
     corpus: Corpus
     questions: tuple[Question, ...]
     wording: Wording
-    recipe: Recipe | None = None  # None for an engine that was handed in as an object
+    recipe: Recipe | None = None  # how another process makes it; None for one that was handed in as an object
     gold: tuple[Query, ...] = ()  # queries whose targets should be reachable, anchors resolved
     reach: Reach | None = None  # all that the engine can return, where that is known
     ours: Callable[[str], bool] = field(default=lambda _: False)  # gold file and configuration in the corpus

@@ -15,6 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from assay.cli.options import given_flags
 from assay.cli.output import emit, say
 from assay.cli.subjects import add_subject, corpus_named, engine_named
 from assay.errors import ConfigError
@@ -33,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("path", nargs="?", metavar="PATH", help="a folder or corpus (this folder, or the gold set's)")
     add_subject(parser)
     parser.add_argument("--queries", type=int, metavar="N", help="ordinary queries to ask (20)")
-    parser.add_argument("--seed", type=int, metavar="N", help="which ones (0)")
+    parser.add_argument("--seed", type=int, metavar="N", help="which ones, and for engines that draw (0)")
     parser.add_argument("-k", type=int, metavar="N", help="results asked for (10)")
     parser.add_argument("--repeats", type=int, metavar="N", help="times each query is asked again (2)")
     parser.add_argument("--timeout", type=float, metavar="S", help="seconds for one query (60)")
@@ -71,8 +72,7 @@ def _config(args: argparse.Namespace) -> AuditConfig:
     """Apply the flags."""
     from assay.audit.config import AuditConfig
 
-    names = ("queries", "seed", "k", "repeats", "timeout")
-    given = {name: getattr(args, name) for name in names if getattr(args, name) is not None}
+    given = given_flags(args, "queries", "seed", "k", "repeats", "timeout")
     only = tuple(name.strip() for name in args.only.split(",") if name.strip()) if args.only else ()
     return replace(AuditConfig(), **given, only=only)
 
@@ -80,12 +80,12 @@ def _config(args: argparse.Namespace) -> AuditConfig:
 def _subject(args: argparse.Namespace, config: AuditConfig) -> Subject:
     """Put the engine, its corpus and its questions together."""
     from assay.audit.questions import code_questions, gold_questions
-    from assay.audit.subject import Recipe, Subject
+    from assay.audit.subject import Subject
     from assay.audit.wording import Wording
 
-    named = engine_named(args.engine, args.config)
     ground = corpus_named(args.path, args.gold)
-    engine = named.make(ground.suite, config.seed)
+    recipe = replace(engine_named(args.engine, args.config), suite=ground.suite, **given_flags(args, "seed"))
+    engine = recipe.make()
     count, seed = config.queries, config.seed
     drawn = gold_questions(ground.queries, count, seed) if args.gold else code_questions(ground.corpus, count, seed)
     return Subject(
@@ -94,7 +94,7 @@ def _subject(args: argparse.Namespace, config: AuditConfig) -> Subject:
         corpus=ground.corpus,
         questions=drawn,
         wording=Wording(args.engine, args.path or "", args.gold or "", args.config or ""),
-        recipe=Recipe(named.spec, named.folder, config.seed, ground.suite),
+        recipe=recipe,
         gold=ground.queries,
         reach=_reach(engine, ground.corpus),
         ours=ground.ours,

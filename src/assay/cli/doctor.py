@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
-import shutil
-import subprocess
 import sys
-import tempfile
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -63,14 +60,21 @@ def _tool(name: str, use: str, hint: str, *, required: bool = False) -> Callable
     """Make the check for a command-line tool."""
 
     def check() -> Finding:
-        path = shutil.which(name)
+        from shutil import which
+
+        from assay.engines.presets.installed import PROBE_LIMITS
+        from assay.processes import Task, run_process
+
+        path = which(name)
         if path is None:
             return Finding(name, "missing", f"not on PATH; {use}", hint, required)
         try:
-            done = subprocess.run([path, "--version"], capture_output=True, text=True, timeout=20, check=False)
-        except (OSError, subprocess.TimeoutExpired) as error:
-            return Finding(name, "failed", str(error), hint, required)
-        version = (done.stdout or done.stderr).strip().splitlines()[:1]
+            done = run_process(Task((path, "--version")), PROBE_LIMITS.seconds)
+        except AssayError as error:
+            return Finding(name, "failed", error.message, hint, required)
+        if done.end != "exit":
+            return Finding(name, "failed", f"asked for its version: {done.end}", hint, required)
+        version = (done.stdout or done.stderr).decode(errors="replace").strip().splitlines()[:1]
         return Finding(name, "ok", version[0] if version else path, "", required)
 
     return check
@@ -78,17 +82,20 @@ def _tool(name: str, use: str, hint: str, *, required: bool = False) -> Callable
 
 def _cache() -> Finding:
     """Check that the cache folder can be written."""
+    from shutil import disk_usage
+    from tempfile import NamedTemporaryFile
+
     from assay.corpus.cache import cache_dir
 
     folder = cache_dir()
     hint = "set ASSAY_CACHE_DIR to a folder you can write"
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(dir=folder):
+        with NamedTemporaryFile(dir=folder):
             pass
     except OSError as error:
         return Finding("cache", "failed", f"{folder}: {error.strerror}", hint)
-    free = shutil.disk_usage(folder).free / 2**30
+    free = disk_usage(folder).free / 2**30
     return Finding("cache", "ok", f"{folder}, {free:.0f} GiB free")
 
 
@@ -110,8 +117,10 @@ def _library() -> Finding:
 
 def _terminal() -> Finding:
     """Describe what the terminal can show."""
+    from shutil import get_terminal_size
+
     colour = "no colour (NO_COLOR)" if os.environ.get("NO_COLOR") else "colour"
-    width = shutil.get_terminal_size().columns
+    width = get_terminal_size().columns
     shown = f"{colour}, {width} columns" if sys.stdout.isatty() else "not a terminal: plain text"
     return Finding("terminal", "ok", shown, required=False)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -55,8 +54,10 @@ class Page:
 
 def page() -> Page:
     """Look at where stdout goes."""
+    from shutil import get_terminal_size
+
     terminal = sys.stdout.isatty()
-    width = shutil.get_terminal_size().columns if terminal or "COLUMNS" in os.environ else LAYOUT.piped
+    width = get_terminal_size().columns if terminal or "COLUMNS" in os.environ else LAYOUT.piped
     return Page(max(width, 20), terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb")
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import argparse
 import io
 import os
+import signal
 import sys
-import traceback
+import threading
 from collections.abc import Sequence
 
 from assay._version import __version__
@@ -29,6 +30,7 @@ from assay.cli import (
     search,
     train,
 )
+from assay.cli.actions import FLAGS
 from assay.errors import AssayError
 
 _EPILOG = """\
@@ -66,14 +68,18 @@ def main(argv: Sequence[str] | None = None) -> int:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal that cannot show a sign still gets the sentence
     parser = build_parser()
+    if not (sys.argv[1:] if argv is None else argv):
+        parser.print_help(sys.stderr)  # whoever types the bare name wants to know what there is
+        return 2
     args = parser.parse_args(argv)
+    _heed_signals()
     try:
         code: int = args.handler(args)
         sys.stdout.flush()
     except AssayError as error:
         return _fail(args, str(error), error.exit_code)
-    except KeyboardInterrupt:
-        return _fail(args, _INTERRUPTED, 130)
+    except KeyboardInterrupt as error:
+        return _fail(args, _INTERRUPTED, error.code if isinstance(error, _Ended) else 130)
     except BrokenPipeError:
         _mute()
         return 0
@@ -82,10 +88,35 @@ def main(argv: Sequence[str] | None = None) -> int:
             return _fail(args, _INTERRUPTED, 130)
         # An unexpected exception must never look like a proven regression (exit code 1).
         if os.environ.get("ASSAY_DEBUG"):
+            import traceback
+
             traceback.print_exc()
         message = f"unexpected {type(error).__name__}: {error}\n  → a bug in Assay; ASSAY_DEBUG=1 shows where"
         return _fail(args, message, 4)
     return code
+
+
+class _Ended(KeyboardInterrupt):
+    """Somebody ended the process: what an interrupt tidies up is tidied up, programs that were started above all."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__()
+        self.code = 128 + number
+
+
+def _heed_signals() -> None:
+    """Take the signals by which `timeout`, CI and closed terminals end a process for an interrupt, unless ignored."""
+    if threading.current_thread() is not threading.main_thread():
+        return
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) == signal.SIG_DFL:
+            signal.signal(number, _end)
+
+
+def _end(number: int, _frame: object) -> None:
+    """End the command; a second signal of the kind ends it at once."""
+    signal.signal(number, signal.SIG_DFL)
+    raise _Ended(number)
 
 
 class _Command(argparse.ArgumentParser):
@@ -116,8 +147,8 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"assay {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True, parser_class=_Command)
     common = _Command(add_help=False)
-    common.add_argument("--json", action="store_true", help="print the result as JSON on stdout")
-    common.add_argument("--quiet", action="store_true", help="no progress on stderr")
+    for flag, help_ in FLAGS:
+        common.add_argument(flag, action="store_true", help=help_)
     for module in _COMMANDS:
         name = module.__name__.rpartition(".")[2]
         about = (module.__doc__ or "").strip()

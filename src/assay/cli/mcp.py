@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from assay.cli.output import say
-from assay.errors import ConfigError, EnvironmentFailure
+from assay.errors import ConfigError, EnvironmentFailure, install_hint
 
 if TYPE_CHECKING:
     from assay.experiment.spec import Spec
@@ -49,13 +49,13 @@ def handle(args: argparse.Namespace) -> int:
     address = Address.parse(args.http, tuple(args.allow_remote), token) if args.http is not None else None
     roots, spec = Roots.of(args.roots), _spec(args.config)
     _check_extra()
-    from assay.agent.server import make_server
+    from assay.agent.server import make_service
 
-    server, house = make_server(roots, spec)
+    service = make_service(roots, spec)
     if address is None:
-        serve_stdio(server, house.bench)
+        serve_stdio(service)
     else:
-        serve_http(server, house.bench, address, lambda url: say(args, f"serving {roots} on {url}"))
+        serve_http(service, address, lambda url: say(args, f"serving {roots} on {url}"))
     return 0
 
 
@@ -74,5 +74,5 @@ def _check_extra() -> None:
         import mcp.server.mcpserver  # noqa: F401
     except ImportError as error:
         raise EnvironmentFailure(
-            f"`assay mcp` needs the package mcp, which cannot be imported: {error}", hint="pip install 'assay[mcp]'"
+            f"`assay mcp` needs the package mcp, which cannot be imported: {error}", hint=install_hint("mcp")
         ) from error

@@ -37,6 +37,11 @@ def claim_flags(args: argparse.Namespace) -> dict[str, Any]:
     return given | {"measures": tuple(given["measures"]) if given["measures"] else None}
 
 
+def given_flags(args: argparse.Namespace, *names: str) -> dict[str, Any]:
+    """Collect the flags that were given; the others keep the default of the record they are for."""
+    return {name: getattr(args, name) for name in names if getattr(args, name) is not None}
+
+
 def claim_for(run: Run, args: argparse.Namespace) -> Claim:
     """Take the claim that a run was made for, changed by the flags given now."""
     from assay.experiment.claim import changed, check_claim, claim_of

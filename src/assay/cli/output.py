@@ -45,7 +45,8 @@ def teller(args: argparse.Namespace) -> Callable[[Progress], None] | None:
 
 def _moving(progress: Progress) -> None:
     """Rewrite one line of the terminal."""
-    end = "\n" if progress.step == "search" and progress.done == progress.total else ""
+    ends = progress.step == "trouble" or (progress.step == "search" and progress.done == progress.total)
+    end = "\n" if ends else ""
     sys.stderr.write(f"\r\033[K{_words(progress)}{end}")
     sys.stderr.flush()
 
@@ -62,6 +63,8 @@ def _words(progress: Progress) -> str:
         return f"{progress.gold}: reading the corpus"
     if progress.step == "index":
         return f"{progress.engine}: opening on {progress.gold}"
+    if progress.step == "trouble":
+        return f"{progress.engine} {progress.trouble}"
     return f"{progress.engine}: {progress.done}/{progress.total} queries of {progress.gold}"
 
 

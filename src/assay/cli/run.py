@@ -28,7 +28,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--gold", action="append", metavar="PATH", help="gold file or folder, or 'stdlib' (repeatable)")
     parser.add_argument("--corpus", metavar="SPEC", help="folder, stdlib, git:URL@REV, pypi:NAME==V, npm:NAME@V")
     parser.add_argument("--tag", action="append", metavar="K=V:ROWS", help="tag rows of a CSV: difficulty=hard:101-127")
-    parser.add_argument("--engine", action="append", metavar="[NAME=]SPEC", help="builtin, command:…, python:…, …")
+    parser.add_argument(
+        "--engine", action="append", metavar="[NAME=]SPEC", help="of assay.toml, a preset, command:…, …"
+    )
     parser.add_argument("-k", type=int, metavar="N", help="results asked for and scored (10)")
     parser.add_argument("--forms", metavar="LIST", help="phrasings to ask, by commas (all)")
     parser.add_argument("--split", metavar="LIST", help="parts of a divided set, by commas (all but sealed)")
@@ -99,7 +101,7 @@ def _spec(args: argparse.Namespace) -> Spec:
         gold=tuple(args.gold) if args.gold else None,
         corpus=args.corpus,
         tags=tuple(args.tag) if args.tag else None,
-        engines=engine_table(args.engine) if args.engine else None,
+        engines=engine_table(args.engine, spec.engines) if args.engine else None,
         k=args.k,
         forms=tuple(f.strip() for f in args.forms.split(",")) if args.forms else None,
         split=tuple(part.strip() for part in args.split.split(",")) if args.split else None,

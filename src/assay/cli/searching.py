@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from assay.cli.output import say
-from assay.errors import ConfigError, nearest
+from assay.errors import ConfigError, meant
 
 if TYPE_CHECKING:
     from assay.search import Index, SearchConfig
@@ -81,9 +81,7 @@ def check_known(what: str, given: Iterable[str], known: Iterable[str]) -> None:
     names = sorted(known)
     for name in given:
         if name not in names:
-            near = nearest(name, names)
-            hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(names)}"
-            raise ConfigError(f"unknown {what} {name!r}", hint=hint)
+            raise ConfigError(f"unknown {what} {name!r}", hint=meant(name, names) or f"there are {', '.join(names)}")
 
 
 def open_index(args: argparse.Namespace) -> Index:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,23 +11,9 @@ from typing import TYPE_CHECKING
 from assay.errors import ConfigError
 
 if TYPE_CHECKING:
-    from assay.engines.base import FullEngine
     from assay.experiment.places import Place
+    from assay.experiment.recipe import Recipe
     from assay.types import Corpus, Query, Suite
-
-
-@dataclass(frozen=True, slots=True)
-class NamedEngine:
-    """What an engine is made of, and where its relative paths begin."""
-
-    spec: str | Mapping[str, object]
-    folder: Path
-
-    def make(self, suite: Suite | None, seed: int) -> FullEngine:
-        """Make it."""
-        from assay.engines import make_engine
-
-        return make_engine(self.spec, suite=suite, seed=seed, folder=self.folder)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,16 +33,17 @@ def add_subject(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--config", metavar="FILE", help="an assay.toml whose engines may be named (this folder's)")
 
 
-def engine_named(text: str, config: str | None) -> NamedEngine:
-    """Find an engine: one that assay.toml names, else a kind, `kind:value`, a preset or its file."""
+def engine_named(text: str, config: str | None) -> Recipe:
+    """Find an engine: one that assay.toml names, with its seed, else a kind, `kind:value`, a preset or its file."""
+    from assay.experiment.recipe import Recipe
     from assay.experiment.spec import FILE, read_spec
 
     path = Path(config) if config else Path(FILE)
     if config or path.is_file():
         spec = read_spec(path)
         if text in spec.engines:
-            return NamedEngine(spec.engines[text], spec.folder)
-    return NamedEngine(text, Path())
+            return Recipe(spec.engines[text], spec.folder, spec.seed, declared=True)
+    return Recipe(text)
 
 
 def corpus_named(path: str | None, gold: str | None) -> NamedCorpus:

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from assay.cli.output import emit, say
-from assay.errors import ConfigError, EnvironmentFailure
+from assay.errors import ConfigError, EnvironmentFailure, install_hint
 
 if TYPE_CHECKING:
     from assay.report.document import Block
@@ -82,7 +82,7 @@ def _check_extra() -> None:
         except ImportError as error:
             raise EnvironmentFailure(
                 f"training needs the package {name}, which cannot be imported: {error}",
-                hint="pip install 'assay[train]'",
+                hint=install_hint("train"),
             ) from error
 
 

@@ -13,6 +13,7 @@ from assay.engines.kinds import KINDS, Kind
 from assay.engines.pages import KindPage, SettingPage, describe
 from assay.engines.wrapping import as_engine, with_notes
 from assay.errors import ConfigError
+from assay.redaction import declare
 from assay.settings import unknown
 from assay.types import Suite
 
@@ -50,6 +51,7 @@ def _make(kind: str, settings: Mapping[str, object], context: Context) -> FullEn
     """Make an engine of a kind."""
     if kind not in KINDS:
         raise unknown("unknown kind of engine", kind, sorted(KINDS), "kinds")
+    declare(settings)
     return as_engine(cast(Engine, import_module(KINDS[kind].module).make(settings, context)))
 
 

@@ -206,7 +206,8 @@ def _answer(session: TimedSession, query: str, k: int, timeout: float | None) ->
 def _told(done: _Done[Reply]) -> Answer:
     """Tell how a call ended."""
     if done.problem is not None or done.value is None:
-        return Answer(_status(done.problem), (), done.seconds, one_line(done.problem))
+        waited = done.problem.waited if isinstance(done.problem, EngineError) else 0.0
+        return Answer(_status(done.problem), (), max(done.seconds - waited, 0.0), one_line(done.problem))
     reply = done.value
     return Answer(Status.OK, reply.hits, max(done.seconds - reply.waited, 0.0), None, reply.cost, reply.notes)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from assay.clock import told
 from assay.engines.base import EngineCrash
 from assay.errors import CorpusError, EngineError, EngineTimeout, EnvironmentFailure
 from assay.processes import PROCESS_LIMITS, Child, Finished, ProcessLimits, Task, run_process
@@ -27,7 +28,7 @@ def run_tool(
     if seen is not None:
         seen(finished)
     if finished.end == "timeout":
-        raise EngineTimeout(f"no answer after {seconds:g} s{_said(finished)}", hint=hint)
+        raise EngineTimeout(f"no answer after {told(seconds)}{_said(finished)}", hint=hint)
     if finished.end == "flood":
         raise EngineError(
             f"{task.argv[0]} printed more than {limits.stdout:,} bytes", hint="ask it for less, as with {k}"

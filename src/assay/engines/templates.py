@@ -12,7 +12,6 @@ import re
 import shlex
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import quote
 
@@ -31,17 +30,6 @@ _VARIABLE = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 #: How installers write a `#!` line that is too long for the kernel or has a blank in it.
 _EXEC_LINE = re.compile(r"'''exec' (?P<program>\"[^\"]+\"|\S+) ")
 _HEAD = 4_096  # bytes of a program that may hold its first two lines: no path is longer
-
-
-@dataclass(frozen=True, slots=True)
-class Places:
-    """The folders that templates may name, known once a corpus is opened."""
-
-    values: Mapping[str, str] = field(default_factory=dict)
-
-    def given(self, **values: str) -> Mapping[str, str]:
-        """Add what is known with one question."""
-        return {**self.values, **values}
 
 
 def fill(template: str, places: Mapping[str, str]) -> str:
@@ -118,6 +106,11 @@ def named_secrets(template: object) -> tuple[str, ...]:
 def names_place(template: object, place: str) -> bool:
     """Tell whether a template has a placeholder."""
     return place in _names(template)
+
+
+def without_places(text: str) -> str:
+    """Give what stands in a text besides placeholders."""
+    return _PLACEHOLDER.sub("", text)
 
 
 def _names(template: object) -> Iterator[str]:

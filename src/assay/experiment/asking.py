@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Literal
 
-from assay.corpus.copying import copy_corpus, folder_bytes
+from assay.corpus.copying import folder_bytes
 from assay.engines.base import FullEngine, Session, TimedEngine, Usage
 from assay.engines.calling import Answer, ask, close_session, one_line, open_session, session_notes, session_usage
 from assay.engines.memory import PeakMemory
 from assay.engines.normalise import Normaliser
 from assay.errors import EngineError, EnvironmentFailure
 from assay.experiment.places import Place, Question
+from assay.experiment.workplace import workplace
 from assay.redaction import Redactor, environment_secrets
 from assay.types import Corpus, Ranking, Resources, Status
 
@@ -42,7 +41,8 @@ class Progress:
     gold: str
     done: int
     total: int
-    step: Literal["corpus", "index", "search"]
+    step: Literal["corpus", "index", "search", "trouble"]
+    trouble: str = ""  # of an engine that is asked no more, in a line
 
 
 Tell = Callable[[Progress], None]
@@ -82,23 +82,13 @@ def stay_together(
 def _desk(name: str, engine: FullEngine, place: Place, k: int, limits: Limits, tell: Tell) -> Iterator[_Desk]:
     """Give an engine its place and open it there; whatever happens, it is closed and its place is cleared."""
     tell(Progress(name, place.gold.name, 0, len(place.questions), "index"))
-    with _workplace(engine, place.corpus) as corpus:
+    with workplace(engine, place.corpus) as corpus:
         desk = _Desk(name, engine, place, corpus, k, limits, tell)
         try:
             desk.open()
             yield desk
         finally:
             desk.close()
-
-
-@contextmanager
-def _workplace(engine: FullEngine, corpus: Corpus) -> Iterator[Corpus]:
-    """Give a private engine a fresh copy of the corpus, where no cache has been; the others read it as it is."""
-    if not engine.private:
-        yield corpus
-        return
-    with tempfile.TemporaryDirectory(prefix="assay-", ignore_cleanup_errors=True) as folder:
-        yield copy_corpus(corpus, Path(folder).resolve(), commit=engine.git)
 
 
 class _Desk:
@@ -135,6 +125,7 @@ class _Desk:
         except (EngineError, EnvironmentFailure) as error:
             self._problem = self._clean(one_line(error))
             self._notes.append(f"could not be opened on {self._place.gold.name}: {self._problem}")
+            self._tell_trouble(self._notes[-1])
             return
         self._peak = memory.added()
         self._session = opened.session
@@ -182,7 +173,14 @@ class _Desk:
             return Answer(Status.TIMEOUT, error=f"not asked: {self._timeouts} queries in a row ran out of time")
         asked = ask(self._session, question.text, self._k * self.engine.oversample, self._limits.query)
         self._timeouts = self._timeouts + 1 if asked.status is Status.TIMEOUT else 0
+        if self._timeouts and self._timeouts == self._limits.give_up:
+            self._tell_trouble(f"is asked no more: {self._timeouts} queries in a row ran out of time")
         return asked
+
+    def _tell_trouble(self, text: str) -> None:
+        """Say at once that no more answers will come: whoever waits may want to stop the run."""
+        done, total = len(self._rankings), len(self._place.questions)
+        self._tell(Progress(self.name, self._place.gold.name, done, total, "trouble", text))
 
     def _keep(self, question: Question, answer: Answer) -> None:
         """Make the record of one answer."""

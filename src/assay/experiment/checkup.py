@@ -6,7 +6,7 @@ gold set is, so that what is seen here is what a run would see.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
@@ -18,7 +18,7 @@ from assay.experiment.runner import run
 from assay.gold.synth.config import Draw
 from assay.gold.synth.sets import synthesise
 from assay.syntax.identifiers import split
-from assay.types import Corpus, EngineRun, Gold, Hit, Query, Ranking, Resources, Span, Status, Target
+from assay.types import TIME_LIMITS, Corpus, EngineRun, Gold, Hit, Query, Ranking, Resources, Span, Status, Target
 
 NAME, SENTENCE, NONSENSE = "a name", "a sentence", "a nonsense word"
 
@@ -118,8 +118,8 @@ def check_up(
     engine: FullEngine,
     gold: Gold,
     *,
-    timeout: float,
-    index_timeout: float,
+    timeout: float = TIME_LIMITS.query,
+    index_timeout: float = TIME_LIMITS.index,
     progress: Tell | None = None,
     config: CheckConfig = CHECK,
 ) -> CheckUp:
@@ -154,9 +154,8 @@ def _notes(engine: FullEngine, asked: EngineRun) -> tuple[str, ...]:
     return tuple(note for note in asked.notes if opened and note not in engine.notes)
 
 
-def _understood(query: Query, ranking: Ranking, lines: object) -> Understood:
-    """Say what one answer meant."""
-    known = lines if isinstance(lines, dict) else {}
+def _understood(query: Query, ranking: Ranking, known: Mapping[str, object]) -> Understood:
+    """Say what one answer meant; `known` has the paths that are in the corpus."""
     expected = "" if query.id == NONSENSE else query.targets[0].span.path
     files = list(dict.fromkeys(hit.path for hit in ranking.hits))
     return Understood(

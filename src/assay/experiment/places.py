@@ -9,7 +9,7 @@ from pathlib import Path, PurePosixPath
 from typing import Literal
 
 from assay.corpus import open_corpus, read_text
-from assay.errors import ConfigError, CorpusError, GoldError, nearest
+from assay.errors import ConfigError, CorpusError, GoldError, meant
 from assay.experiment.records import MANIFEST
 from assay.gold import resolve
 from assay.gold.split.looks import looks_file
@@ -127,8 +127,7 @@ def _check_forms(gold: Gold, forms: Sequence[str] | None) -> None:
     known = sorted({form for query in gold.queries for form in query.forms})
     for form in forms or ():
         if form not in known:
-            near = nearest(form, known)
-            hint = f"did you mean {near[0]!r}?" if near else f"the gold set has the forms {', '.join(known)}"
+            hint = meant(form, known) or f"the gold set has the forms {', '.join(known)}"
             raise GoldError(f"no query has the form {form!r}", file=gold.source, hint=hint)
 
 

@@ -21,8 +21,8 @@ from assay.experiment.places import Missing, Place, prepare
 from assay.gold import gold_hash, query_hash
 from assay.gold.split.looks import log_looks
 from assay.gold.split.parts import select
-from assay.redaction import Redactor, environment_secrets
-from assay.types import Corpus, CorpusFacts, EngineRun, Gold, Header, Hit, Query, Run, Span, Suite
+from assay.redaction import Redactor, declare_values, environment_secrets
+from assay.types import TIME_LIMITS, Corpus, CorpusFacts, EngineRun, Gold, Header, Hit, Query, Run, Span, Suite
 
 Searcher = Engine | Callable[[str, int], Sequence[Hit | str]]
 
@@ -34,8 +34,8 @@ def run(
     k: int = 10,
     forms: Sequence[str] | None = None,
     split: Sequence[str] = (),
-    timeout: float = 60.0,
-    index_timeout: float = 3600.0,
+    timeout: float = TIME_LIMITS.query,
+    index_timeout: float = TIME_LIMITS.index,
     give_up: int = 10,
     threads: int | None = None,
     interleave: bool = True,
@@ -66,6 +66,7 @@ def run(
         places.append(prepare(part, forms, cache, missing))
     limits = Limits(timeout, index_timeout, give_up)
     made = {name: as_engine(engine) for name, engine in engines.items()}
+    declare_values(secret for engine in made.values() for secret in engine.secrets)
     log_looks(suite, "run", list(engines))
     stays: dict[str, dict[str, Stay]] = {name: {} for name in made}
     with pinned(threads or available_threads()) as granted:

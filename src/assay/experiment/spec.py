@@ -8,12 +8,13 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from assay.errors import ConfigError, nearest
+from assay.errors import ConfigError, meant
 from assay.experiment.claim import BASELINE, about, check_claim, make_measures
 from assay.files import read_utf8
 from assay.gold.loading import SHIPPED
+from assay.redaction import declare
 from assay.toml import line_of, read_toml
-from assay.types import Claim, Suite
+from assay.types import TIME_LIMITS, Claim, Suite
 
 if TYPE_CHECKING:
     from assay.engines.base import FullEngine
@@ -41,8 +42,8 @@ class Spec:
     margin: float = _USUAL.margin
     alpha: float = _USUAL.alpha
     seed: int = _USUAL.seed
-    timeout: float = 60.0  # seconds for one query
-    index_timeout: float = 3600.0  # seconds to open an engine on one corpus
+    timeout: float = TIME_LIMITS.query  # seconds for one query
+    index_timeout: float = TIME_LIMITS.index  # seconds to open an engine on one corpus
     give_up: int = 10  # time-outs in a row after which an engine is not asked any more on that corpus; 0: never
     threads: int = 0  # processors that every engine has; 0: all there are
     interleave: bool = True  # engines take turns at every question; false: one is open at a time
@@ -88,6 +89,7 @@ def read_spec(path: Path) -> Spec:
         )
     _check_keys(run, KEYS, path, text, "run")
     values: dict[str, Any] = {key: _typed(key, value, path, text) for key, value in run.items()}
+    declare(engines)
     for name, table in engines.items():
         if not isinstance(table, dict) or not {"kind", "preset"} & set(table):
             raise ConfigError(
@@ -137,8 +139,7 @@ def _check_keys(table: Mapping[str, Any], known: Sequence[str], path: Path, text
     """Refuse unknown keys: a dead knob is worse than none."""
     for key in table:
         if key not in known:
-            near = nearest(key, known)
-            hint = f"did you mean {near[0]!r}?" if near else f"known here: {', '.join(known)}"
+            hint = meant(key, known) or f"known here: {', '.join(known)}"
             shown = f"[{where}] {key}" if where else f"[{key}]"
             raise ConfigError(f"unknown key {shown}", file=path, line=locate(text, where, key), hint=hint)
 
@@ -178,8 +179,10 @@ def override(spec: Spec, **changes: object) -> Spec:
     return check(replace(spec, **{key: value for key, value in changes.items() if value is not None}))  # type: ignore[arg-type]  # checked by `check`
 
 
-def engine_table(specs: Sequence[str]) -> dict[str, Mapping[str, Any] | str]:
-    """Read `NAME=SPEC` or `SPEC` flags into an engine table."""
+def engine_table(
+    specs: Sequence[str], declared: Mapping[str, Mapping[str, Any] | str] | None = None
+) -> dict[str, Mapping[str, Any] | str]:
+    """Read `NAME=SPEC` or `SPEC` flags into an engine table; an engine that the file declares goes before others."""
     table: dict[str, Mapping[str, Any] | str] = {}
     for text in specs:
         name, equals, rest = text.partition("=")
@@ -188,7 +191,7 @@ def engine_table(specs: Sequence[str]) -> dict[str, Mapping[str, Any] | str]:
         label, spec = (name, rest) if named else (alone, text)
         if label in table:
             raise ConfigError(f"two engines are called {label!r}", hint="give each a name: --engine NAME=SPEC")
-        table[label] = spec
+        table[label] = (declared or {}).get(spec, spec)
     return table
 
 

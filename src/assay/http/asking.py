@@ -9,9 +9,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
+from assay.clock import Clock
 from assay.http.address import query_secrets, web_address
 from assay.http.calls import Answer, Call, Outcome, make_call
-from assay.http.clock import Clock
 from assay.http.connections import Connections
 from assay.http.limits import DEFAULT_HTTP, HttpLimits
 from assay.http.waiting import time_to_wait

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from http.client import HTTPConnection, HTTPException, HTTPResponse
 from typing import Any, cast
 
+from assay.clock import Clock
 from assay.http.calls import Call
-from assay.http.clock import Clock
 from assay.http.proxies import Route
 from assay.http.sockets import ClockedSocket, open_socket
 

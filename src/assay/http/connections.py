@@ -13,9 +13,9 @@ from http.client import HTTPException, IncompleteRead
 from types import TracebackType
 from typing import Self
 
+from assay.clock import Clock
 from assay.errors import EngineTimeout
 from assay.http.calls import Broken, Call, Outcome
-from assay.http.clock import Clock
 from assay.http.connection import Connection, NoWayError, Reached
 from assay.http.limits import DEFAULT_HTTP, HttpLimits
 from assay.http.proxies import Route, find_route

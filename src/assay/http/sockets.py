@@ -8,7 +8,7 @@ import socket
 import threading
 from typing import Any, cast
 
-from assay.http.clock import Clock
+from assay.clock import Clock
 
 Addresses = list[tuple[Any, ...]]
 

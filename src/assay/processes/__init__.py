@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from assay.processes.child import CHILD_LIMITS, Child, ChildFlood, ChildGone, ChildLimits, ChildProblem, ChildTimeout
-from assay.processes.groups import Task, kill_all, last_line
+from assay.processes.groups import ANSWER_BYTES, Task, kill_all, last_line
 from assay.processes.running import PROCESS_LIMITS, End, Finished, ProcessLimits, run_process
 
 __all__ = [
+    "ANSWER_BYTES",
     "CHILD_LIMITS",
     "PROCESS_LIMITS",
     "Child",

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import IO
 
-from assay.processes.groups import Group, GroupLimits, Task, last_line, signal_name
+from assay.processes.groups import ANSWER_BYTES, Group, GroupLimits, Task, last_line, signal_name
 from assay.processes.memory import group_members, read_peak
 
 _Find = Callable[[bytearray, int], "_Found | None"]
@@ -42,7 +42,7 @@ class ChildFlood(ChildProblem):
 class ChildLimits(GroupLimits):
     """What a program that stays may cost."""
 
-    line: int = 32_000_000  # bytes of one answer; ten thousand results with their text are about 20 MB
+    line: int = ANSWER_BYTES
     marker: int = 4_096  # bytes that a marker may be long, looked at again with each piece that comes
     leave: float = 0.2  # seconds to end by itself once its stdin is closed
 

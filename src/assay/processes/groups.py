@@ -12,10 +12,10 @@ import weakref
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO
+from typing import IO, Final
 
 from assay.errors import EnvironmentFailure
-from assay.processes.memory import PeakMemory
+from assay.processes.memory import ProgramMemory
 from assay.processes.pipes import end_holders
 
 
@@ -26,6 +26,10 @@ class Task:
     argv: tuple[str, ...]
     cwd: Path | None = None
     environment: Mapping[str, str] | None = field(default=None, repr=False)  # may hold secrets
+
+
+#: Bytes of one answer of anybody's program; ten thousand results with their text are about 20 MB.
+ANSWER_BYTES: Final = 32_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,7 +43,15 @@ class GroupLimits:
     grace: float = 0.5  # seconds between SIGTERM and SIGKILL: enough to remove a lock file
 
 
-_FIRST_LOOK, _LONGEST_LOOK = 0.0005, 0.05  # seconds between looks at a program that should end, doubled each time
+@dataclass(frozen=True, slots=True)
+class Looks:
+    """Seconds between looks at a program that should end, doubled each time."""
+
+    first: float = 0.0005  # most have ended by the second look
+    longest: float = 0.05  # nobody notices it beside a program that takes its time
+
+
+LOOKS = Looks()
 
 
 def signal_name(code: int) -> str:
@@ -72,7 +84,7 @@ class Group:
     def __init__(self, task: Task, *, listens: bool = False) -> None:
         """Start it; one that listens gets a pipe as its stdin, any other finds its stdin at the end."""
         self._process = _start(task, subprocess.PIPE if listens else subprocess.DEVNULL)
-        self.memory = PeakMemory()
+        self.memory = ProgramMemory()
         self._reaping = threading.Lock()
         self._over = False  # nothing of it is left: its number may be somebody else's
         with _STARTING:
@@ -121,13 +133,13 @@ class Group:
     def wait(self, seconds: float | None) -> int | None:
         """Wait for its end; None when it still runs after that time."""
         end = None if seconds is None else time.monotonic() + seconds
-        pause = _FIRST_LOOK
+        pause = LOOKS.first
         while (code := self.poll()) is None:
             left = pause if end is None else end - time.monotonic()
             if left <= 0:
                 return None
             time.sleep(min(pause, left))
-            pause = min(pause * 2, _LONGEST_LOOK)
+            pause = min(pause * 2, LOOKS.longest)
         return code
 
     def signal(self, number: signal.Signals) -> None:

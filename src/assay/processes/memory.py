@@ -10,22 +10,32 @@ import re
 import resource
 import sys
 import time
+from dataclasses import dataclass
 from pathlib import Path
 
 _PROC = Path("/proc")
 _PEAK = re.compile(r"^VmHWM:\s+(\d+) kB$", re.MULTILINE)
 _UNIT = 1024 if sys.platform == "linux" else 1  # of ru_maxrss: kB there, bytes on macOS
-_APART = 0.01  # seconds between samples: one takes some 30 µs
-_SLACK = 32_768  # kB by which the kernel's counters may differ between two looks: some pages for each processor
 
 
-class PeakMemory:
+@dataclass(frozen=True, slots=True)
+class Sampling:
+    """How a program's memory is looked at."""
+
+    apart: float = 0.01  # seconds between samples: one takes some 30 µs
+    slack: int = 32_768  # kB by which the kernel's counters may differ between two looks: some pages for each processor
+
+
+SAMPLING = Sampling()
+
+
+class ProgramMemory:
     """The most that one program took: itself or the largest of the children it waited for."""
 
     def __init__(self) -> None:
         """Keep in mind what we held ourselves when the program was started, which must have been just now."""
         ours = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        self._floor = ours + _SLACK if sys.platform == "linux" else 0
+        self._floor = ours + SAMPLING.slack if sys.platform == "linux" else 0
         self._sampled: int | None = None
         self._next = 0.0
         self._final: int | None = None
@@ -35,7 +45,7 @@ class PeakMemory:
         now = time.monotonic()
         if now < self._next or sys.platform != "linux":
             return
-        self._next = now + _APART
+        self._next = now + SAMPLING.apart
         mark = read_peak(pid)
         if mark is not None:
             self._sampled = max(mark, self._sampled or 0)

@@ -12,7 +12,7 @@ import time
 from dataclasses import dataclass
 from typing import Literal
 
-from assay.processes.groups import Group, GroupLimits, Task, last_line, signal_name
+from assay.processes.groups import ANSWER_BYTES, Group, GroupLimits, Task, last_line, signal_name
 
 End = Literal["exit", "signal", "timeout", "flood"]
 
@@ -21,7 +21,7 @@ End = Literal["exit", "signal", "timeout", "flood"]
 class ProcessLimits(GroupLimits):
     """What one run of a program may cost."""
 
-    stdout: int = 32_000_000  # bytes; ten thousand results with their text are about 20 MB
+    stdout: int = ANSWER_BYTES
 
 
 PROCESS_LIMITS = ProcessLimits()

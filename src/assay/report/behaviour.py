@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 from assay.report.document import Block, Cell, Folded, Heading, Leaf, Table, table
 from assay.report.results import Breach, EngineFacts, Mishap, Results
 from assay.scoring import parse_measure
 
-#: Kinds of one engine's failures, and of its breaches, that are shown; results.json holds them all.
-_SHOWN = 6
+
+@dataclass(frozen=True, slots=True)
+class Showing:
+    """How much of what went wrong is shown."""
+
+    kinds: int = 6  # of one engine's failures, and of its breaches: a glance; results.json holds them all
+
+
+SHOWING = Showing()
 
 
 def mishap_blocks(results: Results) -> list[Block]:
@@ -24,7 +32,11 @@ def breach_blocks(results: Results) -> list[Block]:
 
 def _mishap_table(results: Results) -> Table:
     """Show one row for each engine, kind and message."""
-    rows = [_mishap(m) for name in _names(results) for m in [m for m in results.mishaps if m.engine == name][:_SHOWN]]
+    rows = [
+        _mishap(m)
+        for name in _names(results)
+        for m in [m for m in results.mishaps if m.engine == name][: SHOWING.kinds]
+    ]
     left = _left(results, results.mishaps)
     worst = ", ".join(f"{name} {parse_measure(name).worst:g}" for name in results.measures)
     note = (
@@ -43,7 +55,11 @@ def _mishap(mishap: Mishap) -> list[str | Cell]:
 
 def _breach_table(results: Results) -> Table:
     """Show one row for each engine and kind."""
-    rows = [_breach(b) for name in _names(results) for b in [b for b in results.breaches if b.engine == name][:_SHOWN]]
+    rows = [
+        _breach(b)
+        for name in _names(results)
+        for b in [b for b in results.breaches if b.engine == name][: SHOWING.kinds]
+    ]
     note = f"Survived: what is certain was repaired, the rest was scored as it came. {_left(results, results.breaches)}"
     return table(["engine", "what", ">queries", ">times", "such as"], rows, note.strip())
 
@@ -62,7 +78,7 @@ def _names(results: Results) -> list[str]:
 def _left(results: Results, found: Iterable[Mishap | Breach]) -> str:
     """Say how many kinds are not shown."""
     engines = [item.engine for item in found]
-    left = sum(max(0, engines.count(name) - _SHOWN) for name in _names(results))
+    left = sum(max(0, engines.count(name) - SHOWING.kinds) for name in _names(results))
     return f"{left} more kinds are in results.json. " if left else ""
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from assay.errors import ConfigError
 from assay.scoring import parse_measure, score
-from assay.types import Claim, Query, Run, Scores, Unit, order_forms
+from assay.types import Claim, EngineRun, Query, Run, Scores, Status, Unit, order_forms
 
 if TYPE_CHECKING:
     from assay.types import FloatArray
@@ -63,6 +63,16 @@ def rivals(run: Run, baseline: str) -> tuple[str, ...]:
     """The engines that are compared with the baseline: nobody declared the references, so they join no family."""
     tested = tuple(name for name in contestants(run) if name != baseline)
     return tested or tuple(name for name in real_engines(run) if name != baseline)
+
+
+def answered_nothing(engine: EngineRun) -> bool:
+    """Tell whether every query of an engine failed: its values are all the worst, and say nothing of its ranking."""
+    return bool(engine.rankings) and all(ranking.status != Status.OK for ranking in engine.rankings)
+
+
+def dead_engines(run: Run) -> frozenset[str]:
+    """Name the engines that answered nothing."""
+    return frozenset(engine.name for engine in run.engines if answered_nothing(engine))
 
 
 def forms_of(units: Iterable[Unit]) -> tuple[str, ...]:

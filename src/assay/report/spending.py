@@ -27,8 +27,16 @@ class Floors:
 
 
 FLOORS = Floors()
-#: Characters of a version that are shown; some tools answer with a page.
-_VERSION = 40
+
+
+@dataclass(frozen=True, slots=True)
+class Showing:
+    """How much of what engines say of themselves is shown."""
+
+    version: int = 40  # characters; some tools answer with a page
+
+
+SHOWING = Showing()
 
 
 def spending(run: Run) -> tuple[Spending, ...]:
@@ -74,7 +82,7 @@ def _spent(engine: EngineRun, cap: float) -> Spending:
     peaks = [taken.peak_bytes for taken in engine.resources.values()]
     return Spending(
         engine=engine.name,
-        version=clip(engine.version, _VERSION),
+        version=clip(engine.version, SHOWING.version),
         startup_seconds=_sum(r.startup_seconds for r in engine.resources.values()),
         index_seconds=_sum(index.values()),
         index_by_gold=index,

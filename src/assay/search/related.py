@@ -40,10 +40,11 @@ DEFAULT: Final = RelatedConfig()
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """A unit, how strongly it belongs, and by which names or words."""
+    """A unit, how strongly it belongs, by which names or words, and what it defines."""
 
     hit: Hit
     shared: tuple[str, ...]
+    names: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +157,9 @@ def _relations(index: Index, found: _Found, k: int) -> tuple[Relation, ...]:
     total = {row: sum(ties.values()) for row, ties in found.items()}
     order = sorted(total, key=lambda row: (-total[row], _is_noise(index, row), row))[:k]
     most = total[order[0]] if order else 1.0
-    return tuple(Relation(_hit(index, row, total[row] / most), _by_weight(found[row])) for row in order)
+    return tuple(
+        Relation(_hit(index, row, total[row] / most), _by_weight(found[row]), _names(index, row)) for row in order
+    )
 
 
 def _is_noise(index: Index, unit: int) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 
@@ -163,6 +163,7 @@ class Comparison:
     means: tuple[MeanRow, ...]
     label: str
     notes: tuple[str, ...]
+    failed: tuple[str, ...] = field(default=(), kw_only=True)  # answered no query: not compared, in no family
 
 
 @dataclass(frozen=True, slots=True)

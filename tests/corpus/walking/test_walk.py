@@ -183,3 +183,59 @@ def test_walk_reports_what_cannot_be_read(tmp_path: Path, opened: Opener, monkey
     monkeypatch.setattr("assay.corpus.walking.memory.examine", refuse)
     with pytest.raises(CorpusError, match="empty; left out: 2 unreadable"):
         opened(root)
+
+
+def test_walk_leaves_out_a_link_that_vanishes_meanwhile(
+    tmp_path: Path, opened: Opener, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = write(tmp_path / "r", {"a.py": "1"})
+    (root / "lock").symlink_to("nowhere")
+
+    def gone(real: str) -> str:
+        raise FileNotFoundError(2, "No such file or directory", real)
+
+    monkeypatch.setattr("assay.corpus.walking.walk.os.readlink", gone)
+    corpus = opened(root)
+    assert paths(corpus) == ["a.py"]
+    assert reasons(corpus) == {"lock": "unreadable"}
+
+
+def test_walk_leaves_out_a_file_and_a_folder_that_vanish_meanwhile(
+    tmp_path: Path, opened: Opener, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from assay.corpus.walking import walk
+
+    root = write(tmp_path / "r", {"a.py": "1", "b.py": "1", "sub/c.py": "1"})
+    real = walk._Walker._left_out
+
+    def vanish(self: walk._Walker, frame: walk._Frame, path: str, name: str, folder: bool) -> object:
+        if name == "a.py":
+            (root / "a.py").unlink()
+        if name == "sub":
+            (root / "sub/c.py").unlink()
+            (root / "sub").rmdir()
+        return real(self, frame, path, name, folder)
+
+    monkeypatch.setattr(walk._Walker, "_left_out", vanish)
+    corpus = opened(root)
+    assert paths(corpus) == ["b.py"]
+    assert reasons(corpus) == {"a.py": "unreadable", "sub/": "unreadable"}
+
+
+def test_walk_leaves_out_a_name_that_the_system_says_nothing_of(
+    tmp_path: Path, opened: Opener, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from assay.corpus.walking import walk
+
+    root = write(tmp_path / "r", {"a.py": "1", "b.py": "1"})
+    real = walk._Walker._left_out
+
+    def fail(self: walk._Walker, frame: walk._Frame, path: str, name: str, folder: bool) -> object:
+        if name == "a.py":
+            raise OSError(116, "Stale file handle", path)
+        return real(self, frame, path, name, folder)
+
+    monkeypatch.setattr(walk._Walker, "_left_out", fail)
+    corpus = opened(root)
+    assert paths(corpus) == ["b.py"]
+    assert reasons(corpus) == {"a.py": "unreadable"}

@@ -329,7 +329,7 @@ def test_http_engine_shows_where_it_differs(corpus: Corpus):
     assert index["index"] == {
         "url": "http://h/i",
         "method": None,
-        "headers": {},
+        "headers": [],
         "body": {"at": "{root}"},
         "form": False,
     }

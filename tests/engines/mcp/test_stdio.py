@@ -74,7 +74,7 @@ def test_mcp_usage_tells_start_memory_and_version(session: Any) -> None:
     usage = session.usage()
     assert 0.1 < usage.startup_seconds < 20
     assert usage.peak_bytes > 10_000_000
-    assert (usage.version, usage.store_bytes) == ("toy 1.2.3", 0)
+    assert (usage.version, usage.store_bytes) == ("toy 1.2.3", None)  # no template names the store
 
 
 def test_mcp_reads_text_by_a_declared_pattern(corpus: Corpus) -> None:

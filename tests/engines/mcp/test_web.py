@@ -55,7 +55,7 @@ def test_mcp_over_http_that_hangs_is_given_up_and_asked_anew(url: str, corpus: C
         assert time.monotonic() - begin < 5
         after = session.search_within("fine", 3, 10)
         assert [hit.path for hit in after.hits] == ["README.md"]
-        assert "started again (restart 1)" in after.notes[0]
+        assert "the server was started again before this query" in after.notes[0]
 
 
 def test_mcp_over_http_that_dies_is_a_crash_and_then_not_there(corpus: Corpus) -> None:

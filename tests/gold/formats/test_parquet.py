@@ -72,7 +72,7 @@ def test_pyarrow_that_is_missing_says_what_to_install(tmp_path, monkeypatch):
     monkeypatch.setattr(builtins, "__import__", without)
     with pytest.raises(EnvironmentFailure) as error:
         load_gold(path)
-    assert error.value.hint == "pip install 'assay[parquet]'"
+    assert error.value.hint == "pip install '.[parquet]' in your checkout of Assay"
     assert error.value.file == str(path)
 
 

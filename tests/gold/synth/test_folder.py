@@ -25,7 +25,7 @@ def test_a_folder_of_ours_is_replaced_whole(corpus, tmp_path):
     out = tmp_path / "out"
     write_sets(synthesise(corpus, name="x"), out)
     write_sets(synthesise(corpus, name="x", kinds=("symbol",)), out)
-    assert sorted(p.name for p in out.iterdir()) == [".assay-synth", ".assayignore", "symbol.yaml"]
+    assert sorted(p.name for p in out.iterdir()) == [".assay-synth", ".assayignore", ".gitignore", "symbol.yaml"]
     assert sorted(p.name for p in tmp_path.iterdir()) == ["out", "shop"]
 
 

@@ -259,7 +259,7 @@ def test_missing_extra_says_how_to_get_it(tmp_path, monkeypatch, spec, package, 
     monkeypatch.setitem(sys.modules, package, None)
     with pytest.raises(EnvironmentFailure) as caught:
         make_embedder(spec.format(folder=tmp_path))
-    assert caught.value.hint == f"pip install 'assay[{extra}]'"
+    assert caught.value.hint == f"pip install '.[{extra}]' in your checkout of Assay"
 
 
 def test_prefixes_are_put_before_texts_by_role(tmp_path):

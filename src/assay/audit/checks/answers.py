@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from assay.audit.bench import Bench
 from assay.audit.checks.base import Check
-from assay.audit.records import Finding, Severity
+from assay.audit.records import Finding, Severity, share_of
 
 
 def check(bench: Bench) -> Iterator[Finding]:
@@ -20,12 +20,12 @@ def check(bench: Bench) -> Iterator[Finding]:
         example = [f"{failed[0]!r}: {read[failed[0]].show(bench.config.shown)}"]
         yield bench.finding(
             CHECK.name, "answers", Severity.BROKEN, f"{len(failed)} of {total} ordinary queries failed",
-            counts=(len(failed), total), example=example, commands=[bench.ask_command(failed[0], k)],
+            share=share_of(len(failed), total), example=example, commands=[bench.ask_command(failed[0], k)],
         )  # fmt: skip
         return
     said = f"all {total} ordinary queries were answered"
     said += f"; {len(empty)} found nothing, such as {empty[0]!r}" if empty else ""
-    yield bench.finding(CHECK.name, "answers", Severity.FINE, said, counts=(0, total))
+    yield bench.finding(CHECK.name, "answers", Severity.FINE, said, share=share_of(0, total))
 
 
 CHECK = Check("answers", "are ordinary queries answered at all?", check)

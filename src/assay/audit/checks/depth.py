@@ -9,7 +9,7 @@ from assay.audit.bench import Bench
 from assay.audit.checks.base import Check
 from assay.audit.checks.prefix import depths
 from assay.audit.rankings import Reading
-from assay.audit.records import Finding, Severity
+from assay.audit.records import Finding, Severity, share_of
 
 
 def check(bench: Bench) -> Iterator[Finding]:
@@ -28,7 +28,7 @@ def _counted(
     broken = [(text, k) for text, k in asked if breaks(bench.answer(text, k), k)]
     if not broken:
         said = f"none of {len(asked)} answers holds {what}"
-        return bench.finding(CHECK.name, law, Severity.FINE, said, counts=(0, len(asked)))
+        return bench.finding(CHECK.name, law, Severity.FINE, said, share=share_of(0, len(asked)))
     text, k = broken[0]
     answer = bench.answer(text, k)
     places = [str(place) for place in answer.places]
@@ -37,7 +37,7 @@ def _counted(
     example += [f"twice: {twice}"] if twice else []
     return bench.finding(
         CHECK.name, law, severity, f"{len(broken)} of {len(asked)} answers hold {what}",
-        counts=(len(broken), len(asked)), example=example, commands=[bench.ask_command(text, k)],
+        share=share_of(len(broken), len(asked)), example=example, commands=[bench.ask_command(text, k)],
     )  # fmt: skip
 
 
@@ -52,7 +52,7 @@ def _short(bench: Bench, levels: list[int]) -> Finding:
                 broken += [(text, k, deeper)] if len(one.places) < min(k, len(set(other.places))) else []
     if not broken:
         said = f"none of {asked} answers stops short of k while a deeper one has more"
-        return bench.finding(CHECK.name, law, Severity.FINE, said, counts=(0, asked))
+        return bench.finding(CHECK.name, law, Severity.FINE, said, share=share_of(0, asked))
     text, k, deeper = broken[0]
     example = [
         f"query: {text}",
@@ -62,7 +62,7 @@ def _short(bench: Bench, levels: list[int]) -> Finding:
     return bench.finding(
         CHECK.name, law, Severity.BROKEN,
         f"{len(broken)} of {asked} answers have fewer than k results though a deeper one has more",
-        counts=(len(broken), asked), example=example,
+        share=share_of(len(broken), asked), example=example,
         commands=[bench.ask_command(text, k), bench.ask_command(text, deeper)],
     )  # fmt: skip
 

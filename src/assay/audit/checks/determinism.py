@@ -13,7 +13,7 @@ from assay.audit.bench import Bench
 from assay.audit.checks.base import Check
 from assay.audit.elsewhere import CannotMove, Conditions, ask_elsewhere
 from assay.audit.rankings import Reading, differ, first_difference, score_gap
-from assay.audit.records import Finding, Severity
+from assay.audit.records import Finding, Severity, share_of
 from assay.engines.calling import one_line
 from assay.engines.pinning import available_threads
 from assay.errors import AssayError
@@ -112,7 +112,7 @@ def _compared(bench: Bench, trial: _Trial, base: Sequence[Reading], *rounds: Seq
         said = f"{trial.words}, the places are the same but {len(rescored)} of {total} queries get other scores, "
         return _told(bench, trial, Severity.WEAKNESS, f"{said}by up to {gap:.2g}", rescored, pairs)
     said = f"{trial.words}, all {total} queries get the same answer"
-    return bench.finding(CHECK.name, trial.law, Severity.FINE, said, counts=(0, total))
+    return bench.finding(CHECK.name, trial.law, Severity.FINE, said, share=share_of(0, total))
 
 
 def _told(
@@ -134,7 +134,7 @@ def _told(
     commands = [bench.ask_command(text, k, environment=environment) for environment in trial.environments]
     return bench.finding(
         CHECK.name, trial.law, severity, said,
-        counts=(len(which), len(bench.texts)), example=example, commands=dict.fromkeys(commands),
+        share=share_of(len(which), len(bench.texts)), example=example, commands=dict.fromkeys(commands),
     )  # fmt: skip
 
 

@@ -12,7 +12,7 @@ from assay.audit.bench import Bench
 from assay.audit.checks.base import Check
 from assay.audit.config import AuditConfig
 from assay.audit.rankings import Place, Reading, is_prefix
-from assay.audit.records import Finding, Severity
+from assay.audit.records import Finding, Severity, share_of
 from assay.corpus import read_text
 from assay.corpus.walking.globs import select_paths
 from assay.corpus.walking.languages import LANGUAGES
@@ -131,7 +131,7 @@ def _leaks(bench: Bench, field: str, cases: Sequence[_Case]) -> Finding:
     law, leaking = f"{field}: nothing outside", [case for case in cases if case.leaked]
     if not leaking:
         said = f"a filter for {field} lets nothing else through in all {len(cases)} queries"
-        return bench.finding(CHECK.name, law, Severity.FINE, said, counts=(0, len(cases)))
+        return bench.finding(CHECK.name, law, Severity.FINE, said, share=share_of(0, len(cases)))
     first = leaking[0]
     results, outside = sum(len(c.answer.places) for c in cases), sum(len(c.leaked) for c in leaking)
     said = f"a filter for {field} lets other results through in {len(leaking)} of {len(cases)} queries "
@@ -149,7 +149,7 @@ def _struck(bench: Bench, field: str, cases: Sequence[_Case]) -> Finding:
     broken = [case for case in cases if not _is_struck(case, k)]
     if not broken:
         said = f"a ranking filtered for {field} is the full one with the others struck out in all {len(cases)} queries"
-        return bench.finding(CHECK.name, law, Severity.FINE, said, counts=(0, len(cases)))
+        return bench.finding(CHECK.name, law, Severity.FINE, said, share=share_of(0, len(cases)))
     first = broken[0]
     said = f"a ranking filtered for {field} is not the full one with the others struck out "
     said += f"in {len(broken)} of {len(cases)} queries"
@@ -187,7 +187,7 @@ def _nothing(bench: Bench, field: str) -> Iterator[Finding]:
         return
     said = f"a filter for {field} that no file passes gives nothing in all {len(texts)} queries"
     said += f"; {len(refused)} are refused with an error" if refused else ""
-    yield bench.finding(CHECK.name, law, Severity.FINE, said, counts=(0, len(texts)))
+    yield bench.finding(CHECK.name, law, Severity.FINE, said, share=share_of(0, len(texts)))
 
 
 def _told(
@@ -203,7 +203,7 @@ def _told(
     ]
     commands = [bench.ask_command(first.query, k, first.wanted), bench.ask_command(first.query, bench.config.deep)]
     return bench.finding(
-        CHECK.name, law, severity, said, counts=(len(cases), total), example=example, commands=commands
+        CHECK.name, law, severity, said, share=share_of(len(cases), total), example=example, commands=commands
     )
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from assay.audit.bench import Asker, Bench
 from assay.audit.checks.base import Check
 from assay.audit.rankings import Reading
-from assay.audit.records import Finding, Severity
+from assay.audit.records import Finding, Severity, share_of
 from assay.types import Status
 
 #: What a program says that took a query for an option.
@@ -166,9 +166,9 @@ def _outcomes(bench: Bench, outcomes: Sequence[_Outcome]) -> Iterator[Finding]:
     said = f"{len(outcomes) - len(bad)} of {len(outcomes)} odd queries end well"
     said += f"; refused with an error, as they may be: {', '.join(refused)}" if refused else ""
     if len(bad) < len(outcomes):
-        counts = (len(bad), len(outcomes))
+        share = share_of(len(bad), len(outcomes))
         example = [f"{one.odd.name}: {one.reading.status}, {len(one.reading.places)} results" for one in outcomes]
-        yield bench.finding(CHECK.name, "the others", Severity.FINE, said, counts=counts, example=example)
+        yield bench.finding(CHECK.name, "the others", Severity.FINE, said, share=share, example=example)
 
 
 def _severity(one: _Outcome) -> Severity:

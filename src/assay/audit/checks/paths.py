@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from assay.audit.bench import Bench
 from assay.audit.checks.base import Check
 from assay.audit.rankings import Place
-from assay.audit.records import Finding, Severity
+from assay.audit.records import Finding, Severity, share_of
 from assay.corpus import read_text
 from assay.syntax.lines import count_lines
 from assay.types import Corpus, Hit
@@ -54,7 +54,7 @@ def check(bench: Bench) -> Iterator[Finding]:
             yield _told(bench, name, severity, said, seen, tally.total)
     if not tally.paths:
         said = f"all {tally.total} results name files of the corpus, written from its root"
-        yield bench.finding(CHECK.name, "paths", Severity.FINE, said, counts=(0, tally.total))
+        yield bench.finding(CHECK.name, "paths", Severity.FINE, said, share=share_of(0, tally.total))
     yield _ranges(bench, tally)
 
 
@@ -64,7 +64,7 @@ def _ranges(bench: Bench, tally: _Tally) -> Finding:
         return bench.finding(CHECK.name, "lines", Severity.NOT_APPLICABLE, "the engine gives files without lines")
     if not tally.ranges:
         said = f"all {tally.ranged} ranges lie inside their files"
-        return bench.finding(CHECK.name, "lines", Severity.FINE, said, counts=(0, tally.ranged))
+        return bench.finding(CHECK.name, "lines", Severity.FINE, said, share=share_of(0, tally.ranged))
     said = f"{len(tally.ranges)} of {tally.ranged} ranges are no lines of their file, such as {tally.ranges[0].shown}"
     return _told(bench, "lines", Severity.BROKEN, said, tally.ranges, tally.ranged)
 
@@ -73,7 +73,8 @@ def _told(bench: Bench, law: str, severity: Severity, said: str, seen: list[_See
     """Make a finding with its first case."""
     first = seen[0]
     return bench.finding(
-        CHECK.name, law, severity, said, counts=(len(seen), total), example=[f"query: {first.query}", first.shown],
+        CHECK.name, law, severity, said,
+        share=share_of(len(seen), total), example=[f"query: {first.query}", first.shown],
         commands=[bench.ask_command(first.query, bench.config.k)],
     )  # fmt: skip
 

@@ -8,7 +8,7 @@ from itertools import pairwise
 from assay.audit.bench import Bench
 from assay.audit.checks.base import Check
 from assay.audit.rankings import first_difference, is_prefix
-from assay.audit.records import Finding, Severity
+from assay.audit.records import Finding, Severity, share_of
 
 
 def depths(bench: Bench) -> list[int]:
@@ -28,7 +28,7 @@ def check(bench: Bench) -> Iterator[Finding]:
             yield _broken(bench, broken, len(asked), short, long)
         else:
             said = f"top-{short} is a prefix of top-{long} on all {len(asked)} queries"
-            yield bench.finding(CHECK.name, law, Severity.FINE, said, counts=(0, len(asked)))
+            yield bench.finding(CHECK.name, law, Severity.FINE, said, share=share_of(0, len(asked)))
 
 
 def _begins(bench: Bench, text: str, short: int, long: int) -> bool:
@@ -52,7 +52,7 @@ def _broken(bench: Bench, broken: Sequence[str], asked: int, short: int, long: i
         f"top {short} of top {long}",
         Severity.BROKEN,
         f"top-{short} is no prefix of top-{long} on {len(broken)} of {asked} queries",
-        counts=(len(broken), asked),
+        share=share_of(len(broken), asked),
         example=example,
         commands=[bench.ask_command(text, short), bench.ask_command(text, long)],
     )

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from assay.audit.bench import Bench
 from assay.audit.checks.base import Check
-from assay.audit.records import Finding, Severity
+from assay.audit.records import Finding, Severity, share_of
 from assay.corpus import read_text
 from assay.gold.lint.reaching import Ceiling, ceiling
 from assay.types import Query, Span, Target
@@ -40,7 +40,7 @@ def check(bench: Bench) -> Iterator[Finding]:
     how = "all chunks of the engine are known" if known else _method(bench)
     if not lost:
         said = f"all {len(sought)} targets of {len(queries)} queries can be returned: {how.partition(',')[0]}"
-        yield bench.finding(CHECK.name, _LAW, Severity.FINE, said, counts=(0, len(sought)))
+        yield bench.finding(CHECK.name, _LAW, Severity.FINE, said, share=share_of(0, len(sought)))
         return
     yield _told(bench, queries, sought, lost, how)
 
@@ -59,7 +59,13 @@ def _told(
     example = [f"query {one.query.id}: {one.target.anchor}" for one in lost[: bench.config.shown]]
     commands = [bench.ask_command(probe, bench.config.deep) for probe in _probes(bench, first)]
     return bench.finding(
-        CHECK.name, _LAW, Severity.WEAKNESS, said, counts=(len(lost), len(sought)), example=example, commands=commands
+        CHECK.name,
+        _LAW,
+        Severity.WEAKNESS,
+        said,
+        share=share_of(len(lost), len(sought)),
+        example=example,
+        commands=commands,
     )
 
 

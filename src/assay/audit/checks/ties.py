@@ -10,7 +10,7 @@ from assay.audit.bench import Bench
 from assay.audit.checks.base import Check
 from assay.audit.checks.prefix import depths
 from assay.audit.rankings import Place, Reading
-from assay.audit.records import Finding, Severity
+from assay.audit.records import Finding, Severity, share_of
 
 
 def check(bench: Bench) -> Iterator[Finding]:
@@ -32,14 +32,14 @@ def _numbers(bench: Bench, scored: Sequence[tuple[str, Reading]]) -> Finding:
     bad = [(text, one) for text, one in scored if not all(map(_is_number, one.scores))]
     if not bad:
         said = f"the scores of all {len(scored)} answers are numbers"
-        return bench.finding(CHECK.name, "numbers", Severity.FINE, said, counts=(0, len(scored)))
+        return bench.finding(CHECK.name, "numbers", Severity.FINE, said, share=share_of(0, len(scored)))
     text, one = bad[0]
     rank = next(at for at, score in enumerate(one.scores, start=1) if not _is_number(score))
     example = [f"query: {text}", f"rank {rank}, {one.places[rank - 1]}: {one.scores[rank - 1]!r}"]
     return bench.finding(
         CHECK.name, "numbers", Severity.BROKEN,
         f"{len(bad)} of {len(scored)} answers hold a score that is no finite number",
-        counts=(len(bad), len(scored)), example=example, commands=[bench.ask_command(text, bench.config.k)],
+        share=share_of(len(bad), len(scored)), example=example, commands=[bench.ask_command(text, bench.config.k)],
     )  # fmt: skip
 
 
@@ -51,12 +51,12 @@ def _falling(bench: Bench, clean: Sequence[tuple[str, Reading]]) -> Finding:
     if not worse:
         said = f"scores go with the rank in all {len(clean)} answers"
         said += "; they rise, as distances do" if rising else ""
-        return bench.finding(CHECK.name, "order", Severity.FINE, said, counts=(0, len(clean)))
+        return bench.finding(CHECK.name, "order", Severity.FINE, said, share=share_of(0, len(clean)))
     text, one = worse[0]
     return bench.finding(
         CHECK.name, "order", Severity.WEAKNESS,
         f"scores do not go with the rank in {len(worse)} of {len(clean)} answers: something else orders the results",
-        counts=(len(worse), len(clean)), example=[f"query: {text}", f"scores: {list(one.scores)}"],
+        share=share_of(len(worse), len(clean)), example=[f"query: {text}", f"scores: {list(one.scores)}"],
         commands=[bench.ask_command(text, bench.config.k)],
     )  # fmt: skip
 
@@ -67,12 +67,12 @@ def _equal(bench: Bench, clean: Sequence[tuple[str, Reading]]) -> Finding:
     tied = sum(equal for _, equal in pairs)
     said = f"{tied} of {len(pairs)} neighbouring results have equal scores"
     if not pairs or tied / len(pairs) < bench.config.many_ties:
-        return bench.finding(CHECK.name, "equal scores", Severity.FINE, said, counts=(tied, len(pairs)))
+        return bench.finding(CHECK.name, "equal scores", Severity.FINE, said, share=share_of(tied, len(pairs)))
     text = next(text for text, equal in pairs if equal)
     example = [f"query: {text}", f"scores: {list(bench.answer(text, bench.config.k).scores)}"]
     return bench.finding(
         CHECK.name, "equal scores", Severity.WEAKNESS, f"{said}: they say little about the order",
-        counts=(tied, len(pairs)), example=example, commands=[bench.ask_command(text, bench.config.k)],
+        share=share_of(tied, len(pairs)), example=example, commands=[bench.ask_command(text, bench.config.k)],
     )  # fmt: skip
 
 
@@ -85,13 +85,13 @@ def _stable(bench: Bench, clean: Sequence[tuple[str, Reading]]) -> Finding:
     queries = len({text for text, _ in swapped})
     if not swapped:
         said = f"equal scores keep their order in {len(tied)} of {len(tied)} queries that have them"
-        return bench.finding(CHECK.name, "stable", Severity.FINE, said, counts=(0, len(tied)))
+        return bench.finding(CHECK.name, "stable", Severity.FINE, said, share=share_of(0, len(tied)))
     text, k = swapped[0]
     shown = bench.config.k
     return bench.finding(
         CHECK.name, "stable", Severity.BROKEN,
         f"results of equal score change places in {queries} of {len(tied)} queries that have them",
-        counts=(queries, len(tied)),
+        share=share_of(queries, len(tied)),
         example=[f"query: {text}", f"top {shown}: {bench.answer(text, shown).show(shown)}"],
         commands=[bench.ask_command(text, shown), bench.ask_command(text, k)],
     )  # fmt: skip

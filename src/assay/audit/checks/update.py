@@ -10,7 +10,7 @@ from pathlib import PurePosixPath
 from assay.audit.bench import Asker, Bench
 from assay.audit.checks.base import Check
 from assay.audit.rankings import Reading, differ, first_difference, score_gap
-from assay.audit.records import Finding, Severity
+from assay.audit.records import Finding, Severity, share_of
 from assay.corpus import read_bytes
 from assay.corpus.opening import digest
 from assay.corpus.walking.languages import detect
@@ -87,7 +87,7 @@ def _told(bench: Bench, edit: _Edit, texts: Sequence[str], pairs: Sequence[tuple
     total = len(texts)
     if not moved and not rescored:
         said = f"after {edit.words}, update equals rebuild on all {total} queries"
-        return bench.finding(CHECK.name, edit.name, Severity.FINE, said, counts=(0, total))
+        return bench.finding(CHECK.name, edit.name, Severity.FINE, said, share=share_of(0, total))
     which = moved or rescored
     updated, anew = pairs[which[0]]
     rank = max(first_difference(updated.places, anew.places), bench.config.shown)
@@ -98,7 +98,7 @@ def _told(bench: Bench, edit: _Edit, texts: Sequence[str], pairs: Sequence[tuple
         severity, said = Severity.WEAKNESS, "the updated index scores otherwise than a rebuilt one"
         example += [f"scores: {list(updated.scores)}", f"rebuilt: {list(anew.scores)}"]
     said = f"after {edit.words}, {said} on {len(which)} of {total} queries"
-    return bench.finding(CHECK.name, edit.name, severity, said, counts=(len(which), total), example=example)
+    return bench.finding(CHECK.name, edit.name, severity, said, share=share_of(len(which), total), example=example)
 
 
 def _untried(bench: Bench, edit: _Edit) -> Finding:
@@ -171,9 +171,7 @@ def _apply(corpus: Corpus, edit: _Edit) -> Corpus:
 
 def _moved(bench: Bench, corpus: Corpus) -> Corpus:
     """Copy an edited corpus, so that no index of the old place is found again."""
-    from assay.corpus.copying import copy_corpus
-
-    return copy_corpus(corpus, bench.scratch(), commit=bench.subject.engine.git)
+    return bench.ground(corpus, own=True)
 
 
 CHECK = Check("update", "after edits, does an update equal a rebuild?", check)

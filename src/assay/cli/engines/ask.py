@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from assay.cli.options import given_flags
 from assay.cli.output import emit
 from assay.cli.subjects import add_subject, corpus_named, engine_named
 from assay.errors import ConfigError, EngineError
@@ -31,8 +33,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-k", type=int, default=10, metavar="N", help="results asked for (10)")
     parser.add_argument("--paths", action="append", default=[], metavar="GLOB", help="such as 'src/**' (repeatable)")
     parser.add_argument("--language", action="append", default=[], metavar="NAME", help="such as python (repeatable)")
-    parser.add_argument("--timeout", type=float, default=60.0, metavar="S", help="seconds for the query (60)")
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="for engines that draw (0)")
+    parser.add_argument("--timeout", type=float, metavar="S", help="seconds for the query (60)")
+    parser.add_argument("--seed", type=int, metavar="N", help="for engines that draw (that of assay.toml, or 0)")
 
 
 def handle(args: argparse.Namespace) -> int:
@@ -43,9 +45,10 @@ def handle(args: argparse.Namespace) -> int:
     from assay.audit.wording import Wording
     from assay.redaction import hiding
 
-    config = AuditConfig(k=args.k, timeout=args.timeout, seed=args.seed)
+    config = AuditConfig(k=args.k, **given_flags(args, "timeout", "seed"))
     ground = corpus_named(args.path, args.gold)
-    engine = engine_named(args.engine, args.config).make(ground.suite, args.seed)
+    recipe = replace(engine_named(args.engine, args.config), suite=ground.suite, **given_flags(args, "seed"))
+    engine = recipe.make()
     subject = Subject(args.engine, engine, ground.corpus, (), Wording(args.engine), ours=ground.ours)
     with Bench(subject, config) as bench:
         reading = _ask(bench, args)

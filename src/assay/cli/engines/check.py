@@ -8,23 +8,34 @@ rules. Exits 4 when the engine fails, or when nothing that it says can be used.
 from __future__ import annotations
 
 import argparse
-from dataclasses import asdict
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING
 
+from assay.cli.options import given_flags
 from assay.cli.output import counted, emit, say, teller
-from assay.errors import ConfigError, CorpusError, InputError
+from assay.cli.subjects import engine_named
+from assay.errors import ConfigError, CorpusError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from assay.engines import FullEngine
     from assay.experiment.checkup import CheckUp, Understood
+    from assay.experiment.recipe import Recipe
     from assay.report.document import Block, Cell, Document
     from assay.types import Corpus, CorpusSpec, Gold
 
 #: Of the standard library, when there is no code here: enough to ask about, indexed in seconds by any tool.
 _SAMPLE = ("json/*", "email/*", "http/*")
+
+
+@dataclass(frozen=True, slots=True)
+class _Checked:
+    """An engine, and what was seen of it."""
+
+    name: str
+    engine: FullEngine
+    corpus: Corpus
+    found: CheckUp
+    file: str | None  # the assay.toml that declares it
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -39,32 +50,29 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="what to index (this folder; without code here, some standard library)",
     )
     parser.add_argument("--config", metavar="FILE", help="the assay.toml that SPEC may be a name in")
-    parser.add_argument("--timeout", type=float, default=60.0, metavar="S", help="seconds for a query (60)")
-    parser.add_argument("--index-timeout", type=float, default=3600.0, metavar="S", help="seconds to open (3600)")
+    parser.add_argument("--timeout", type=float, metavar="S", help="seconds for a query (60)")
+    parser.add_argument("--index-timeout", type=float, metavar="S", help="seconds to open (3600)")
 
 
 def handle(args: argparse.Namespace) -> int:
     """Check the engine and tell what was seen."""
     from assay.experiment.checkup import check_gold, check_up
+    from assay.experiment.spec import FILE
     from assay.types import CorpusSpec, Gold
 
-    for flag in ("timeout", "index_timeout"):
-        if not getattr(args, flag) > 0:
-            raise ConfigError(f"--{flag.replace('_', '-')} is {getattr(args, flag):g}", hint="give it some seconds")
-    _engine(args, Gold("", CorpusSpec("stdlib"), ()))  # what is wrong with it is told before anything is read
+    given = given_flags(args, "timeout", "index_timeout")
+    for flag, seconds in given.items():
+        if not seconds > 0:
+            raise ConfigError(f"--{flag.replace('_', '-')} is {seconds:g}", hint="give it some seconds")
+    recipe = engine_named(args.engine, args.config)
+    _make(recipe, Gold("", CorpusSpec("stdlib"), ()))  # what is wrong with it is told before anything is read
     corpus = _corpus(args.path)
     say(args, f"looking for questions in {counted(len(corpus.files), 'file')} of {corpus.root}")
     gold = check_gold(corpus)
-    engine = _engine(args, gold)
-    found = check_up(
-        args.engine,
-        engine,
-        gold,
-        timeout=args.timeout,
-        index_timeout=args.index_timeout,
-        progress=teller(args),
-    )
-    emit(args, _document(args.engine, engine, corpus, found), _data(args.engine, engine, corpus, found))
+    engine = _make(recipe, gold)
+    found = check_up(args.engine, engine, gold, **given, progress=teller(args))
+    checked = _Checked(args.engine, engine, corpus, found, (args.config or FILE) if recipe.declared else None)
+    emit(args, _document(checked), _data(checked))
     return 4 if found.problems else 0
 
 
@@ -84,26 +92,16 @@ def _corpus(path: str | None) -> Corpus:
     return open_corpus(CorpusSpec("stdlib", include=_SAMPLE))
 
 
-def _engine(args: argparse.Namespace, gold: Gold) -> FullEngine:
-    """Make the engine: one that assay.toml names, else what the words mean."""
-    from assay.engines import make_engine
-    from assay.experiment.spec import FILE, read_spec
+def _make(recipe: Recipe, gold: Gold) -> FullEngine:
+    """Make the engine for some questions."""
     from assay.types import Suite
 
-    suite = Suite((gold,))
-    config = Path(args.config or FILE)
-    if args.config and not config.is_file():
-        raise InputError("no such file", file=config, hint="name an assay.toml, or leave --config out")
-    spec = read_spec(config) if config.is_file() else None
-    table: str | Mapping[str, Any] = args.engine
-    if spec is not None and args.engine in spec.engines:
-        table = spec.engines[args.engine]
-        return make_engine(table, suite=suite, seed=spec.seed, folder=spec.folder)
-    return make_engine(table, suite=suite)
+    return replace(recipe, suite=Suite((gold,))).make()
 
 
-def _data(name: str, engine: FullEngine, corpus: Corpus, found: CheckUp) -> dict[str, object]:
+def _data(checked: _Checked) -> dict[str, object]:
     """Give everything, for programs."""
+    engine, corpus, found = checked.engine, checked.corpus, checked.found
     answers = [
         {
             "what": one.what,
@@ -125,7 +123,7 @@ def _data(name: str, engine: FullEngine, corpus: Corpus, found: CheckUp) -> dict
     ]
     return {
         "schema": "assay/engines-check/1",
-        "engine": name,
+        "engine": checked.name,
         "works": not found.problems,
         "problems": list(found.problems),
         "corpus": {"repository": _shown(corpus.spec), "files": len(corpus.files)},
@@ -138,10 +136,11 @@ def _data(name: str, engine: FullEngine, corpus: Corpus, found: CheckUp) -> dict
     }
 
 
-def _document(name: str, engine: FullEngine, corpus: Corpus, found: CheckUp) -> Document:
+def _document(checked: _Checked) -> Document:
     """Show what it took, what each answer meant, and what is wrong."""
     from assay.report.document import Document, Paragraph
 
+    engine, corpus, found = checked.engine, checked.corpus, checked.found
     notes = (*engine.notes, *found.notes, *(note for one in found.answers for note in one.notes))
     blocks: list[Block] = [Paragraph(f"On {_shown(corpus.spec)}, {counted(len(corpus.files), 'file')}.")]
     blocks += _measured(found) if found.index_seconds is not None else []
@@ -149,8 +148,8 @@ def _document(name: str, engine: FullEngine, corpus: Corpus, found: CheckUp) -> 
     blocks += [Paragraph(problem, "bad") for problem in found.problems]
     if found.problems and found.stderr.strip():
         blocks.append(Paragraph(f"it said: {found.stderr.strip().splitlines()[-1]}", "quiet"))
-    blocks.append(_verdict(name, found))
-    return Document(f"assay engines check {name}", tuple(blocks))
+    blocks.append(_verdict(checked))
+    return Document(f"assay engines check {checked.name}", tuple(blocks))
 
 
 def _measured(found: CheckUp) -> list[Block]:
@@ -167,7 +166,7 @@ def _measured(found: CheckUp) -> list[Block]:
     ]
     rows: list[list[str | Cell]] = [_row(one) for one in found.answers]
     heads = ["asked for", "query", ">results", "paths", "lines", "scores", ">seconds", "found"]
-    return [table(["", ""], facts), table(heads, rows)]
+    return [table(["what", "value"], facts), table(heads, rows)]
 
 
 def _row(one: Understood) -> list[str | Cell]:
@@ -196,15 +195,20 @@ def _place(one: Understood) -> Cell:
     return Cell(f"{one.expected} is file {one.rank}", "good")
 
 
-def _verdict(name: str, found: CheckUp) -> Block:
-    """Close with a sentence and the next step."""
+def _verdict(checked: _Checked) -> Block:
+    """Close with a sentence and the next step; an engine that assay.toml declares is part of its runs."""
+    import shlex
+
+    from assay.experiment.spec import FILE
     from assay.report.document import Paragraph
 
-    if found.problems:
-        return Paragraph(
-            f"{name} cannot be measured like this. `assay engines show {name}` prints its settings.", "bad"
-        )
-    return Paragraph(f"{name} works: assay run --engine {name}", "good")
+    name, file = checked.name, checked.file
+    if checked.found.problems:
+        kind = name.partition(":")[0]  # of `kind:value`; a preset and a file are whole
+        settings = f"Its settings stand in {file}." if file else f"`assay engines show {kind}` prints its settings."
+        return Paragraph(f"{name} cannot be measured like this. {settings}", "bad")
+    flags = ["--engine", name] if file is None else ["--config", file] if file != FILE else []
+    return Paragraph(f"{name} works: {shlex.join(['assay', 'run', *flags])}", "good")
 
 
 def _share(part: int, total: int, what: str) -> str:

@@ -7,7 +7,6 @@ tool's documentation and are marked unverified: check them with `assay engines c
 from __future__ import annotations
 
 import argparse
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
@@ -18,8 +17,15 @@ if TYPE_CHECKING:
     from assay.engines.presets.loading import Preset
     from assay.report.document import Cell, Document
 
-#: Versions are asked for side by side: each is a program that mostly waits for the disk.
-_AT_ONCE = 4
+
+@dataclass(frozen=True, slots=True)
+class ListingConfig:
+    """How the tools are looked for."""
+
+    at_once: int = 4  # versions are asked for side by side: each is a program that mostly waits for the disk
+
+
+LISTING = ListingConfig()
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,12 +51,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def handle(args: argparse.Namespace) -> int:
     """Look for every tool and list what there is."""
+    from concurrent.futures import ThreadPoolExecutor
+
     from assay.engines import KINDS
     from assay.engines.presets import find_preset, preset_names
     from assay.engines.presets.installed import look
 
-    presets = [find_preset(name) for name in preset_names()]
-    with ThreadPoolExecutor(_AT_ONCE) as pool:
+    presets = [find_preset(name) for name in sorted(preset_names())]
+    with ThreadPoolExecutor(LISTING.at_once) as pool:
         rows = [_row(preset, found) for preset, found in zip(presets, pool.map(look, presets), strict=True)]
     kinds = [{"name": kind.name, "main": kind.main, "about": kind.about} for _, kind in sorted(KINDS.items())]
     data = {"schema": "assay/engines/1", "kinds": kinds, "presets": [asdict(row) for row in rows]}

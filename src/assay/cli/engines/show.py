@@ -1,12 +1,13 @@
 """Print an engine's settings as TOML, to copy and change.
 
 A preset is printed as it ships; save it, change it, and name the file: `--engine ./mine.toml`. Of a kind, every
-setting is printed with its default, as a table for assay.toml.
+setting is printed with its default, as a table for assay.toml. An engine of assay.toml is printed as it stands there.
 """
 
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -17,12 +18,13 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the flags of this action."""
-    parser.add_argument("name", metavar="NAME", help="a preset, a kind, or a file of yours")
+    parser.add_argument("name", metavar="NAME", help="an engine of assay.toml, a preset, a kind, or a file of yours")
+    parser.add_argument("--config", metavar="FILE", help="an assay.toml (this folder's)")
 
 
 def handle(args: argparse.Namespace) -> int:
     """Print the TOML; nothing else goes to stdout, so that it can be saved."""
-    text, path = _toml(args.name)
+    text, path = _declared(args.name, args.config) or _toml(args.name)
     if args.json:
         import json
 
@@ -31,6 +33,26 @@ def handle(args: argparse.Namespace) -> int:
     else:
         sys.stdout.write(text)
     return 0
+
+
+def _declared(name: str, config: str | None) -> tuple[str, str] | None:
+    """Find the lines of assay.toml that declare an engine, if they do."""
+    from pathlib import Path
+
+    from assay.experiment.spec import FILE, locate, read_spec
+    from assay.files import read_utf8
+
+    path = Path(config or FILE)
+    if not config and not path.is_file():
+        return None
+    if name not in read_spec(path).engines:
+        return None
+    text = read_utf8(path)
+    first = locate(text, f"engines.{name}")
+    lines = text.split("\n")[(first or 1) - 1 :]
+    own = re.compile(rf"\[+engines\.[\"']?{re.escape(name)}[\"']?[.\]]")
+    after = (n for n, line in enumerate(lines) if n and line.startswith("[") and not own.match(line))
+    return "\n".join(lines[: next(after, len(lines))]).rstrip() + "\n", str(path)
 
 
 def _toml(name: str) -> tuple[str, str | None]:

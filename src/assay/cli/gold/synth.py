@@ -75,5 +75,6 @@ def _document(sets: Sets, files: tuple[Path, ...], folder: Path) -> Document:
         for gold, file in zip(sets.golds, files, strict=True)
     ]
     notes = [Paragraph(note, "warning") for note in sets.notes]
+    hidden = Paragraph(f"{folder}/ has a .gitignore and an .assayignore: neither git nor a search finds it.", "quiet")
     then = Paragraph(f"Then: assay run --gold {folder}")
-    return Document("Synthetic gold", (table(["kind", ">queries", "file"], rows), *notes, then))
+    return Document("Synthetic gold", (table(["kind", ">queries", "file"], rows), *notes, hidden, then))

@@ -215,13 +215,39 @@ _EXTENSIONS: Final = _by_extension()
 _UNKNOWN: Final = FileType(None, "other")
 
 
-#: Every language that a file may have.
+#: What people call languages, besides our names and their extensions.
+_ALIASES: Final[Mapping[str, str]] = {
+    "bazel": "starlark",
+    "c#": "csharp",
+    "docker": "dockerfile",
+    "emacs-lisp": "elisp",
+    "f#": "fsharp",
+    "golang": "go",
+    "make": "makefile",
+    "node": "javascript",
+    "nodejs": "javascript",
+    "objc++": "objective-cpp",
+    "objectpascal": "pascal",
+    "protobuf": "proto",
+    "python3": "python",
+    "restructuredtext": "rst",
+    "shell": "bash",
+    "viml": "vim",
+    "vimscript": "vim",
+    "vb.net": "visualbasic",
+}
+
+
 def language_name(name: str) -> str:
-    """Give the language that a name or an extension stands for: `js` and `.js` are javascript."""
-    found = _EXTENSIONS.get("." + name.lower().lstrip(".")) or _EXTENSIONS.get(name.lower().lstrip("."))
-    return found.language if found is not None and found.language else name.lower()
+    """Give the language that a name, an alias or an extension stands for: `golang` is go, `js` and `.js` javascript."""
+    asked = name.strip().lower()
+    if asked in LANGUAGES:
+        return asked
+    found = _EXTENSIONS.get(asked.lstrip("."))
+    return _ALIASES.get(asked) or (found.language if found is not None and found.language else asked)
 
 
+#: Every language that a file may have.
 LANGUAGES: Final = tuple(sorted({f.language for f in (*_EXTENSIONS.values(), *_NAMES.values()) if f.language}))
 
 

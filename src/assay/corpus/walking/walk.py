@@ -101,7 +101,7 @@ class _Walker:
         while self.links:
             links, self.links = sorted(self.links, key=lambda link: link.path), []
             for link in links:
-                self._follow(link)
+                self._try_link(link)
         self._note_foreign()
         files = tuple(self.files[path] for path in sorted(self.files))
         skipped = sorted(self.skipped, key=lambda one: (one.path, one.reason, one.detail))
@@ -117,8 +117,15 @@ class _Walker:
         if self.ground.git and find_top(self.ground.top) == self.ground.top:
             frame = self._adopt(frame, self.ground.root)
         for part in base.split("/") if base else ():
-            frame = self._step(self._with_rules(frame, frozenset(os.listdir(frame.real))), part)
+            frame = self._step(self._with_rules(frame, self._names(frame)), part)
         return frame
+
+    def _names(self, frame: _Frame) -> frozenset[str]:
+        """List what lies in a folder above the corpus root."""
+        try:
+            return frozenset(os.listdir(frame.real))
+        except OSError as error:
+            raise vanished(self.ground.root, error) from error
 
     def _step(self, frame: _Frame, part: str) -> _Frame:
         """Go one folder down towards the root; rules that leave the root out do not hold for one who asked for it."""
@@ -197,7 +204,16 @@ class _Walker:
         return replace(frame, git=git, assay=assay)
 
     def _entry(self, frame: _Frame, entry: os.DirEntry[str]) -> _Frame | None:
-        """Decide about one name; a folder to look into is returned."""
+        """Decide about one name; a folder to look into is returned, what cannot be looked at any more is left out."""
+        try:
+            return self._decided(frame, entry)
+        except OSError as error:
+            path = f"{frame.path}/{entry.name}" if frame.path else entry.name
+            self._skip(path, "unreadable", error.strerror or str(error))
+            return None
+
+    def _decided(self, frame: _Frame, entry: os.DirEntry[str]) -> _Frame | None:
+        """Decide by the kind of what a name stands for, and by the rules."""
         path = f"{frame.path}/{entry.name}" if frame.path else entry.name
         if not _is_text(entry.name):
             self._skip(path, "name", "the name is not UTF-8")
@@ -284,6 +300,13 @@ class _Walker:
         self.hashes[shown] = found.sha256
         if not found.utf8:
             self.foreign.append(shown)
+
+    def _try_link(self, link: _Link) -> None:
+        """Follow a link; one that vanished since it was met is left out."""
+        try:
+            self._follow(link)
+        except OSError as error:
+            self._skip(link.path, "unreadable", error.strerror or str(error))
 
     def _follow(self, link: _Link) -> None:
         """Follow a link that stays inside the root, to what no other name has brought in."""

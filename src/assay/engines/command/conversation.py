@@ -1,6 +1,6 @@
 """A program that is started once and talked to.
 
-After a failure it is ended at once and started again by the next query, so that a late answer is never read as the
+After a failure it is ended at once and started again before the next query, so that a late answer is never read as the
 answer to another question.
 """
 
@@ -9,82 +9,58 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from assay.clock import Clock, told
 from assay.engines.base import Answered, EngineCrash, Reply, Usage, Wanted
 from assay.engines.command.protocols import Dialogue, Question
-from assay.engines.command.workplace import Workplace, remaining, shorter
+from assay.engines.command.workplace import Workplace
+from assay.engines.restarting import Restarted, Restarts
 from assay.engines.running import start_tool
+from assay.engines.sessions import AskedSession
 from assay.errors import EngineError, EngineTimeout
 from assay.processes import Child, ChildFlood, ChildGone, ChildTimeout, last_line
 from assay.types import Corpus
 
 
-@dataclass(frozen=True, slots=True)
-class RestartLimits:
-    """How much is done for a program that failed."""
-
-    starts: int = 3  # that fail in a row, before it is left alone: more would be the same
-    patience: float = 3.0  # times what the first start took, on top of the query's own time
-
-
-RESTART_LIMITS = RestartLimits()
-RESTARTED = "the program was started again before this query, which is in its time"
-
-
-class Conversation:
+class Conversation(AskedSession):
     """A program on one corpus, asked one query after the other."""
 
     def __init__(self, place: Workplace, dialogue: Dialogue) -> None:
         self.place = place
+        self.filtering = place.tool.templates.filters
+        self._name = place.tool.templates.argv[0]  # in messages
         self._dialogue = dialogue
         self._child: Child | None = None
         self._asked = 0
-        self._failed_starts = 0
+        self._restarts = Restarts(place.tool.settings.restarts, self._name)
         self._startup: float | None = None  # seconds of the first start
 
     def start(self, seconds: float | None) -> None:
         """Start the program and wait until it says that it is ready."""
         begin = time.monotonic()
-        task = self.place.task(self.place.tool.templates.argv)
-        self._failed_starts += 1
-        self._child = start_tool(task)
-        with self._watched(self._child, seconds, "raise index_timeout"):
-            self._dialogue.begin(self._child, None if seconds is None else begin + seconds)
-        self._failed_starts = 0
-        if self._startup is None:
-            self._startup = time.monotonic() - begin
-
-    def search(self, query: str, k: int) -> Answered:
-        """Ask with no limit but the tool's own."""
-        return self.search_within(query, k, None)
-
-    def search_within(self, query: str, k: int, seconds: float | None) -> Answered:
-        """Ask; the shorter of the two time limits holds."""
-        return self.search_filtered(query, k, Wanted(), seconds)
-
-    @property
-    def filters(self) -> frozenset[str]:
-        """What it can be asked for a part of."""
-        return self.place.tool.filters
+        clock = Clock(seconds, self.place.tool.settings.index_timeout)
+        self._child = start_tool(self.place.task(self.place.tool.templates.argv))
+        with self._watched(self._child, clock, "raise index_timeout"):
+            self._dialogue.begin(self._child, clock.deadline)
+        self._startup = time.monotonic() - begin if self._startup is None else self._startup
+        self._restarts.started(self._startup)
 
     def search_filtered(self, query: str, k: int, wanted: Wanted, seconds: float | None) -> Answered:
-        """Ask with what the filters add to the request."""
-        limit = shorter(seconds, self.place.tool.settings.timeout)
-        with self.place.secrets_hidden():
-            again = (RESTARTED,) if self._child is None or not self._child.alive else ()
-            if again:
-                self._restart(limit)
-            reply = self._ask(query, k, wanted, limit)
-        return replace(reply, notes=(*again, *reply.notes))
+        """Ask with what the filters add to the request; a program that was lost is started again first."""
+        with self.place.redactor.cleaning():
+            again = self._restore()
+            with again.apart():
+                reply = self._ask(query, k, wanted, Clock(seconds, self.place.tool.settings.timeout))
+        notes = tuple(map(self.place.redactor.text, (*again.notes, *reply.notes)))
+        return replace(reply, notes=notes, waited=again.seconds)
 
     def usage(self) -> Usage:
         """Tell what it took."""
-        said = b""
         if self._child is not None:
-            self.place.note_peak(self._child.peak_bytes())
-            said = self._child.stderr
-        return self.place.usage(self._startup if self._dialogue.waits else None, said)
+            self.place.witness.note_peak(self._child.peak_bytes())
+            self.place.witness.note_words(self._child.stderr)
+        return self.place.usage(self._startup if self._dialogue.waits else None)
 
     def close(self) -> None:
         """End the program, and remove what it kept."""
@@ -99,36 +75,31 @@ class Conversation:
         if child is None:
             return b""
         child.end()
-        self.place.note_peak(child.peak_bytes())
+        self.place.witness.note_peak(child.peak_bytes())
         return child.stderr
 
-    def _restart(self, limit: float | None) -> None:
-        """Start the program again, unless that has failed too often."""
-        self.drop()
-        if self._failed_starts >= RESTART_LIMITS.starts:
-            raise EngineError(
-                f"{self._name} is left alone after {self._failed_starts} starts in a row that failed",
-                hint=f"start it by hand in {self.place.corpus.root}",
-            )
-        more = RESTART_LIMITS.patience * (self._startup or 0.0)
-        self.start(shorter(None if limit is None else limit + more, self.place.tool.settings.index_timeout))
+    def _restore(self) -> Restarted:
+        """Start a program again that was lost, or that ended by itself after its last answer."""
+        if self._child is not None and self._child.alive:
+            return Restarted()
+        if self._child is not None:
+            self._restarts.lose()
+            self.drop()
+        return self._restarts.again(self.start)
 
-    def _ask(self, query: str, k: int, wanted: Wanted, limit: float | None) -> Reply:
+    def _ask(self, query: str, k: int, wanted: Wanted, clock: Clock) -> Reply:
         """Ask the running program."""
         assert self._child is not None
         self._asked += 1
-        added = self.place.tool.added(wanted)
-        question = Question(self.place.places.values, query, k, self._asked, self.place.known, added)
-        with self._watched(self._child, limit, "raise timeout"):
-            return self._dialogue.ask(self._child, question, None if limit is None else time.monotonic() + limit)
-
-    @property
-    def _name(self) -> str:
-        """The program as it is called in messages."""
-        return self.place.tool.templates.argv[0]
+        added = self.filtering.table(wanted, {**self.place.places, "query": query, "k": k, "id": self._asked})
+        question = Question(self.place.places, query, k, self._asked, self.place.known, added)
+        with self._watched(self._child, clock, "raise timeout"):
+            reply = self._dialogue.ask(self._child, question, clock.deadline)
+        self._restarts.answered()
+        return reply
 
     @contextmanager
-    def _watched(self, child: Child, limit: float | None, hint: str) -> Iterator[None]:
+    def _watched(self, child: Child, clock: Clock, hint: str) -> Iterator[None]:
         """Say in the engines' own errors what happened to the program; then it is ended, so that nothing comes late."""
         try:
             yield
@@ -136,7 +107,7 @@ class Conversation:
             raise
         except ChildTimeout as problem:
             said = self._fail()
-            raise EngineTimeout(f"no answer after {limit:g} s{said}", hint=hint) from problem
+            raise EngineTimeout(f"no answer after {told(clock.limit)}{said}", hint=hint) from problem
         except ChildFlood as problem:
             self._fail()
             raise EngineError(f"{self._name} printed {problem}", hint="ask it for less, as with {k}") from problem
@@ -151,7 +122,8 @@ class Conversation:
     def _fail(self) -> str:
         """End the program, keep what it complained of, and give the last of it behind a colon."""
         stderr = self.drop()
-        self.place.note_failure(stderr)
+        self._restarts.lose()
+        self.place.witness.note_failure(stderr)
         words = last_line(stderr)
         return f": {words}" if words else ""
 
@@ -161,11 +133,10 @@ class FollowingConversation(Conversation):
 
     def update_within(self, corpus: Corpus, seconds: float | None) -> None:
         """Run the update command and start the program anew, in the shorter of the two times together."""
-        limit = shorter(seconds, self.place.tool.settings.index_timeout)
-        begin = time.monotonic()
+        clock = Clock(seconds, self.place.tool.settings.index_timeout)
         self.place.take(corpus)
-        with self.place.secrets_hidden():
+        with self.place.redactor.cleaning():
             self.drop()
             if self.place.tool.templates.update:
-                self.place.prepare(self.place.tool.templates.update, limit, "updating")
-            self.start(remaining(limit, begin))
+                self.place.prepare(self.place.tool.templates.update, clock.rest(), "updating")
+            self.start(clock.rest())

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import hashlib
-import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 
-from assay.engines.base import Answered, Context, TimedSession, Usage, Wanted
+from assay.clock import Clock, shortest
+from assay.engines.base import Answered, Context, Reply, TimedSession, Usage, Wanted
 from assay.engines.command.conversation import Conversation, FollowingConversation
 from assay.engines.command.protocols import Dialogue, make_dialogue
-from assay.engines.command.settings import WHERE, Settings, folder_of, read_templates
-from assay.engines.command.workplace import Tool, Workplace, hidden_values, remaining, shorter
+from assay.engines.command.settings import WHERE, Settings, read_templates
+from assay.engines.command.workplace import Tool, Workplace
+from assay.engines.folders import place_names, settled_places
 from assay.engines.reading.output import Layout, make_layout, read_output
-from assay.engines.reading.settings import ReadingSettings
 from assay.engines.running import describe_failure, run_tool
-from assay.engines.templates import named_secrets
+from assay.engines.secrets import recorded_table, secret_values
+from assay.engines.sessions import AskedSession
 from assay.errors import EngineError
 from assay.processes import Finished, Task
 from assay.settings import read_settings
@@ -31,9 +31,9 @@ _SELDOM = ("mode", "request", "answer_id", "prompt", "ready", "git")
 def make(settings: Mapping[str, object], context: Context) -> CommandEngine:
     """Make the engine from its settings."""
     read = read_settings(Settings, settings, WHERE)
-    templates = read_templates(read, context)
-    secrets = (*named_secrets((templates.all(), read.request, read.env)), *hidden_values(read.env))
-    tool = Tool(read, templates, folder_of(context), context.preset, tuple(dict.fromkeys(secrets)))
+    places = settled_places(context)
+    templates = read_templates(read, place_names(places))
+    tool = Tool(read, templates, places, secret_values(templates.all(), env=read.env))
     return CommandEngine(tool, make_layout(read, WHERE), make_dialogue(read))
 
 
@@ -69,13 +69,10 @@ class CommandEngine:
         """The templates and how the output is read; of the environment only the names and a digest."""
         settings, templates = self.tool.settings, self.tool.templates
         own: dict[str, object] = {"kind": "command", "argv": list(templates.argv), "index": list(templates.index)}
-        own |= {"env": sorted(settings.env)} | ({"env_digest": _digest(settings.env)} if settings.env else {})
         own |= {name: value for name in _SELDOM if (value := getattr(settings, name)) not in ("", "once", False)}
-        filters = {name: getattr(templates, name) for name in ("path_filter", "language_filter")}
-        own |= {name: _listed(template) for name, template in filters.items() if template}
-        names = [field.name for field in fields(ReadingSettings) if field.name != "index_timeout"]
         codes = None if settings.ok_codes is None else sorted(settings.ok_codes)
-        return {**own, **{name: getattr(settings, name) for name in names}, "ok_codes": codes}
+        own |= {**recorded_table("env", settings.env), **templates.filters.recorded(), "ok_codes": codes}
+        return {**own, **settings.recorded()}
 
     def open(self, corpus: Corpus) -> TimedSession:
         """Look for the program and let it index the corpus, with no limit but its own."""
@@ -85,50 +82,38 @@ class CommandEngine:
         """Look for the programs, then index, then start what stays; the shorter of the two time limits holds."""
         place = Workplace(self.tool, corpus)
         try:
-            with place.secrets_hidden():
-                return self._open(place, shorter(seconds, self.tool.settings.index_timeout))
+            with place.redactor.cleaning():
+                return self._open(place, Clock(seconds, self.tool.settings.index_timeout))
         except BaseException:  # an interrupt too
             place.close()
             raise
 
-    def _open(self, place: Workplace, seconds: float | None) -> TimedSession:
+    def _open(self, place: Workplace, clock: Clock) -> TimedSession:
         """Get ready."""
-        begin = time.monotonic()
         place.check_programs()
         if self.tool.templates.index:
-            place.prepare(self.tool.templates.index, seconds, "indexing")
+            place.prepare(self.tool.templates.index, clock.rest(), "indexing")
         if self.dialogue is None:
             follows = self.tool.templates.update or not self.tool.templates.index
             return (FollowingSession if follows else CommandSession)(place, self.layout)
         conversation = (FollowingConversation if self.tool.settings.update else Conversation)(place, self.dialogue)
-        conversation.start(remaining(seconds, begin))
+        conversation.start(clock.rest())
         return conversation
 
 
-class CommandSession:
+class CommandSession(AskedSession):
     """A tool on one corpus that is run once for each query."""
 
     def __init__(self, place: Workplace, layout: Layout) -> None:
         self.place = place
+        self.filtering = place.tool.templates.filters
         self._layout = layout
-
-    @property
-    def filters(self) -> frozenset[str]:
-        """What it can be asked for a part of."""
-        return self.place.tool.filters
-
-    def search(self, query: str, k: int) -> Answered:
-        """Run the command with no limit but its own."""
-        return self.search_within(query, k, None)
-
-    def search_within(self, query: str, k: int, seconds: float | None) -> Answered:
-        """Run the command; the shorter of the two time limits holds."""
-        return self.search_filtered(query, k, Wanted(), seconds)
 
     def search_filtered(self, query: str, k: int, wanted: Wanted, seconds: float | None) -> Answered:
         """Run the command with the arguments of the filters."""
-        with self.place.secrets_hidden():
-            return self._run(self._task(query, k, wanted), seconds)
+        with self.place.redactor.cleaning():
+            reply = self._run(self._task(query, k, wanted), seconds)
+        return replace(reply, notes=tuple(map(self.place.redactor.text, reply.notes)))
 
     def usage(self) -> Usage:
         """Tell what the runs took."""
@@ -140,23 +125,20 @@ class CommandSession:
 
     def _task(self, query: str, k: int, wanted: Wanted) -> Task:
         """Fill the command in; filters stand before a -- because what follows it is no option."""
-        templates, asked = self.place.tool.templates, {"query": query, "k": str(k)}
-        by_path, by_language = tuple(templates.path_filter), tuple(templates.language_filter)
-        paths = [self.place.fill(by_path, path=path, **asked) for path in wanted.paths]
-        named = [self.place.fill(by_language, language=name, **asked) for name in wanted.languages]
-        cut = templates.argv.index("--") if "--" in templates.argv else len(templates.argv)
-        task = self.place.task(templates.argv, **asked)
-        added = [part for parts in (*paths, *named) for part in parts]
+        argv, asked = self.place.tool.templates.argv, {"query": query, "k": str(k)}
+        cut = argv.index("--") if "--" in argv else len(argv)
+        task = self.place.task(argv, **asked)
+        added = self.filtering.arguments(wanted, {**self.place.places, **asked})
         return replace(task, argv=(*task.argv[:cut], *added, *task.argv[cut:]))
 
-    def _run(self, task: Task, seconds: float | None) -> Answered:
+    def _run(self, task: Task, seconds: float | None) -> Reply:
         """Run the command and read what it prints."""
         settings = self.place.tool.settings
-        limit = shorter(seconds, settings.timeout)
-        finished = run_tool(task, limit, hint="raise timeout", seen=self.place.see)
+        limit = shortest(seconds, settings.timeout)
+        finished = run_tool(task, limit, hint="raise timeout", seen=self.place.witness.see_query)
         failed = not _may_be_empty(finished, settings.ok_codes)
         if finished.code and not failed and not finished.stdout.strip():
-            return ()
+            return Reply(())
         try:
             reply = read_output(finished.stdout, self._layout, self.place.known)
         except EngineError as problem:
@@ -167,7 +149,7 @@ class CommandSession:
 
     def _failure(self, task: Task, finished: Finished) -> EngineError:
         """Say that a program failed, and what to declare if it did not."""
-        self.place.note_failure(finished.stderr)
+        self.place.witness.note_failure(finished.stderr)
         hint = f"if that means no results, add {finished.code} to ok_codes; else run it by hand in {task.cwd}"
         return EngineError(describe_failure(task, finished), hint=hint)
 
@@ -180,8 +162,8 @@ class FollowingSession(CommandSession):
         self.place.take(corpus)
         template = self.place.tool.templates.update
         if template:
-            with self.place.secrets_hidden():
-                self.place.prepare(template, shorter(seconds, self.place.tool.settings.index_timeout), "updating")
+            with self.place.redactor.cleaning():
+                self.place.prepare(template, shortest(seconds, self.place.tool.settings.index_timeout), "updating")
 
 
 def _may_be_empty(finished: Finished, ok_codes: Sequence[int] | None) -> bool:
@@ -190,13 +172,3 @@ def _may_be_empty(finished: Finished, ok_codes: Sequence[int] | None) -> bool:
         return finished.code in ok_codes
     silent = not finished.stdout.strip() and not finished.stderr.strip()
     return finished.code == 0 or (finished.code == _MISSED and silent)
-
-
-def _listed(template: tuple[str, ...] | Mapping[str, object]) -> object:
-    """Write a filter as JSON has it."""
-    return template if isinstance(template, Mapping) else list(template)
-
-
-def _digest(env: Mapping[str, str]) -> str:
-    """Tell environments apart without saying what is in them."""
-    return hashlib.sha256("\0".join(f"{name}={env[name]}" for name in sorted(env)).encode()).hexdigest()[:12]

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import os
 import re
-import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
-from typing import ClassVar, Literal
+from dataclasses import dataclass, field, fields
+from typing import ClassVar, Literal, cast
 
-from assay.engines.base import Context
+from assay.engines.filtering import Filters, Template, read_filters
+from assay.engines.programs import Argv, read_argv
 from assay.engines.reading.settings import ReadingSettings
+from assay.engines.restarting import RESTARTS, check_restarts
+from assay.engines.secrets import check_written_out
 from assay.engines.templates import ASKED, check_template, names_place
 from assay.errors import ConfigError
 
 WHERE = "engine command"
 #: In place of an update command: what can be done without one.
 AGAIN, RESTART = "index", "restart"
-_SHELL = re.compile(r"\|\|?|&&?|;|<|\d?>>?(?:&\d|/dev/null)?|\$\(.*", re.DOTALL)
-_EXEC = frozenset({"-exec", "-execdir", "-ok", "-okdir"})  # of find, whose own ; ends them
 #: Settings that mean something in these modes only.
 _OF_MODES: Mapping[str, tuple[str, ...]] = {
     "ok_codes": ("once",),
@@ -29,10 +27,10 @@ _OF_MODES: Mapping[str, tuple[str, ...]] = {
     "ready": ("lines", "prompt"),
     "answer_id": ("lines",),
     "prompt": ("prompt",),
+    "restarts": ("lines", "prompt"),
 }
 
 Mode = Literal["once", "lines", "prompt"]
-Argv = str | tuple[str, ...]
 Filter = Argv | Mapping[str, object]
 
 
@@ -55,9 +53,9 @@ class Settings(ReadingSettings):
     `lines` the answer is the next line that holds JSON. With `prompt` it is all up to the next prompt, which is looked
     for at the end of what has come, so that an answer may hold something like it. A line break in a query is sent as a
     blank, and told, where the request is a text; in JSON it is escaped and breaks nothing. A program that dies, is
-    late or does not stop printing fails that query, is ended, and is started again by the next; after three starts in
-    a row that fail, the rest of the queries fail at once. Such a program gets no terminal: some then print no prompt,
-    and want an option to do so.
+    late or does not stop printing fails that query, is ended, and is started again before the next, in time that is
+    told and is no part of the answer's. Such a program gets no terminal: some then print no prompt, and want an option
+    to do so.
     """
 
     where: ClassVar[str] = WHERE
@@ -111,6 +109,10 @@ class Settings(ReadingSettings):
     language_filter: Filter = field(
         default=(), metadata={"about": "arguments for each language that results must be in, with {language}; as above"}
     )
+    restarts: int = field(
+        default=RESTARTS,
+        metadata={"about": "how often in a row, with no answer between, a program that died or hung is started again"},
+    )
     git: bool = field(default=False, metadata={"about": "whether the corpus must be a git repository for the tool"})
     ok_codes: tuple[int, ...] | None = field(
         default=None,
@@ -122,50 +124,65 @@ class Settings(ReadingSettings):
         metadata={"about": "added to the environment; templates without {query} and {k}; only the names are recorded"},
     )
 
+    def __post_init__(self) -> None:
+        """Refuse what cannot work on any corpus."""
+        ReadingSettings.__post_init__(self)
+        check_restarts(self.where, self.restarts)
+
 
 @dataclass(frozen=True, slots=True)
 class Templates:
-    """The commands of a tool, split and checked."""
+    """The commands of a tool, split and checked, and all else that is filled in."""
 
     argv: tuple[str, ...]
     index: tuple[str, ...]
     update: tuple[str, ...]  # what is run, the index command where that is meant
     version: tuple[str, ...]
-    path_filter: tuple[str, ...] | Mapping[str, object]
-    language_filter: tuple[str, ...] | Mapping[str, object]
+    filters: Filters
+    request: str | Mapping[str, object] = ""
+    env: Mapping[str, str] = field(default_factory=dict, repr=False)
 
-    def all(self) -> tuple[tuple[str, ...], ...]:
+    def commands(self) -> tuple[tuple[str, ...], ...]:
         """List the commands there are."""
         return tuple(filter(None, (self.index, self.update, self.argv, self.version)))
 
+    def all(self) -> tuple[object, ...]:
+        """List everything that may hold a placeholder."""
+        return (*self.commands(), self.filters.paths, self.filters.languages, self.request, self.env)
 
-def read_templates(settings: Settings, context: Context) -> Templates:
-    """Split and check everything that is a template."""
+
+def read_templates(settings: Settings, folders: Sequence[str]) -> Templates:
+    """Split and check everything that is a template; `folders` are those that it may name."""
     _check_mode(settings)
-    folders = ("here", "root", "store", *(("preset",) if context.preset is not None else ()))
     asked = (*folders, *ASKED) if settings.mode == "once" else folders
+    by_path, by_language = (_read_filter(settings, name, asked) for name in ("path_filter", "language_filter"))
     templates = Templates(
-        _read(settings.argv, "argv", asked),
-        _read(settings.index, "index", folders),
+        read_argv(settings.argv, asked, f"{WHERE}: argv"),
+        read_argv(settings.index, folders, f"{WHERE}: index"),
         _read_update(settings, folders),
-        _read(settings.version, "version", folders),
-        _read_filter(settings, "path_filter", (*asked, "path")),
-        _read_filter(settings, "language_filter", (*asked, "language")),
+        read_argv(settings.version, folders, f"{WHERE}: version"),
+        read_filters(by_path, by_language, asked, WHERE),
+        settings.request,
+        settings.env,
     )
     _check_argv(templates.argv, settings.mode)
     check_template(settings.env, folders, f"{WHERE}: env")
     check_template(settings.request, (*folders, *ASKED, "id"), f"{WHERE}: request")
-    for name, place in (("path_filter", "path"), ("language_filter", "language")):
-        template = getattr(templates, name)
-        if template and not names_place(template, place):
-            raise ConfigError(f"{WHERE}: {name} has no {{{place}}}", hint=f"put {{{place}}} where the value goes")
+    check_written_out(WHERE, _named(templates))
     return templates
+
+
+def _named(templates: Templates) -> Mapping[str, object]:
+    """Give what is written in settings under their names."""
+    named = {name: getattr(templates, name) for name in ("argv", "index", "update", "version", "request", "env")}
+    return {**named, "path_filter": templates.filters.paths, "language_filter": templates.filters.languages}
 
 
 def _check_mode(settings: Settings) -> None:
     """Refuse settings that have no effect in the mode, and a mode without what it needs."""
+    defaults = {one.name: one.default for one in fields(Settings)}
     for name, modes in _OF_MODES.items():
-        if settings.mode not in modes and getattr(settings, name) not in ("", (), None):
+        if settings.mode not in modes and getattr(settings, name) != defaults[name]:
             raise ConfigError(
                 f'{WHERE}: {name} has no meaning with mode = "{settings.mode}"',
                 hint=f"take it out, or use mode {' or '.join(modes)}",
@@ -198,23 +215,7 @@ def _check_argv(argv: Sequence[str], mode: Mode) -> None:
         raise ConfigError(f"{WHERE}: argv has no {{query}}", hint="put {query} where the question goes")
 
 
-def _read(template: Argv, name: str, known: Sequence[str]) -> tuple[str, ...]:
-    """Split a template that is one text, and check it."""
-    try:
-        parts = tuple(shlex.split(template)) if isinstance(template, str) else template
-    except ValueError as problem:
-        raise ConfigError(f"{WHERE}: {name}: {problem}", hint="balance the quotes, or write a list") from problem
-    check_template(parts, known, f"{WHERE}: {name}")
-    for part in parts:
-        if _SHELL.fullmatch(part) and not (part == ";" and _EXEC.intersection(parts)):
-            raise ConfigError(
-                f"{WHERE}: {name} has {part!r}, but no shell is used",
-                hint='if you want one, write ["sh", "-c", "tool \\"$1\\" | head", "sh", "{query}"]',
-            )
-    return parts
-
-
-def _read_filter(settings: Settings, name: str, known: Sequence[str]) -> tuple[str, ...] | Mapping[str, object]:
+def _read_filter(settings: Settings, name: str, known: Sequence[str]) -> Template:
     """Read a filter: arguments of a program that is run for each query, a table for one that is asked by tables."""
     template: Filter = getattr(settings, name)
     table = isinstance(template, Mapping)
@@ -225,10 +226,10 @@ def _read_filter(settings: Settings, name: str, known: Sequence[str]) -> tuple[s
         )
     if template and table and isinstance(settings.request, str):
         raise ConfigError(f"{WHERE}: {name}, but request is a text", hint="write request as a table")
-    if isinstance(template, Mapping):
-        check_template(template, known, f"{WHERE}: {name}")
-        return template
-    return _read(template, name, known)
+    if table:
+        return cast("Mapping[str, object]", template)
+    place = "path" if name == "path_filter" else "language"
+    return read_argv(cast(Argv, template), (*known, place), f"{WHERE}: {name}")
 
 
 def _read_update(settings: Settings, known: Sequence[str]) -> tuple[str, ...]:
@@ -239,7 +240,7 @@ def _read_update(settings: Settings, known: Sequence[str]) -> tuple[str, ...]:
         return ()
     if settings.update == AGAIN and not settings.index:
         raise ConfigError(f'{WHERE}: update = "index" without an index command', hint="take it out, or add index")
-    return _read(settings.index if settings.update == AGAIN else settings.update, "update", known)
+    return read_argv(settings.index if settings.update == AGAIN else settings.update, known, f"{WHERE}: update")
 
 
 def compile_marker(text: str, name: str) -> re.Pattern[bytes]:
@@ -251,8 +252,3 @@ def compile_marker(text: str, name: str) -> re.Pattern[bytes]:
     if marker.search(b""):
         raise ConfigError(f"{WHERE}: {name} = {text!r} is found in nothing at all", hint="write what is printed there")
     return marker
-
-
-def folder_of(context: Context) -> Path:
-    """Give the folder that relative programs and {here} start from."""
-    return Path(os.path.abspath(context.folder))

@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from pathlib import Path
+from dataclasses import asdict, dataclass, field
 
 from assay.engines.base import Context, TimedSession
-from assay.engines.http.literals import check_literals, literal_secrets, recorded_url
+from assay.engines.filtering import Filters, read_filters
+from assay.engines.folders import place_names, settled_places
 from assay.engines.http.requests import Sender, check_request, requests_of, templates_of
-from assay.engines.http.session import HttpSession
+from assay.engines.http.session import FollowingHttpSession, HttpSession
 from assay.engines.http.settings import Request, Settings
 from assay.engines.reading.output import Layout, make_layout
 from assay.engines.reading.selectors import parse_selector
-from assay.engines.templates import ASKED, check_template, named_secrets, names_place
+from assay.engines.secrets import check_written_out, recorded_table, recorded_url, secret_values
+from assay.engines.templates import ASKED, names_place
 from assay.errors import ConfigError
 from assay.http import read_token
 from assay.settings import read_settings
 from assay.types import Corpus, Role
-
-_FILTERS = {"path_filter": "path", "language_filter": "language"}
-_LAYOUT = ("format", "path", "start", "end", "score", "pattern", "nothing")
-_RECORDED = (*_LAYOUT, *_FILTERS, "timeout", "oversample")
 
 __all__ = ["HttpEngine", "Settings", "make"]
 
@@ -33,7 +29,8 @@ class HttpEngine:
 
     settings: Settings
     layout: Layout
-    folders: Mapping[str, str]  # {here} and {preset}
+    places: Mapping[str, str]  # {here} and {preset}
+    filters: Filters = field(default_factory=Filters)
     role: Role = "contestant"
     notes: tuple[str, ...] = ()
     git: bool = False
@@ -57,9 +54,8 @@ class HttpEngine:
     def secrets(self) -> tuple[str, ...]:
         """The token, the variables in the templates, and what looks like a key in an address."""
         settings = self.settings
-        keys = [key for request in requests_of(settings).values() for key in literal_secrets(request.url)]
-        token = read_token(settings.token_env)
-        return tuple(dict.fromkeys([*named_secrets(templates_of(settings)), *keys, *([token] if token else [])]))
+        urls = [request.url for request in requests_of(settings).values()]
+        return secret_values(templates_of(settings), env={}, urls=urls, token_env=settings.token_env)
 
     @property
     def config(self) -> Mapping[str, object]:
@@ -67,8 +63,7 @@ class HttpEngine:
         settings = self.settings
         requests = {name: _recorded(request) for name, request in requests_of(settings).items()}
         search = requests.pop("search")
-        read = {name: getattr(settings, name) for name in _RECORDED}
-        return {"kind": "http", **search, **requests, **read}
+        return {"kind": "http", **search, **requests, **self.filters.recorded(), **settings.recorded()}
 
     def open(self, corpus: Corpus) -> TimedSession:
         """Let the server index the corpus, with no limit but its own."""
@@ -76,8 +71,11 @@ class HttpEngine:
 
     def open_within(self, corpus: Corpus, seconds: float | None) -> TimedSession:
         """Let the server index the corpus; the shorter of the two time limits holds."""
-        sender = Sender(self.settings.token_env, self.secrets)
-        session = HttpSession(self.settings, self.layout, sender, corpus, self.folders)
+        settings = self.settings
+        follows = settings.update is not None or settings.index is not None
+        session = (FollowingHttpSession if follows else HttpSession)(
+            settings, self.layout, Sender(settings.token_env, self.secrets), corpus, self.places, self.filters
+        )
         try:
             session.build_index(seconds)
         except BaseException:
@@ -92,28 +90,25 @@ def make(settings: Mapping[str, object], context: Context) -> HttpEngine:
     if isinstance(url, str) and url.startswith("//"):  # `--engine http://host/...` is split at the first colon
         settings = {**settings, "url": f"http:{url}"}
     read = read_settings(Settings, settings, Settings.where)
-    folders = {"here": os.path.abspath(context.folder)}
-    folders |= {"preset": str(Path(context.preset).absolute())} if context.preset else {}
-    places = (*folders, "root", "store")
+    settled = settled_places(context)
+    places = place_names(settled)
     for name, request in requests_of(read).items():
         asked = ASKED if name == "search" else ()
         check_request(request, places, asked, Settings.where if name == "search" else f"{Settings.where}: {name}")
+    filters = read_filters(read.path_filter, read.language_filter, (*places, *ASKED), Settings.where)
     _check(read)
     read_token(read.token_env)
-    return HttpEngine(read, make_layout(read, Settings.where), folders)
+    return HttpEngine(read, make_layout(read, Settings.where), settled, filters)
 
 
 def _check(settings: Settings) -> None:
-    """Refuse a query that is never sent, a filter without a place, and readiness of nothing."""
+    """Refuse a query that is never sent, filters that have no place to go, and readiness of nothing."""
     where = Settings.where
     if not names_place([settings.url, settings.body or ""], "query"):
         raise ConfigError(f"{where}: neither url nor body has {{query}}", hint="put {query} where the question goes")
-    for name, place in _FILTERS.items():
-        table = getattr(settings, name)
-        check_template(table, (place,), f"{where}: {name}")
-        check_literals(f"{where}: {name}", "", {}, table)
-        if table and not names_place(table, place):
-            raise ConfigError(f"{where}: {name} has no {{{place}}}", hint=f"write {{{place}}} where it goes")
+    filters = {"path_filter": settings.path_filter, "language_filter": settings.language_filter}
+    check_written_out(where, filters)
+    for name, table in filters.items():
         if table and isinstance(settings.body, str):
             raise ConfigError(f"{where}: {name} with a text as body", hint="write body as a table")
     if settings.ready is not None:
@@ -124,4 +119,4 @@ def _check(settings: Settings) -> None:
 
 def _recorded(request: Request) -> dict[str, object]:
     """Write a request down."""
-    return {**asdict(request), "url": recorded_url(request.url)}
+    return {**asdict(request), "url": recorded_url(request.url), **recorded_table("headers", request.headers)}

@@ -9,8 +9,8 @@ from typing import cast
 from urllib.parse import SplitResult, urlencode, urlsplit
 
 from assay.engines.filtering import merge
-from assay.engines.http.literals import check_literals
 from assay.engines.http.settings import Request, Settings
+from assay.engines.secrets import check_written_out
 from assay.engines.templates import check_template, fill, fill_json, fill_url, named_secrets
 from assay.errors import ConfigError
 from assay.http import Call, make_call, web_address
@@ -55,12 +55,12 @@ def templates_of(settings: Settings) -> list[object]:
 
 def check_request(request: Request, places: Sequence[str], asked: Sequence[str], where: str) -> None:
     """Refuse a request that cannot be made: before anything runs, and without repeating a secret."""
-    check_literals(where, request.url, request.headers, request.body)
     check_template(request.url, (*places, *asked), f"{where}: url")
     check_template(request.headers, places, f"{where}: headers")
     check_template(request.body or "", (*places, *asked), f"{where}: body")
     named_secrets([request.url, request.headers, request.body or ""])
     _check_address(request, (*places, *asked), where)
+    check_written_out(where, {"url": request.url, "headers": request.headers, "body": request.body or ""})
     if request.form and not isinstance(request.body, Mapping):
         raise ConfigError(f"{where}: form without a table as body", hint="write body = { q = '{query}' }")
     Sender().build(request, dict.fromkeys((*places, *asked), "x"))

@@ -4,115 +4,99 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from contextlib import ExitStack
-from pathlib import Path
-from tempfile import TemporaryDirectory
 
-from assay.corpus.copying import folder_bytes
+from assay.clock import Clock, shortest, told
 from assay.engines.base import Answered, Reply, Usage, Wanted
-from assay.engines.http.filters import declared_filters, wanted_table
+from assay.engines.filtering import Filters
+from assay.engines.folders import Folders
 from assay.engines.http.pacing import Pacer
 from assay.engines.http.requests import Sender, templates_of
 from assay.engines.http.settings import Ready, Request, Settings
 from assay.engines.reading.output import Layout, read_output
 from assay.engines.reading.selectors import parse_selector, select
-from assay.engines.templates import names_place
+from assay.engines.sessions import AskedSession
 from assay.errors import AssayError, EngineError, EngineTimeout
-from assay.http import Answer, Call, Clock, Connections, Heard, Patience, ask, asked_again, read_json
-from assay.redaction import Redactor
+from assay.http import Answer, Call, Connections, Heard, Patience, ask, asked_again, read_json
+from assay.redaction import hiding
 from assay.types import Corpus
 
 
-class HttpSession:
+class HttpSession(AskedSession):
     """An API on one corpus; threads may search at once."""
 
     def __init__(
-        self, settings: Settings, layout: Layout, sender: Sender, corpus: Corpus, folders: Mapping[str, str]
+        self,
+        settings: Settings,
+        layout: Layout,
+        sender: Sender,
+        corpus: Corpus,
+        places: Mapping[str, str],
+        filters: Filters,
     ) -> None:
+        self.filtering = filters
         self._settings = settings
         self._layout = layout
         self._sender = sender
-        self._redactor = Redactor(sender.secrets)
+        self._redactor = hiding(sender.secrets)
         self._known = frozenset(file.path for file in corpus.files)
         self._pacer = Pacer(settings.rate)
-        self._open = ExitStack()
-        self._connections = self._open.enter_context(Connections(keep=settings.concurrency))
-        self._store = self._make_store()
-        self._places = {**folders, "root": str(corpus.root), "store": str(self._store or "")}
-
-    def search(self, query: str, k: int) -> Answered:
-        """Ask with no limit but its own."""
-        return self.search_within(query, k, None)
-
-    def search_within(self, query: str, k: int, seconds: float | None) -> Answered:
-        """Ask; the shorter of the two time limits holds."""
-        return self.search_filtered(query, k, Wanted(), seconds)
-
-    @property
-    def filters(self) -> frozenset[str]:
-        """What is declared."""
-        return declared_filters(self._settings)
+        self._folders = Folders(places, corpus.root, templates_of(settings))
+        self._connections = Connections(keep=settings.concurrency)
 
     def search_filtered(self, query: str, k: int, wanted: Wanted, seconds: float | None) -> Answered:
         """Ask for a part of the corpus and read the answer."""
-        places = {**self._places, "query": query, "k": k}
-        call = self._sender.build(self._settings.search, places, wanted_table(self._settings, wanted))
-        heard = self._ask(call, _shorter(seconds, self._settings.timeout))
-        reply = self._read(heard.answer)
+        places = {**self._folders.places, "query": query, "k": k}
+        flat = self._settings.body is None or self._settings.form
+        with self._redactor.cleaning():
+            added = self.filtering.table(wanted, places, flat=flat)
+            call = self._sender.build(self._settings.search, places, added)
+            heard = self._ask(call, shortest(seconds, self._settings.timeout))
+            reply = self._read(heard.answer)
         notes = (*reply.notes, *_attempts(heard))
         return Reply(reply.hits, reply.cost, tuple(map(self._redactor.text, notes)), heard.waited)
 
     def build_index(self, seconds: float | None) -> None:
         """Let the server index the corpus, and wait until it is ready."""
         if self._settings.index is not None:
-            self._prepare(self._settings.index, _shorter(seconds, self._settings.index_timeout))
-
-    def update_within(self, corpus: Corpus, seconds: float | None) -> None:
-        """Tell the server that files have changed; one that keeps no index needs no telling."""
-        self._known = frozenset(file.path for file in corpus.files)
-        request = self._settings.update or self._settings.index
-        if request is not None:
-            self._prepare(request, _shorter(seconds, self._settings.index_timeout))
+            self._prepare(self._settings.index, seconds)
 
     def usage(self) -> Usage:
         """Tell what lies in the store, where there is one."""
-        return Usage(store_bytes=None if self._store is None else folder_bytes(self._store))
+        return Usage(store_bytes=self._folders.store_bytes())
 
     def close(self) -> None:
         """Close the connections and remove the store."""
-        self._open.close()
-
-    def _make_store(self) -> Path | None:
-        """Make a folder for the server's index, when a template names one."""
-        if not names_place(templates_of(self._settings), "store"):
-            return None
-        return Path(self._open.enter_context(TemporaryDirectory(prefix="assay-store-")))
+        try:
+            self._connections.close()
+        finally:
+            self._folders.close()
 
     def _ask(self, call: Call, limit: float | None) -> Heard:
         """Send a request in its turn; the time limit is for all attempts together."""
         patience = Patience(limit, self._settings.retries, limit)
         return ask(call, self._connections, patience, turn=self._pacer.turn)
 
-    def _prepare(self, request: Request, limit: float | None) -> None:
+    def _prepare(self, request: Request, seconds: float | None) -> None:
         """Make a request that changes the index, and wait until the index is ready."""
-        clock = Clock(limit)
+        clock = Clock(seconds, self._settings.index_timeout)
         try:
-            self._ask(self._sender.build(request, self._places), limit)
-            if self._settings.ready is not None:
-                self._wait_for(self._settings.ready, clock)
+            with self._redactor.cleaning():
+                self._ask(self._sender.build(request, self._folders.places), clock.limit)
+                if self._settings.ready is not None:
+                    self._wait_for(self._settings.ready, clock)
         except AssayError as problem:
             told = f"indexing failed: {problem.message}"
-            raise type(problem)(told, file=problem.file, hint=problem.hint) from problem
+            raise type(problem)(told, file=problem.file, line=problem.line, hint=problem.hint) from None
 
     def _wait_for(self, ready: Ready, clock: Clock) -> None:
         """Ask until the index is ready, or the time is over."""
-        call = self._sender.build(ready, self._places)
+        call = self._sender.build(ready, self._folders.places)
         try:
             while not self._says_ready(call, ready, clock):
                 time.sleep(min(ready.every, clock.left() or ready.every))
         except TimeoutError:
             hint = "raise index_timeout, or correct path and value of ready"
-            raise EngineTimeout(f"the index is not ready after {clock.limit:g} s", hint=hint) from None
+            raise EngineTimeout(f"the index is not ready after {told(clock.limit)}", hint=hint) from None
 
     def _says_ready(self, call: Call, ready: Ready, clock: Clock) -> bool:
         """Ask once whether the index is ready."""
@@ -122,16 +106,24 @@ class HttpSession:
         return bool(found) and all(_same(value, ready.value) for value in found)
 
     def _read(self, answer: Answer) -> Reply:
-        """Read an answer; what cannot be read is told without a secret, and without the answer behind it."""
+        """Read an answer."""
         try:
-            return read_output(answer.body.decode("utf-8"), self._layout, self._known)
+            text = answer.body.decode("utf-8")
         except UnicodeDecodeError as problem:
-            wrong = EngineError(
-                f"answered with bytes that are no UTF-8, at {problem.start}", hint="let it answer UTF-8"
-            )
-        except EngineError as problem:
-            wrong = EngineError(self._redactor.text(problem.message), hint=problem.hint)
-        raise wrong
+            told = f"answered with bytes that are no UTF-8, at {problem.start}"
+            raise EngineError(told, hint="let it answer UTF-8") from None
+        return read_output(text, self._layout, self._known)
+
+
+class FollowingHttpSession(HttpSession):
+    """An API that can be told that files have changed."""
+
+    def update_within(self, corpus: Corpus, seconds: float | None) -> None:
+        """Make the request for that, else let the corpus be indexed again."""
+        self._known = frozenset(file.path for file in corpus.files)
+        request = self._settings.update or self._settings.index
+        assert request is not None
+        self._prepare(request, seconds)
 
 
 def _attempts(heard: Heard) -> tuple[str, ...]:
@@ -142,8 +134,3 @@ def _attempts(heard: Heard) -> tuple[str, ...]:
 def _same(found: object, wanted: object) -> bool:
     """Compare two values of JSON, in which true is not 1."""
     return found == wanted and isinstance(found, bool) == isinstance(wanted, bool)
-
-
-def _shorter(first: float | None, second: float | None) -> float | None:
-    """Give the shorter of two time limits, where None is no limit."""
-    return min((limit for limit in (first, second) if limit is not None), default=None)

@@ -11,12 +11,15 @@ from typing import TYPE_CHECKING
 from mcp.shared.exceptions import MCPError
 from mcp_types import CONNECTION_CLOSED, CallToolResult
 
+from assay.clock import Clock, told
 from assay.engines.base import EngineCrash
 from assay.engines.mcp.answers import ANSWER_LIMITS, check_answer
 from assay.engines.mcp.client import Connection, Line
 from assay.engines.mcp.stdio import Pipes
 from assay.engines.mcp.tools import check_call
 from assay.engines.mcp.web import Address
+from assay.engines.restarting import Restarted, Restarts
+from assay.engines.witness import Witness
 from assay.errors import EngineError, EngineTimeout
 from assay.processes import ChildFlood
 
@@ -45,61 +48,52 @@ class Plan:
     restarts: int
 
 
-@dataclass(slots=True)
-class Taken:
-    """What the servers of a session took, those that are gone included."""
-
-    startup_seconds: float | None = None  # of the first
-    peak_bytes: int | None = None  # of the largest
-    stderr: str = ""  # of the last that said something
-    version: str = ""
-
-
 class Keeper:
     """The server of one session."""
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: Plan, witness: Witness) -> None:
         self._plan = plan
+        self._witness = witness
+        self._restarts = Restarts(plan.restarts, "the server")
         self._line: Line | None = None
         self._connection: Connection | None = None
-        self._lost = 0
         self._told_junk = 0
-        self.taken = Taken()
+        self.startup_seconds: float | None = None  # of the first start
+        self.version = ""
 
     def start(self, seconds: float | None) -> None:
         """Bring the server up and let it index; the shortest of the time limits holds."""
-        begin = time.monotonic()
-        deadline = None if seconds is None else begin + seconds
-        connection = self._connect(_sooner(deadline, begin + self._plan.startup_timeout), begin)
+        begin, clock = time.monotonic(), Clock(seconds)
+        connection = self._connect(clock.within(self._plan.startup_timeout))
         self._connection, self._told_junk = connection, 0
-        self.taken.version = connection.server.version
-        if self.taken.startup_seconds is None:
-            self.taken.startup_seconds = time.monotonic() - begin
-        for asking in (*self._plan.index, *self._plan.used):
-            check_call(connection.server.tools, asking.tool, asking.arguments)
-        self.call(self._plan.index, _sooner(deadline, time.monotonic() + self._plan.index_timeout), "index_timeout")
-
-    def restore(self) -> tuple[str, ...]:
-        """Start a server that was lost again, within the limits of a start; tell that it happened."""
-        if self._connection is not None:
-            return ()
-        if self._lost > self._plan.restarts:
-            raise EngineError(
-                f"the server was lost {self._lost} times and is not started again", hint="correct it, or raise restarts"
-            )
-        begin = time.monotonic()
+        self.version = connection.server.version
+        if self.startup_seconds is None:
+            self.startup_seconds = time.monotonic() - begin
         try:
-            self.start(None)
+            self._get_ready(connection, clock.within(self._plan.index_timeout))
         except EngineError:
-            if self._connection is not None:  # it is up, but has no index
+            if self._connection is not None:  # it is up, but of no use without its index
                 self._drop()
             raise
-        seconds = time.monotonic() - begin
-        return (f"the server was started again (restart {self._lost}); {seconds:.1f} s of this query's time",)
+        self._restarts.started(time.monotonic() - begin)
 
-    def call(self, askings: Sequence[Asking], deadline: float | None, limit: str) -> tuple[CallToolResult, ...]:
+    def _get_ready(self, connection: Connection, clock: Clock) -> None:
+        """See that the server has all tools that will be called, and let it index."""
+        for asking in (*self._plan.index, *self._plan.used):
+            check_call(connection.server.tools, asking.tool, asking.arguments)
+        self.call(self._plan.index, clock, "index_timeout")
+
+    def restore(self) -> Restarted:
+        """Start a server that was lost again, and let it index, within the limits of that."""
+        return Restarted() if self._connection is not None else self._restarts.again(self.start)
+
+    def call(self, askings: Sequence[Asking], clock: Clock, limit: str) -> tuple[CallToolResult, ...]:
         """Call tools one after the other; `limit` is the setting that a timeout is about."""
-        return tuple(self._call(asking, deadline, limit) for asking in askings)
+        return tuple(self._call(asking, clock, limit) for asking in askings)
+
+    def answered(self) -> None:
+        """Know that the server works."""
+        self._restarts.answered()
 
     def notes(self) -> tuple[str, ...]:
         """Tell what came on stdout since the last time that was no message."""
@@ -112,9 +106,8 @@ class Keeper:
     def measure(self) -> None:
         """Look at the memory of the program and at what it said."""
         if isinstance(self._line, Pipes):
-            child, taken = self._line.child, self.taken
-            taken.peak_bytes = max(child.peak_bytes() or 0, taken.peak_bytes or 0) or None
-            taken.stderr = child.stderr.decode("utf-8", "replace") or taken.stderr
+            self._witness.note_peak(self._line.child.peak_bytes())
+            self._witness.note_words(self._line.child.stderr)
 
     def end(self, *, politely: bool = True) -> None:
         """Let go of the server; the second time does nothing."""
@@ -129,15 +122,15 @@ class Keeper:
             self.measure()
             self._line = None
 
-    def _connect(self, deadline: float, begin: float) -> Connection:
+    def _connect(self, clock: Clock) -> Connection:
         """Shake hands as all servers do; one that refuses that is asked in the way of the newest."""
         modes: tuple[ConnectMode, ...] = ("legacy", "auto")
         for mode in modes:
             self._line = self._plan.dial()
             try:
-                return Connection(self._line, self._plan.root, mode, deadline)
+                return Connection(self._line, self._plan.root, mode, clock.deadline)
             except Exception as problem:
-                wrong = self._explain(problem, deadline - begin, "startup_timeout")
+                wrong = self._explain(problem, clock, "startup_timeout")
                 self._drop()
                 if mode == modes[-1] or not isinstance(problem, MCPError) or problem.code == CONNECTION_CLOSED:
                     raise wrong from problem
@@ -146,15 +139,14 @@ class Keeper:
                 raise
         raise AssertionError("one of the ways ends in a connection or an error")
 
-    def _call(self, asking: Asking, deadline: float | None, limit: str) -> CallToolResult:
+    def _call(self, asking: Asking, clock: Clock, limit: str) -> CallToolResult:
         """Call a tool; a server that died or hung is let go of."""
-        begin = time.monotonic()
         if self._connection is None:
             raise EngineError("the server is not running", hint="open the engine again")
         try:
-            result = self._connection.call(asking.tool, asking.arguments, deadline)
+            result = self._connection.call(asking.tool, asking.arguments, clock.deadline)
         except Exception as problem:
-            wrong = self._explain(problem, (deadline or begin) - begin, limit)
+            wrong = self._explain(problem, clock, limit)
             if isinstance(problem, TimeoutError | OSError) or self._is_broken(problem):
                 self._drop()
             raise wrong from problem
@@ -165,20 +157,23 @@ class Keeper:
 
     def _drop(self) -> None:
         """Let go of a server that is of no use any more."""
-        self._lost += 1
+        self._restarts.lose()
+        line = self._line
         self.end(politely=False)
+        if isinstance(line, Pipes):
+            self._witness.note_failure(line.child.stderr)
 
     def _is_broken(self, problem: Exception) -> bool:
         """Tell whether nothing more can come from a server."""
         closed = isinstance(problem, MCPError) and problem.code == CONNECTION_CLOSED
         return closed or (isinstance(self._line, Pipes) and self._line.problem is not None)
 
-    def _explain(self, problem: Exception, seconds: float, limit: str) -> EngineError:
+    def _explain(self, problem: Exception, clock: Clock, limit: str) -> EngineError:
         """Say what became of a call, in the engines' own errors."""
         pipes = self._line if isinstance(self._line, Pipes) else None
         said = f": {pipes.child.last_words}" if pipes and pipes.child.last_words else ""
         if isinstance(problem, TimeoutError):
-            return EngineTimeout(f"no answer after {seconds:.3g} s{said}", hint=f"raise {limit}")
+            return EngineTimeout(f"no answer after {told(clock.limit)}{said}", hint=f"raise {limit}")
         if pipes and isinstance(pipes.problem, ChildFlood):
             return EngineError(f"the server printed {pipes.problem} in one line", hint="ask it for less, as with {k}")
         if self._is_broken(problem):
@@ -196,8 +191,3 @@ class Keeper:
 def _one_line(problem: Exception) -> str:
     """Put what an exception says on one line of bounded length."""
     return " ".join(str(problem).split())[: ANSWER_LIMITS.words]
-
-
-def _sooner(first: float | None, second: float) -> float:
-    """Give the sooner of two deadlines, where None is none."""
-    return second if first is None else min(first, second)

@@ -2,93 +2,74 @@
 
 from __future__ import annotations
 
-import os
-import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from pathlib import Path
-from tempfile import TemporaryDirectory
+from collections.abc import Mapping
 from typing import cast
 
-from assay.corpus.copying import folder_bytes
+from assay.clock import Clock
 from assay.engines.base import Answered, Reply, Usage, Wanted
-from assay.engines.filtering import fill_filter, merge
+from assay.engines.filtering import merge
+from assay.engines.folders import Folders
 from assay.engines.mcp.answers import read_answer
 from assay.engines.mcp.client import Line
 from assay.engines.mcp.engine import McpEngine
 from assay.engines.mcp.keeping import Asking, Keeper, Plan
-from assay.engines.mcp.settings import ToolCalls, calls_of, split_command
+from assay.engines.mcp.settings import AGAIN, ToolCall
 from assay.engines.mcp.stdio import Pipes
 from assay.engines.mcp.web import Address
+from assay.engines.programs import check_program, make_task, prepare
+from assay.engines.sessions import AskedSession
 from assay.engines.templates import fill, fill_json, fill_url
-from assay.errors import AssayError
+from assay.engines.witness import Witness
 from assay.http import read_token
 from assay.processes import Task
-from assay.redaction import Redactor, environment_secrets
+from assay.redaction import hiding
 from assay.types import Corpus
 
 
-class McpSession:
+class McpSession(AskedSession):
     """A server on one corpus. One thread at a time asks it."""
 
     def __init__(self, engine: McpEngine, corpus: Corpus) -> None:
+        self.filtering = engine.templates.filters
         self._settings = engine.settings
+        self._templates = engine.templates
         self._layout = engine.layout
-        self._redactor = Redactor((*engine.secrets, *environment_secrets()))
+        self._redactor = hiding(engine.secrets)
         self._known = frozenset(file.path for file in corpus.files)
-        self._store = TemporaryDirectory(prefix="assay-store-", ignore_cleanup_errors=True)
-        self._root = Path(os.path.abspath(corpus.root))
-        self._places = {**engine.folders, "root": str(self._root), "store": self._store.name}
-        self._keeper = Keeper(self._plan())
+        self._folders = Folders(engine.places, corpus.root, engine.named)
+        self._witness = Witness()
+        self._keeper = Keeper(self._plan(), self._witness)
 
     def start(self, seconds: float | None) -> None:
-        """Start the server and let it index."""
-        with self._secrets_hidden():
-            self._keeper.start(seconds)
-
-    def search(self, query: str, k: int) -> Answered:
-        """Ask with no limit but its own."""
-        return self.search_within(query, k, None)
-
-    def search_within(self, query: str, k: int, seconds: float | None) -> Answered:
-        """Ask; the shorter of the two time limits holds."""
-        return self.search_filtered(query, k, Wanted(), seconds)
-
-    @property
-    def filters(self) -> frozenset[str]:
-        """What is declared."""
-        tables = {"paths": self._settings.path_filter, "languages": self._settings.language_filter}
-        return frozenset(name for name, table in tables.items() if table)
+        """Make the index that the server wants to find, start the server, and let it index."""
+        clock = Clock(seconds)
+        with self._redactor.cleaning():
+            for template in self._templates.commands():
+                check_program(self._task(template))
+            self._prepare(clock, "indexing")
+            self._keeper.start(clock.rest())
 
     def search_filtered(self, query: str, k: int, wanted: Wanted, seconds: float | None) -> Answered:
         """Ask for a part of the corpus; a server that was lost is started again first, in a time of its own."""
-        with self._secrets_hidden():
+        with self._redactor.cleaning():
             asking = self._asking(query, k, wanted)
-            restarted = self._keeper.restore()
-            deadline = _deadline(seconds, self._settings.timeout)
-            (result,) = self._keeper.call((asking,), deadline, "timeout")
-            reply = read_answer(result, self._settings.content, self._layout, self._known)
-        notes = (*restarted, *reply.notes, *self._keeper.notes())
-        return Reply(reply.hits, reply.cost, tuple(map(self._redactor.text, notes)))
-
-    def update_within(self, corpus: Corpus, seconds: float | None) -> None:
-        """Tell the server that files have changed; without a tool for that, the corpus is indexed again."""
-        self._known = frozenset(file.path for file in corpus.files)
-        calls = self._filled(self._settings.update or self._settings.index)
-        with self._secrets_hidden():
-            self._keeper.restore()
-            self._keeper.call(calls, _deadline(seconds, self._settings.index_timeout), "index_timeout")
+            again = self._keeper.restore()
+            with again.apart():
+                (result,) = self._keeper.call((asking,), Clock(seconds, self._settings.timeout), "timeout")
+                self._keeper.answered()
+                reply = read_answer(result, self._settings.content, self._layout, self._known)
+        notes = (*again.notes, *reply.notes, *self._keeper.notes())
+        return Reply(reply.hits, reply.cost, tuple(map(self._redactor.text, notes)), again.seconds)
 
     def usage(self) -> Usage:
         """Tell what the server took and said."""
         self._keeper.measure()
-        taken = self._keeper.taken
         return Usage(
-            startup_seconds=taken.startup_seconds,
-            store_bytes=folder_bytes(Path(self._store.name)),
-            peak_bytes=taken.peak_bytes,
-            version=taken.version,
-            stderr=self._redactor.text(taken.stderr),
+            startup_seconds=self._keeper.startup_seconds,
+            store_bytes=self._folders.store_bytes(),
+            peak_bytes=self._witness.peak_bytes,
+            version=self._keeper.version,
+            stderr=self._redactor.text(self._witness.stderr()),
         )
 
     def close(self) -> None:
@@ -96,18 +77,28 @@ class McpSession:
         try:
             self._keeper.end()
         finally:
-            self._store.cleanup()
+            self._folders.close()
+
+    def _prepare(self, clock: Clock, what: str) -> None:
+        """Run the index command, if there is one."""
+        if self._templates.index_command:
+            limit = clock.within(self._settings.index_timeout).rest()
+            prepare(self._task(self._templates.index_command), limit, what, self._witness.see_index)
+
+    def _task(self, template: tuple[str, ...]) -> Task:
+        """Fill a command in."""
+        return make_task(template, self._folders.places, self._settings.env)
 
     def _plan(self) -> Plan:
         """Say how the server is brought up."""
-        settings = self._settings
+        settings, templates = self._settings, self._templates
         tables = (settings.arguments, settings.path_filter, settings.language_filter)
         names = {name: None for table in tables for name in table}
         return Plan(
             dial=self._dial,
-            root=self._root,
-            used=(Asking(settings.tool, names), *self._filled(settings.update)),
-            index=self._filled(settings.index),
+            root=self._folders.root,
+            used=(Asking(settings.tool, names), *self._filled(templates.update)),
+            index=self._filled(templates.index),
             startup_timeout=settings.startup_timeout,
             index_timeout=settings.index_timeout,
             restarts=settings.restarts,
@@ -115,47 +106,44 @@ class McpSession:
 
     def _dial(self) -> Line:
         """Start the server's program, or give its address."""
-        settings = self._settings
-        if settings.url:
-            token = read_token(settings.token_env)
-            headers = {name: fill(value, self._places) for name, value in settings.headers.items()}
-            headers |= {"Authorization": f"Bearer {token}"} if token else {}
-            return Address(fill_url(settings.url, self._places), headers)
-        program, *arguments = (fill(part, self._places) for part in split_command(settings.command))
-        if "/" in program:  # a link stays one: programs look at their own name
-            program = os.path.abspath(Path(self._places["here"]) / program)
-        environment = {**os.environ, **{name: fill(value, self._places) for name, value in settings.env.items()}}
-        return Pipes(Task((program, *arguments), self._root, environment))
+        settings, places = self._settings, self._folders.places
+        if not settings.url:
+            return Pipes(self._task(self._templates.command))
+        token = read_token(settings.token_env)
+        headers = {name: fill(value, places) for name, value in settings.headers.items()}
+        headers |= {"Authorization": f"Bearer {token}"} if token else {}
+        return Address(fill_url(settings.url, places), headers)
 
     def _asking(self, query: str, k: int, wanted: Wanted) -> Asking:
         """Fill in what a search is given."""
-        settings = self._settings
-        arguments = fill_json(settings.arguments, {**self._places, "query": query, "k": k})
-        filters = (
-            ("path", settings.path_filter, wanted.paths),
-            ("language", settings.language_filter, wanted.languages),
-        )
-        for place, template, values in filters:
-            if values:
-                arguments = merge(arguments, fill_filter(template, place, values))
-        return Asking(settings.tool, cast("Mapping[str, object]", arguments))
+        places = {**self._folders.places, "query": query, "k": k}
+        arguments = fill_json(self._settings.arguments, places)
+        added = self.filtering.table(wanted, places)
+        return Asking(self._settings.tool, cast("Mapping[str, object]", merge(arguments, added)))
 
-    def _filled(self, calls: ToolCalls) -> tuple[Asking, ...]:
+    def _filled(self, calls: tuple[ToolCall, ...]) -> tuple[Asking, ...]:
         """Fill in what is called besides searches."""
-        filled = ((call.tool, fill_json(call.arguments, self._places)) for call in calls_of(calls))
+        filled = ((call.tool, fill_json(call.arguments, self._folders.places)) for call in calls)
         return tuple(Asking(tool, cast("Mapping[str, object]", arguments)) for tool, arguments in filled)
 
-    @contextmanager
-    def _secrets_hidden(self) -> Iterator[None]:
-        """Keep what a server says of its secrets out of every message."""
-        try:
-            yield
-        except AssayError as problem:
-            hint = None if problem.hint is None else self._redactor.text(problem.hint)
-            raise type(problem)(self._redactor.text(problem.message), hint=hint) from None
 
+class FollowingMcpSession(McpSession):
+    """A server that can follow its files: it has a tool for that, or is started anew."""
 
-def _deadline(seconds: float | None, own: float | None) -> float | None:
-    """Give the end of the shorter of two time limits, where None is no limit."""
-    limits = [limit for limit in (seconds, own) if limit is not None]
-    return time.monotonic() + min(limits) if limits else None
+    def update_within(self, corpus: Corpus, seconds: float | None) -> None:
+        """Call the tools of the update, or start the server anew; the shorter of the two time limits holds."""
+        clock = Clock(seconds, self._settings.index_timeout)
+        self._known = frozenset(file.path for file in corpus.files)
+        with self._redactor.cleaning():
+            if isinstance(self._settings.update, str):
+                self._renew(clock)
+            else:
+                self._keeper.restore()
+                self._keeper.call(self._filled(self._templates.update), clock, "index_timeout")
+
+    def _renew(self, clock: Clock) -> None:
+        """Start the server anew, and make its index before that where the settings say so."""
+        self._keeper.end()
+        if self._settings.update == AGAIN:
+            self._prepare(clock, "updating")
+        self._keeper.start(clock.rest())

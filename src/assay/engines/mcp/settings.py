@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 from urllib.parse import urlsplit
 
+from assay.engines.filtering import Filters, read_filters
+from assay.engines.programs import Argv, read_argv
 from assay.engines.reading.settings import ReadingSettings
-from assay.engines.templates import ASKED, FOLDERS, check_template, names_place
+from assay.engines.restarting import RESTARTS, check_restarts
+from assay.engines.secrets import check_written_out
+from assay.engines.templates import ASKED, check_template, names_place
 from assay.errors import ConfigError
 
 WHERE = "engine mcp"
+#: In place of calls for an update: what can be done without any.
+AGAIN, RESTART = "index", "restart"
 Content = Literal["auto", "structured", "text"]
 
 
@@ -36,13 +41,21 @@ class Settings(ReadingSettings):
     assay.toml), {store} (an empty folder of the engine's own) and {env:NAME}; in the filters also {path} or {language},
     where the item of a list is repeated for each that is wanted: ["{path}"].
 
-    A server that dies or hangs costs the query it was asked; for the next one it is started again and indexes again.
+    A server that dies or hangs costs the query it was asked. Before the next one it is started again and makes the
+    calls of `index` again, in time that is told and is no part of the answer's; `index_command` is not run again.
     """
 
     where: ClassVar[str] = WHERE
 
-    command: str | tuple[str, ...] = field(
+    command: Argv = field(
         default=(), metadata={"about": "the server's program and its arguments; a text is split as a shell would"}
+    )
+    index_command: Argv = field(
+        default=(),
+        metadata={
+            "about": "a program that is run to its end before command starts, to make an index; its time is part of "
+            "opening, and no part of the start-up"
+        },
     )
     url: str = field(default="", metadata={"about": "the server's address, for streamable HTTP"})
     headers: Mapping[str, str] = field(
@@ -54,7 +67,7 @@ class Settings(ReadingSettings):
     env: Mapping[str, str] = field(
         default_factory=dict,
         repr=False,
-        metadata={"about": "added to the environment of command; only the names are recorded"},
+        metadata={"about": "added to the environment of command and index_command; only the names are recorded"},
     )
     tool: str = field(metadata={"about": "the tool that searches"})
     arguments: Mapping[str, object] = field(
@@ -63,8 +76,12 @@ class Settings(ReadingSettings):
     index: ToolCalls = field(
         default=(), metadata={"about": "tool and arguments, or several of them, called when the corpus is opened"}
     )
-    update: ToolCalls = field(
-        default=(), metadata={"about": "the same, called when files have changed; if not given, index is called again"}
+    update: str | ToolCalls = field(
+        default=(),
+        metadata={
+            "about": 'the same, called when files have changed; "restart" starts the server anew, and "index" runs '
+            "index_command before that; if not given, the calls of index are made again where there are any"
+        },
     )
     path_filter: Mapping[str, object] = field(
         default_factory=dict, metadata={"about": "arguments that restrict a search to {path}, a glob"}
@@ -80,8 +97,8 @@ class Settings(ReadingSettings):
         metadata={"about": "seconds for the server to start and to shake hands"},
     )
     restarts: int = field(
-        default=5,  # enough for an occasional crash; one that dies at every query is told of
-        metadata={"about": "how often a server that died or hung is started again on one corpus"},
+        default=RESTARTS,
+        metadata={"about": "how often in a row, with no answer between, a server that died or hung is started again"},
     )
     git: bool = field(default=False, metadata={"about": "whether the copy of the corpus is a git repository"})
 
@@ -92,37 +109,77 @@ class Settings(ReadingSettings):
             raise ConfigError(
                 f"{WHERE}: startup_timeout = {self.startup_timeout:g}", hint="it must be more than 0 seconds"
             )
-        if self.restarts < 0:
-            raise ConfigError(f"{WHERE}: restarts = {self.restarts}", hint="it must be 0 or more")
+        check_restarts(WHERE, self.restarts)
 
 
-def split_command(command: str | tuple[str, ...]) -> tuple[str, ...]:
-    """Split a command that is one text."""
-    if not isinstance(command, str):
-        return command
-    try:
-        return tuple(shlex.split(command))
-    except ValueError as problem:
-        raise ConfigError(f"{WHERE}: command: {problem}", hint="balance the quotes, or write a list") from problem
+@dataclass(frozen=True, slots=True)
+class Templates:
+    """All that is filled in, split and checked."""
+
+    command: tuple[str, ...]
+    index_command: tuple[str, ...]
+    filters: Filters
+    index: tuple[ToolCall, ...]
+    update: tuple[ToolCall, ...]  # what is called, the calls of the index where nothing else is said
+
+    def commands(self) -> tuple[tuple[str, ...], ...]:
+        """List the programs there are."""
+        return tuple(filter(None, (self.index_command, self.command)))
 
 
-def calls_of(calls: ToolCalls) -> tuple[ToolCall, ...]:
-    """Give calls as a sequence."""
-    return (calls,) if isinstance(calls, ToolCall) else calls
-
-
-def check_settings(settings: Settings) -> None:
-    """Refuse settings that contradict each other and placeholders without a value."""
+def read_templates(settings: Settings, folders: Sequence[str]) -> Templates:
+    """Refuse settings that contradict each other, and placeholders without a value: `folders` have one."""
     _check_server(settings)
-    _check_places(settings)
+    _check_update(settings)
+    asked = (*folders, *ASKED)
+    for name, known in {"env": folders, "headers": folders, "url": folders, "arguments": asked}.items():
+        check_template(getattr(settings, name), known, f"{WHERE}: {name}")
+    templates = Templates(
+        read_argv(settings.command, folders, f"{WHERE}: command"),
+        read_argv(settings.index_command, folders, f"{WHERE}: index_command"),
+        read_filters(settings.path_filter, settings.language_filter, asked, WHERE),
+        _read_calls(settings.index, folders, "index"),
+        () if isinstance(settings.update, str) else _read_calls(settings.update or settings.index, folders, "update"),
+    )
+    _check_asking(settings)
+    check_written_out(WHERE, named_templates(settings, templates))
+    return templates
+
+
+def named_templates(settings: Settings, templates: Templates) -> Mapping[str, object]:
+    """Give everything that may hold a placeholder, under the names of the settings."""
+    given = {name: getattr(settings, name) for name in ("url", "headers", "env", "arguments")}
+    filters = {"path_filter": templates.filters.paths, "language_filter": templates.filters.languages}
+    calls = {name: [call.arguments for call in getattr(templates, name)] for name in ("index", "update")}
+    return {"command": templates.command, "index_command": templates.index_command, **given, **filters, **calls}
+
+
+def _read_calls(calls: ToolCalls, known: Sequence[str], name: str) -> tuple[ToolCall, ...]:
+    """Give calls as a sequence, checked."""
+    listed = (calls,) if isinstance(calls, ToolCall) else calls
+    for call in listed:
+        check_template(call.arguments, known, f"{WHERE}: {name}")
+    return listed
+
+
+def _check_asking(settings: Settings) -> None:
+    """Refuse a search that asks nothing, and answers that cannot be read as they are said to be."""
     if not names_place(settings.arguments, "query"):
         raise ConfigError(f"{WHERE}: arguments have no {{query}}", hint="put {query} where the question goes")
-    for name, place in (("path_filter", "path"), ("language_filter", "language")):
-        template = getattr(settings, name)
-        if template and not names_place(template, place):
-            raise ConfigError(f"{WHERE}: {name} has no {{{place}}}", hint=f"write {{{place}}} where it goes")
     if settings.content == "structured" and (settings.pattern or settings.format in ("jsonl", "text")):
         raise ConfigError(f"{WHERE}: structured content is JSON", hint="leave format and pattern out")
+
+
+def _check_update(settings: Settings) -> None:
+    """Refuse an update that means nothing."""
+    update = settings.update
+    if isinstance(update, str) and update not in (AGAIN, RESTART):
+        hint = f'write "{RESTART}", "{AGAIN}", or a tool and its arguments'
+        raise ConfigError(f"{WHERE}: update = {update!r:.40}", hint=hint)
+    if update == AGAIN and not settings.index_command:
+        raise ConfigError(f'{WHERE}: update = "{AGAIN}" without an index_command', hint="take it out, or add it")
+    if isinstance(update, str) and settings.url:
+        raise ConfigError(f'{WHERE}: update = "{update}" with url', hint="a server that is not ours is not started")
 
 
 def _check_server(settings: Settings) -> None:
@@ -130,7 +187,7 @@ def _check_server(settings: Settings) -> None:
     if bool(settings.command) == bool(settings.url):
         both = "both command and url" if settings.url else "neither command nor url"
         raise ConfigError(f"{WHERE}: {both}", hint='write command = ["server"] or url = "http://host/mcp"')
-    idle = ("env",) if settings.url else ("headers", "token_env")
+    idle = ("env", "index_command") if settings.url else ("headers", "token_env")
     for name in idle:
         if getattr(settings, name):
             other = "url" if settings.url else "command"
@@ -148,16 +205,3 @@ def _check_url(url: str) -> None:
         raise ConfigError(f"{WHERE}: url = {url!r}", hint="write it like http://127.0.0.1:8000/mcp")
     if parts.username or parts.password:
         raise ConfigError(f"{WHERE}: url holds a name or a password", hint="use headers with {env:NAME}, or token_env")
-
-
-def _check_places(settings: Settings) -> None:
-    """Refuse misspelt placeholders everywhere."""
-    asked: Sequence[str] = (*FOLDERS, *ASKED)
-    for name in ("command", "env", "headers", "url"):
-        check_template(getattr(settings, name), FOLDERS, f"{WHERE}: {name}")
-    for name in ("index", "update"):
-        for call in calls_of(getattr(settings, name)):
-            check_template(call.arguments, FOLDERS, f"{WHERE}: {name}")
-    check_template(settings.arguments, asked, f"{WHERE}: arguments")
-    check_template(settings.path_filter, (*asked, "path"), f"{WHERE}: path_filter")
-    check_template(settings.language_filter, (*asked, "language"), f"{WHERE}: language_filter")

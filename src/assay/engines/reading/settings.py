@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import ClassVar, Literal
 
 from assay.errors import ConfigError
@@ -57,3 +57,8 @@ class ReadingSettings:
         for name, seconds in (("timeout", self.timeout), ("index_timeout", self.index_timeout)):
             if seconds is not None and not seconds > 0:
                 raise ConfigError(f"{self.where}: {name} = {seconds:g}", hint="it must be more than 0 seconds")
+
+    def recorded(self) -> dict[str, object]:
+        """Give how answers are read, for the records; how long an index may take shapes no ranking."""
+        names = [field.name for field in fields(ReadingSettings) if field.name != "index_timeout"]
+        return {name: getattr(self, name) for name in names}

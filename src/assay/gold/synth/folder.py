@@ -15,8 +15,11 @@ from assay.types import Gold
 
 _MARK_TEXT = "Made by `assay gold synth`, which replaces this folder when it is run again.\n"
 _IGNORE_FILE = ".assayignore"
+_GIT_IGNORE_FILE = ".gitignore"
 #: Questions are no source: the next corpus must not find them. The copy is one, whatever the rules above it say.
 _IGNORE = "# Synthetic gold is not source: this keeps it out of every corpus.\n*\n"
+#: Other tools know nothing of ours, and would find every file of the repository twice.
+_GIT_IGNORE = "# Synthetic gold can be made again: this keeps it out of git and of tools that heed git.\n*\n"
 _KEEP = f"# Every file here was chosen already.\n!*\n/{_IGNORE_FILE}\n"
 
 
@@ -39,6 +42,7 @@ def write_sets(sets: Sets, folder: Path) -> tuple[Path, ...]:
     with atomic_folder(folder) as work:
         (work / SYNTHETIC_MARK).write_text(_MARK_TEXT, "utf-8")
         (work / _IGNORE_FILE).write_text(_IGNORE, "utf-8")
+        (work / _GIT_IGNORE_FILE).write_text(_GIT_IGNORE, "utf-8")
         for gold in sets.golds:
             text = write_native(_placed(gold, folder))
             (work / _file(gold)).write_text(text, "utf-8", newline="\n")

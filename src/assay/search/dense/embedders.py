@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, Protocol, TypeVar
 
-from assay.errors import ConfigError, EnvironmentFailure
+from assay.errors import ConfigError, EnvironmentFailure, install_hint
 from assay.files import read_utf8
 from assay.search.dense.config import EmbedderConfig
 from assay.search.dense.matrices import Matrix
@@ -78,7 +78,7 @@ def load_package(module: str, extra: str) -> Any:  # noqa: ANN401 (packages with
     except ImportError as error:
         raise EnvironmentFailure(
             f"the embedder needs the package {module}, which cannot be imported: {error}",
-            hint=f"pip install 'assay[{extra}]'",
+            hint=install_hint(extra),
         ) from error
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from assay.errors import EngineError, EnvironmentFailure
+from assay.errors import EngineError, EnvironmentFailure, install_hint
 from assay.search.rerank.base import DEFAULT_RERANK, Passage, RerankConfig, checked
 
 
@@ -43,7 +43,7 @@ def _load(model: str) -> Any:  # noqa: ANN401 (fastembed is an extra; its types 
     try:
         library = importlib.import_module("fastembed.rerank.cross_encoder")
     except ImportError as error:
-        hint = "pip install 'assay[fastembed]'"
+        hint = install_hint("fastembed")
         raise EnvironmentFailure("re-ranking with a cross-encoder needs fastembed", hint=hint) from error
     try:
         return library.TextCrossEncoder(model_name=model)

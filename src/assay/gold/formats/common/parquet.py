@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from assay.errors import EnvironmentFailure, GoldError
+from assay.errors import EnvironmentFailure, GoldError, install_hint
 from assay.gold.place import Place
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pyarrow.parquet import ParquetFile
 
 MAGIC = b"PAR1"
-_INSTALL = "pip install 'assay[parquet]'"
+_INSTALL = install_hint("parquet")
 
 
 @dataclass(frozen=True, slots=True)

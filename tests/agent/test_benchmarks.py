@@ -5,7 +5,7 @@ import pytest
 from mcp import Client
 
 from assay.agent.roots import Roots
-from assay.agent.server import make_server
+from assay.agent.server import make_service
 from assay.experiment.spec import read_spec
 from assay.types import Gold
 from tests.agent.calling import ask, call, refused, serve, text
@@ -40,7 +40,8 @@ def shop(shop):
 
 def configured(shop):
     (shop / "assay.toml").write_text(CONFIG, encoding="utf-8")
-    return make_server(Roots.of([str(shop)]), read_spec(shop / "assay.toml"))
+    made = make_service(Roots.of([str(shop)]), read_spec(shop / "assay.toml"))
+    return made.server, made.house
 
 
 def records(shop):
@@ -223,7 +224,7 @@ def test_cancelled_run_stops_and_writes_nothing(shop):
                 await client.call_tool("run_benchmark", {"engines": ["shell"], "out": "mine"})
             assert scope.cancelled_caught
             with anyio.fail_after(5):
-                while house.bench._busy.locked():
+                while house.benchmarks._busy.locked():
                     await anyio.sleep(0.02)
             return await client.call_tool("search", {"query": "cart"})
 
@@ -254,17 +255,17 @@ def test_one_run_at_a_time(shop):
 
 
 def test_run_that_is_under_way_ends_with_the_server(shop, monkeypatch):
-    monkeypatch.setattr("tests.agent.test_bench.CONFIG", CONFIG.replace("sleep 0.4", "sleep 30"))
+    monkeypatch.setattr("tests.agent.test_benchmarks.CONFIG", CONFIG.replace("sleep 0.4", "sleep 30"))
     server, house = configured(shop)
 
     async def talk():
         async with Client(server) as client, anyio.create_task_group() as group:
             group.start_soon(client.call_tool, "run_benchmark", {"engines": ["shell"]})
             await anyio.sleep(1)
-            assert house.bench._busy.locked()
+            assert house.benchmarks._busy.locked()
             with anyio.fail_after(10):
-                await anyio.to_thread.run_sync(house.bench.stop)
-            assert not house.bench._busy.locked()
+                await anyio.to_thread.run_sync(house.benchmarks.stop)
+            assert not house.benchmarks._busy.locked()
 
     anyio.run(talk)
     assert records(shop) == []

@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from assay.agent.roots import Inside, Roots
-from assay.errors import AssayError, ConfigError, nearest
+from assay.errors import AssayError, ConfigError, meant
+from assay.files import write_atomic
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,16 +30,17 @@ if TYPE_CHECKING:
 #: Engines that execute nothing but Assay itself.
 OWN: Final = ("builtin", "keywords")
 _FOLDER = "assay-runs"
+_GIT_IGNORE = "# Runs of an agent: name a folder as `out` to keep one.\n*\n"
 
 
 @dataclass(frozen=True, slots=True)
-class BenchConfig:
+class BenchmarksConfig:
     """How the end of a run is waited for."""
 
     seconds: float = 5.0  # at the end of the server: its programs are killed, the rest is cleaning up
 
 
-CONFIG: Final = BenchConfig()
+CONFIG: Final = BenchmarksConfig()
 
 
 class Stopped(AssayError):
@@ -81,7 +83,7 @@ class Done:
     results: Results
 
 
-class Bench:
+class Benchmarks:
     """Runs benchmarks, one at a time."""
 
     def __init__(self, roots: Roots, spec: Spec | None = None) -> None:
@@ -112,6 +114,8 @@ class Bench:
             suite = self._suite(spec, trusted=order.gold is None)
             folder = check_folder(Path(spec.out))
             made = run_spec(spec, suite, progress=watch)
+            if order.out is None:
+                _keep_from_git(folder.parent)
             with writing(folder):
                 write_run(made, folder)
                 results = analyse(made, spec.claim())
@@ -163,10 +167,8 @@ class Bench:
         known = dict(self._spec.engines) if self._spec else {}
         for name in names:
             if name not in self.engines:
-                near = nearest(name, self.engines)
-                meant = f"did you mean {near[0]!r}? " if near else ""
-                hint = f"{meant}there are {', '.join(self.engines)}; others must stand in the server's --config"
-                raise ConfigError(f"no engine is called {name[:80]!r}", hint=hint)
+                hint = f"{meant(name, self.engines)} there are {', '.join(self.engines)}; others must stand in the"
+                raise ConfigError(f"no engine is called {name[:80]!r}", hint=f"{hint.lstrip()} server's --config")
         return {name: known.get(name, name) for name in names or OWN[:1]}
 
     def _out(self, text: str | None, root: Path) -> Path:
@@ -197,6 +199,14 @@ class Bench:
                 f"the code of {gold.name} is {gold.corpus.repository}, which is not served",
                 hint=f"a call may use code in {self._roots}; other sets must stand in the server's --config",
             )
+
+
+def _keep_from_git(folder: Path) -> None:
+    """Keep runs that nobody gave a place out of git; a file that is there already is somebody's wish."""
+    folder.mkdir(exist_ok=True)
+    ignore = folder / ".gitignore"
+    if not ignore.exists():
+        write_atomic(ignore, _GIT_IGNORE)
 
 
 def _free(root: Path) -> Inside:

@@ -1,0 +1,22 @@
+"""Where an engine works: a corpus that it may litter when it writes, the original when it only reads."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from assay.corpus.copying import copy_corpus
+from assay.engines.base import FullEngine
+from assay.types import Corpus
+
+
+@contextmanager
+def workplace(engine: FullEngine, corpus: Corpus, *, own: bool = False) -> Iterator[Corpus]:
+    """Give a private engine a fresh copy of the corpus, where no cache has been; `own` gives one to any engine."""
+    if not (engine.private or own):
+        yield corpus
+        return
+    with tempfile.TemporaryDirectory(prefix="assay-", ignore_cleanup_errors=True) as folder:
+        yield copy_corpus(corpus, Path(folder).resolve(), commit=engine.git)
