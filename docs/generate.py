@@ -11,25 +11,24 @@ from pathlib import Path
 from typing import Any
 
 from assay.cli.main import build_parser
-from assay.engines.pages import describe
 from assay.gold.lint import RULES
 from assay.scoring import MEASURES
 from assay.search.pages import config_schema
 from assay.training.adapting.config import AdaptConfig
 from assay.training.config import TrainConfig
 from assay.training.recipe import settings_of
+from docs.engines_page import MADE, engines
 
 _Setting = tuple[str, Field[Any], object]
 
 FOLDER = Path(__file__).parent
-_MADE = "Made by `make docs` from the program; edit the program."
 
 
 def commands() -> str:
     """Collect the help of every command."""
     os.environ["COLUMNS"] = "100"  # argparse folds its help at the terminal's width
     parser = build_parser()
-    parts = ["# Commands", _MADE, *_blocks("assay", parser)]
+    parts = ["# Commands", MADE, *_blocks("assay", parser)]
     return "\n\n".join(parts) + "\n"
 
 
@@ -47,34 +46,6 @@ def _block(name: str, parser: argparse.ArgumentParser) -> str:
     return f"## {name}\n\n```text\n{parser.format_help().strip()}\n```"
 
 
-def engines() -> str:
-    """Describe every kind of engine with its settings."""
-    parts = ["# Engines", _MADE, _ENGINES]
-    for page in describe():
-        parts.append(f"## {page.name}\n\n{page.about}")
-        if page.settings:
-            rows = [f"| `{s.name}` | {s.type} | {_code(s.default)} | {s.about} |" for s in page.settings]
-            parts.append("\n".join(["| setting | type | default | meaning |", "|---|---|---|---|", *rows]))
-    return "\n\n".join(parts) + "\n"
-
-
-_ENGINES = """\
-An engine is named on the command line as `--engine NAME=kind:value`, or in assay.toml as a table:
-
-```toml
-[engines.mine]
-kind = "command"
-argv = ["my-search", "--limit", "{k}", "--", "{query}"]
-```
-
-No shell is used: write `["sh", "-c", "..."]` if you want one. Relative paths start at the folder of assay.toml."""
-
-
-def _code(text: str | None) -> str:
-    """Write a default as code, or nothing."""
-    return f"`{text}`" if text else ""
-
-
 def measures() -> str:
     """Describe every measure with its settings."""
     rows = []
@@ -83,12 +54,12 @@ def measures() -> str:
         cut = f"{name}@k" if measure.kind.cutoff else name
         rows.append(f"| `{cut}` | {measure.about} | {settings} |")
     table = ["| measure | what it says | settings |", "|---|---|---|", *rows]
-    return "\n\n".join(["# Measures", _MADE, "\n".join(table)]) + "\n"
+    return "\n\n".join(["# Measures", MADE, "\n".join(table)]) + "\n"
 
 
 def lint() -> str:
     """Describe every rule of `assay gold lint`, by its family."""
-    parts = ["# Rules of `assay gold lint`", _MADE, _LINT]
+    parts = ["# Rules of `assay gold lint`", MADE, _LINT]
     for family, about in _FAMILIES.items():
         rows = [
             f"| {rule.code} | {rule.name} | {rule.severity}{', `--fix`' if rule.fixable else ''} | {rule.about} "
@@ -141,7 +112,7 @@ def training() -> str:
     """Describe what a recipe of `assay train` may say."""
     whole = _recipe(TrainConfig())
     other = [one for one in _recipe(AdaptConfig()) if one[0].partition(".")[0] not in _SHARED]
-    parts = ["# Training a model of your own", _MADE, _TRAINING, _settings(whole), _ADAPTING, _settings(other)]
+    parts = ["# Training a model of your own", MADE, _TRAINING, _settings(whole), _ADAPTING, _settings(other)]
     return "\n\n".join(parts) + "\n"
 
 

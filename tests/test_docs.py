@@ -70,3 +70,67 @@ def test_readme_gold_example_is_a_gold_file(tmp_path):
     (tmp_path / "gold.yaml").write_text(example.group(1), encoding="utf-8")
     gold = load_gold(tmp_path / "gold.yaml").golds[0]
     assert gold.queries[0].adversaries[0].confusion == "retries jobs, never requests"
+
+
+ENGINES = (FOLDER / "engines.md").read_text(encoding="utf-8")
+
+
+def test_page_of_engines_names_every_placeholder_there_is():
+    names = re.findall(r"^\| `\{(\w+(?::[A-Z]+)?)\}` \|", ENGINES, flags=re.MULTILINE)
+    known = {"query", "k", "root", "here", "store", "preset", "id", "path", "language", "env:NAME", "python:PROGRAM"}
+    assert set(names) == known
+    assert len(names) == len(known)
+
+
+def test_page_of_engines_names_settings_that_there_are():
+    from assay.engines.pages import describe
+
+    (sentence,) = re.findall(r"^They may stand in (.*?)\. All are", ENGINES, flags=re.MULTILINE | re.DOTALL)
+    pages = {page.name: {setting.name for setting in page.settings} for page in describe()}
+    for kind, part in zip(("command", "http", "mcp"), sentence.split(";"), strict=True):
+        named = set(re.findall(r"`(\w+)`", part))
+        assert named
+        assert named <= pages[kind]
+
+
+def test_relative_paths_of_programs_start_where_the_page_of_engines_says(shop):
+    from assay import load_gold, run
+    from assay.engines import make_engine
+
+    tools = shop.parent / "tools"
+    tools.mkdir()
+    tool = tools / "tool.sh"
+    tool.write_text('#!/bin/sh\ntest -f "$1" && test ! -e tool.sh && test -f shop/cart.py && echo shop/cart.py\n')
+    tool.chmod(0o755)
+    for argument, status in (("{here}/tool.sh", "ok"), ("./tool.sh", "error")):
+        table = {"kind": "command", "argv": ["./tool.sh", argument, "{query}"], "ok_codes": [0]}
+        made = run({"mine": make_engine(table, folder=tools)}, load_gold(shop / "gold.yaml"))
+        assert {str(ranking.status) for ranking in made.engines[0].rankings} == {status}
+
+
+def test_python_engine_of_the_page_is_asked_filtered_updated_and_measured(shop):
+    from assay import load_gold, run
+    from assay.corpus import open_corpus
+    from assay.engines.base import Wanted
+    from assay.engines.calling import ask_filtered, open_session, update_session
+    from assay.types import CorpusSpec
+
+    (example,) = re.findall(r"```python\n(.*?)```", ENGINES, flags=re.DOTALL)
+    names: dict = {}
+    exec(example, names)  # noqa: S102  # our own page
+    (asked,) = run({"mine": names["Mine"]()}, load_gold(shop / "gold.yaml")).engines
+    assert asked.version == "1.0"
+    assert all(ranking.hits for ranking in asked.rankings)
+
+    spec = CorpusSpec("path", str(shop))
+    session = open_session(names["Mine"](), open_corpus(spec)).session
+    wanted = ask_filtered(session, "total", 10, Wanted(("shop/*",)))
+    assert wanted is not None
+    assert {hit.path.split("/")[0] for hit in wanted.hits} == {"shop"}
+    assert ask_filtered(session, "total", 10, Wanted(languages=("python",))) is None
+    (shop / "shop" / "zebra.py").write_text("zebra = 1\n")
+    assert update_session(session, open_corpus(spec)) is not None
+    again = ask_filtered(session, "zebra", 1, Wanted(("shop/*",)))
+    assert again is not None
+    assert [hit.path for hit in again.hits] == ["shop/zebra.py"]
+    session.close()

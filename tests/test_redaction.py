@@ -4,10 +4,12 @@ import base64
 import json
 from urllib.parse import quote, quote_plus
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.redaction import MARK, Redactor, environment_secrets
+from assay.errors import AssayError, ConfigError, EngineTimeout
+from assay.redaction import MARK, Redactor, environment_secrets, is_secret_name
 
 secrets = st.text(st.characters(codec="utf-8", exclude_categories=["Cs", "Cc"]), min_size=8, max_size=40).filter(
     lambda text: len(text.strip()) >= 8 and text.strip() == text
@@ -56,3 +58,55 @@ def test_environment_is_looked_through_by_name(monkeypatch):
     found = environment_secrets()
     assert {"key-value-1", "pass-value-1"} <= set(found)
     assert not {"Somebody Else", "false-ish", "/tmp/ssh-agent"} & set(found)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "AWS_SECRET_ACCESS_KEY",
+        "AZURE_SUBSCRIPTION_KEY",
+        "SESSION_COOKIE",
+        "DB_PWD",
+        "PGPASSWORD",
+        "HF_TOKEN_2",
+        "X_AUTH",
+    ],
+)
+def test_environment_of_every_kind_of_secret_is_hidden(monkeypatch, name):
+    monkeypatch.setenv(name, "value-of-it")
+    assert "value-of-it" in environment_secrets()
+    monkeypatch.setenv(name, "/home/joe/value-of-it")  # as PWD has it
+    assert "/home/joe/value-of-it" not in environment_secrets()
+
+
+def test_names_of_secrets_end_with_the_word():
+    for name in (
+        "apiKey",
+        "X-Api-Key",
+        "access_token",
+        "MY_TOKEN_2",
+        "Authorization",
+        "Cookie",
+        "pwd",
+        "client_secret",
+    ):
+        assert is_secret_name(name), name
+    for name in ("max_tokens", "tokenizer", "token_limit", "author", "sort_key", "cookie_policy", "cwd", "secretary"):
+        assert not is_secret_name(name), name
+
+
+def test_errors_are_cleaned_and_keep_their_place_and_their_kind():
+    hide = Redactor(["hunter22hunter22"])
+    with pytest.raises(ConfigError) as caught, hide.cleaning():
+        raise ConfigError("no hunter22hunter22", file="a.toml", line=3, hint="not hunter22hunter22")
+    problem = caught.value
+    assert (problem.message, problem.hint) == (f"no {MARK}", f"not {MARK}")
+    assert (problem.file, problem.line, problem.__suppress_context__) == ("a.toml", 3, True)
+    with pytest.raises(EngineTimeout) as late, hide.cleaning():
+        error = EngineTimeout("x")
+        error.waited = 2.5
+        raise error
+    assert late.value.waited == 2.5
+    with pytest.raises(AssayError) as bare, hide.cleaning():
+        raise AssayError("x")
+    assert bare.value.hint is None

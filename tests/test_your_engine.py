@@ -25,7 +25,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_page_asks_every_engine_every_question(page):
     run = read_run(page / "results")
     names = [engine.name for engine in run.engines]
-    assert names == ["cli", "stays", "api", "mcp", "python", "random", "keywords", "oracle"]
+    assert names == ["cli", "stays", "api", "mcp", "python", "words", "random", "keywords", "oracle"]
     assert all(ranking.status is Status.OK for engine in run.engines for ranking in engine.rankings)
     assert run.header.environment["interleaved"]
 
@@ -34,6 +34,19 @@ def test_page_gets_the_same_rankings_through_two_adapters(page):
     engines = {engine.name: engine for engine in read_run(page / "results").engines}
     cli, mcp = ([[hit.span for hit in ranking.hits] for ranking in engines[name].rankings] for name in ("cli", "mcp"))
     assert cli == mcp
+
+
+def test_page_tells_a_class_its_corpus_and_its_options(page):
+    words = next(engine for engine in read_run(page / "results").engines if engine.name == "words")
+    first = {ranking.query: ranking.hits[0].path for ranking in words.rankings}
+    assert first == {"sum": "shop/cart.py", "rate": "shop/tax.py", "down": "shop/retry.py"}
+    assert words.config["engine"] == {"least": 2}
+
+
+def test_page_checks_engines_where_their_paths_begin(page):
+    said = (page / "said").read_text("utf-8")
+    assert "cli works" in said
+    assert "words works" in said
 
 
 def test_page_counts_what_the_api_bills(page):

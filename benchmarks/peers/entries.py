@@ -119,8 +119,8 @@ def _environment(variables: Mapping[str, str]) -> Iterator[None]:
 #: What every reader of the table must know.
 SUBSTITUTED: Final = (
     f"Substituted: semble's weights are on a hub that cannot be reached from here; it ran with those of {CARRIER}, "
-    "which were trained on English and not on code. Its quality here says nothing of its published quality; times and "
-    "memory are of the same order (256 numbers a vector both; half as many tokens).",
+    "which were trained on English and not on code. Its quality here says nothing of its published quality. Vectors "
+    "have 256 numbers both; its own vocabulary is twice as large, which is some 30 MB more of memory.",
     "ChunkHound has no embeddings of its own; it was given Assay's static model by an OpenAI-compatible server on this "
     "machine, one vector for a text whether it is a question or code. Its quality is that of these vectors. "
     "chunkhound-regex reads the question as a regular expression, which a sentence hardly ever is.",

@@ -76,6 +76,7 @@ class EngineError(AssayError):
     """An engine cannot be opened, or broke its contract."""
 
     waited: float = 0.0  # seconds before it that were no part of the answer, such as those of a restart
+    stderr: str = ""  # the end of what its programs wrote there, where it did not open and nobody can ask later
 
 
 class EngineTimeout(EngineError):

@@ -89,6 +89,20 @@ def test_sections_are_read_by_name(shop):
     assert "did you mean 'Scores'?" in refused(server, "read_report", folder="mine", section="Scroes")
 
 
+def test_section_is_found_by_how_only_its_title_begins(shop):
+    server = serve(shop)
+    (made,) = call(server, ("run_benchmark", {"gold": "gold.yaml", "out": "mine"}))
+    titles = made.structured_content["sections"]
+    assert text(made).endswith("Sections:\n" + "\n".join(f"- {title}" for title in titles))
+    (time,) = [title for title in titles if title.startswith("Time")]
+    assert f"\n## {time}\n" in ask(server, "read_report", folder="mine", section="tim")["markdown"]
+    first = {title[0] for title in titles if sum(other[0] == title[0] for other in titles) > 1}
+    message = refused(server, "read_report", folder="mine", section=min(first).lower())
+    assert "several sections begin with" in message
+    assert all(f"\n- {title}" in message for title in titles if title[0] == min(first))
+    assert "no section is called" in refused(server, "read_report", folder="mine", section=" ")
+
+
 def test_default_folder_is_new_each_time_and_no_part_of_the_corpus(shop):
     server = serve(shop)
     first = ask(server, "run_benchmark", gold="gold.yaml")["folder"]
@@ -96,6 +110,18 @@ def test_default_folder_is_new_each_time_and_no_part_of_the_corpus(shop):
     assert first != second
     assert all(folder.startswith(f"{shop}/assay-runs/") for folder in (first, second))
     assert not any("assay-runs" in row["path"] for row in ask(server, "search", query="total", k=50)["results"])
+
+
+def test_runs_without_a_place_are_kept_out_of_git_and_others_are_not(shop):
+    server = serve(shop)
+    ask(server, "run_benchmark", gold="gold.yaml", out="kept/mine")
+    assert not (shop / "kept" / ".gitignore").exists()
+    ask(server, "run_benchmark", gold="gold.yaml")
+    ignore = shop / "assay-runs" / ".gitignore"
+    assert ignore.read_text(encoding="utf-8").endswith("\n*\n")
+    ignore.write_text("!*\n", encoding="utf-8")
+    ask(server, "run_benchmark", gold="gold.yaml")
+    assert ignore.read_text(encoding="utf-8") == "!*\n"
 
 
 def test_engines_of_the_configuration_are_run_by_name(shop):

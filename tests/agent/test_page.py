@@ -36,6 +36,7 @@ def commands():
         command = entry.get("command", [])
         words = command if isinstance(command, list) else [command, *entry["args"]]
         if words:
+            words = ["assay" if word == "/path/to/bin/assay" else word for word in words]
             yield words[words.index("assay") :]
 
 

@@ -15,6 +15,7 @@ def test_relatives_are_those_of_the_index(shop):
         own = [(one.hit.path, one.hit.start, one.hit.end, one.hit.score, one.shared) for one in getattr(found, kind)]
         assert places(data[kind]) == own
     assert data["used_by"]
+    assert data["used_by"][0]["names"] == list(found.used_by[0].names) == ["test_total_sums_prices_of_items"]
     assert [file["path"] for file in data["files"]] == [hit.path for hit in found.files]
     assert tuple(data["names"]) == found.names
 
@@ -28,7 +29,9 @@ def test_place_may_be_a_span_and_absolute(shop):
 
 def test_text_lists_relatives_by_kind(shop):
     (result,) = call(serve(shop), ("related", {"place": "shop/cart.py:15"}))
-    assert "used by:\ntests/test_cart.py:1-7 by " in text(result)
+    assert "used by:\ntests/test_cart.py:1-7 test_total_sums_prices_of_items uses " in text(result)
+    (result,) = call(serve(shop), ("related", {"place": "tests/test_cart.py:4"}))
+    assert "it uses:\nshop/cart.py:1-16 defines add, total, Cart" in text(result)
 
 
 @pytest.mark.parametrize(

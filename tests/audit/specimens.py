@@ -1,6 +1,7 @@
 """Engines that break exactly one law each. Imported by the tests, and by name from processes that audits start."""
 
 import os
+import random
 import re
 import time
 import unicodedata
@@ -269,6 +270,43 @@ class KeepsTheDead(Clean):
             renamed = len(corpus.files) >= len(self.corpus.files)
             self.read(corpus)
             self.chunks += [] if renamed else gone
+
+
+class Elsewhere(Clean):
+    """Reads the files it was first given, like a server with a folder of its own."""
+
+    config = {"kind": "http", "url": "http://127.0.0.1/search"}
+    private = False
+    first = None
+
+    def open(self, corpus):
+        self.first = self.first or super().open(corpus)
+        return self.first
+
+    class Session(Clean.Session):
+        def update_within(self, corpus, seconds):
+            pass
+
+
+class Dice(Clean):
+    """Orders its results anew each time."""
+
+    class Session(Clean.Session):
+        count = 0
+
+        def ranked(self, query, k):
+            self.count += 1
+            hits = super().ranked(query, k)
+            random.Random(self.count).shuffle(hits)
+            return [Hit(hit.path, hit.start, hit.end, -float(at)) for at, hit in enumerate(hits)]
+
+
+class Mute(Clean):
+    """Answers every query with nothing."""
+
+    class Session(Clean.Session):
+        def ranked(self, query, k):
+            return []
 
 
 class Timeless(Clean):

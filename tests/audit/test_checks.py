@@ -7,6 +7,8 @@ import pytest
 
 from assay.audit.records import Severity
 from assay.audit.running import run_audit
+from assay.corpus import open_corpus, parse_spec
+from assay.errors import EngineError
 from assay.gold.lint import Reach
 from assay.types import Query, Span, Target
 from tests.audit import specimens
@@ -177,3 +179,84 @@ def test_ordinary_queries_that_fail_are_counted(market):
     (finding,) = audit.findings
     assert finding.sentence == "3 of 4 ordinary queries failed"
     assert audit.answered == 1
+
+
+def by_law(audit):
+    return {f"{f.check}/{f.law}": f for f in audit.findings}
+
+
+def test_update_of_an_engine_that_does_not_see_the_edits_is_no_pass(market):
+    found = by_law(audited(specimens.Elsewhere(), market, replace(SMALL, only=("update",))))
+    assert set(found) == {"update/change", "update/add", "update/rename", "update/delete"}
+    assert {finding.severity for finding in found.values()} == {Severity.NOT_TRIED}
+    for finding in found.values():
+        assert finding.sentence.startswith("not tried: the engine does not see the edits")
+        assert "its settings do not name {root}" in finding.sentence
+
+
+def test_update_that_shows_is_a_pass_for_every_edit(market):
+    found = by_law(audited(specimens.Clean(), market, replace(SMALL, only=("update",))))
+    assert {law: finding.severity for law, finding in found.items()} == dict.fromkeys(
+        ("update/change", "update/add", "update/rename", "update/delete"), Severity.FINE
+    )
+
+
+@pytest.mark.parametrize(("kind", "words"), [("mcp", "declare in its settings as `update`"), ("x", "leaves something")])
+def test_stale_update_says_what_to_do(market, kind, words):
+    class Stale(specimens.Stale):
+        config = {"kind": kind}
+
+    audit = audited(Stale(), market, replace(SMALL, only=("update",)))
+    assert words in next(f.sentence for f in audit.findings if f.severity == BROKEN)
+
+
+def test_server_of_somebody_else_is_not_said_to_have_a_fresh_index_or_our_hash_seed(market):
+    found = by_law(audited(specimens.Elsewhere(), market, replace(SMALL, only=("determinism",))))
+    assert "on the index that the server has" in found["determinism/new session"].sentence
+    for law in ("determinism/hash seed", "determinism/threads"):
+        assert found[law].severity == Severity.NOT_TRIED
+        assert "does not start the server" in found[law].sentence
+
+
+def test_engine_that_rolls_dice_is_blamed_once(market):
+    audit = audited(specimens.Dice(), market)
+    assert amiss(audit) == {"determinism/repeats": BROKEN}
+    found = by_law(audit)
+    blamed = [law for law in found if law.startswith("prefix/")] + ["odd/normal forms"]
+    blamed += ["filters/paths: only strikes out", "filters/languages: only strikes out"]
+    for law in blamed:
+        assert found[law].severity == Severity.NOT_TRIED
+        assert found[law].sentence == "not tried: the engine does not answer the same twice"
+
+
+def test_engine_that_says_nothing_passes_nothing_that_compares_results(market):
+    found = by_law(audited(specimens.Mute(), market, replace(SMALL, only=("determinism", "filters", "update"))))
+    assert len(found) > 10
+    assert {finding.severity for finding in found.values()} == {Severity.NOT_TRIED}
+
+
+def test_filter_that_everything_passes_is_not_tried(market, tmp_path):
+    (tmp_path / "flat/src").mkdir(parents=True)
+    for name in ("cart", "tax"):
+        (tmp_path / f"flat/src/{name}.py").write_text(
+            f"def {name}(value):\n    return value\n\n\ndef last():\n    pass\n"
+        )
+    corpus = open_corpus(parse_spec(str(tmp_path / "flat")))
+    found = by_law(audited(specimens.Clean(), corpus, replace(SMALL, only=("filters",))))
+    for law in ("nothing outside", "only strikes out"):
+        assert found[f"filters/languages: {law}"].severity == Severity.NOT_TRIED
+        assert "on both sides" in found[f"filters/languages: {law}"].sentence
+    assert found["filters/languages: nothing passes"].severity == Severity.FINE
+
+
+def test_filter_that_always_fails_keeps_no_other_law(market):
+    class Refusing(specimens.Clean):
+        class Session(specimens.Clean.Session):
+            def search_filtered(self, query, k, wanted, seconds):
+                raise EngineError("no filters today")
+
+    found = by_law(audited(Refusing(), market, replace(SMALL, only=("filters",))))
+    assert {law: finding.severity for law, finding in found.items()} == {
+        "filters/paths: answers": BROKEN,
+        "filters/languages: answers": BROKEN,
+    }

@@ -70,6 +70,27 @@ def test_page_counts_severities_and_tells_each_that_is_amiss(market):
     assert "assay engines ask specimen 'add item cart' -k 5\nassay engines ask specimen 'add item cart' -k 10" in page
 
 
+def finding(severity):
+    return Finding("prefix", "a law", severity, "said", commands=("assay audit x --only prefix",))
+
+
+def page_of(*severities):
+    return to_markdown(document(Audit("x", "y", "0", 1, (), tuple(map(finding, severities)))))
+
+
+def test_page_counts_in_the_plural():
+    page = page_of(*[Severity.BROKEN] * 6, *[Severity.WEAKNESS] * 2, Severity.FINE, Severity.FINE)
+    assert "10 laws looked at: 6 broken laws, 2 weaknesses, 2 fine." in page
+    assert "1 law looked at: 1 weakness." in page_of(Severity.WEAKNESS)
+
+
+def test_checks_are_the_other_ones_only_where_one_was_told_before():
+    assert "## The checks, one by one" in page_of(Severity.FINE)
+    told = Finding("depth", "k", Severity.BROKEN, "said", commands=("assay audit x --only depth",))
+    page = to_markdown(document(Audit("x", "y", "0", 1, (), (told, finding(Severity.FINE)))))
+    assert "## The other checks, one by one" in page
+
+
 def test_secrets_of_the_engine_are_in_no_finding(market):
     class Telling(specimens.Clean):
         secrets = ("hunter2-hunter2",)

@@ -145,3 +145,13 @@ def test_engine_that_returns_absolute_paths_is_scored_and_told(shop, capsys):
     assert "not in the corpus" in out
     records = next(Path("results/engines").glob("abs-*.jsonl")).read_text()
     assert '"path":"shop/cart.py"' in records
+
+
+def test_bare_name_shows_what_there_is(capsys, monkeypatch):
+    monkeypatch.setattr("sys.argv", ["assay"])
+    for given in (list[str](), None):
+        assert main(given) == 2
+        out, err = capsys.readouterr()
+        assert out == ""
+        assert all(f"\n    {command} " in err for command in ("search", "run", "engines"))
+        assert "exit codes: 0 pass" in err

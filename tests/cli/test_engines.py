@@ -246,3 +246,66 @@ def test_show_prints_an_engine_of_the_file_as_it_stands(shop, capsys):
     (shop / "assay.toml").write_text(f'[run]\ngold = "gold.yaml"\n\n{mine}\n[engines.minor]\nkind = "builtin"\n')
     assert main(["engines", "show", "mine"]) == 0
     assert capsys.readouterr().out == mine
+
+
+@pytest.fixture
+def configured(shop):
+    """A repository whose assay.toml names its gold set; a word of the question stands nowhere else."""
+    gold = shop / "gold.yaml"
+    gold.write_text(gold.read_text().replace("queries:", "# zebrafish\nqueries:", 1))
+    (shop / "assay.toml").write_text('# zebrafish\n[run]\ngold = "gold.yaml"\n')
+    return shop
+
+
+def found(capsys, *arguments: str) -> list[str]:
+    code, data = as_json(capsys, "ask", "keywords", "zebrafish", *arguments)
+    assert code == 0
+    return sorted(hit["path"] for hit in data["hits"])
+
+
+def test_ask_finds_neither_the_gold_set_nor_its_configuration(configured, capsys):
+    assert found(capsys) == []
+    (configured / "assay.toml").rename(configured / "other.toml")
+    assert found(capsys) == ["gold.yaml", "other.toml"]
+    assert found(capsys, "--config", "other.toml") == []
+
+
+def test_files_of_a_configuration_without_gold_are_files_like_others(configured, capsys):
+    (configured / "assay.toml").write_text("# zebrafish\n[run]\nk = 5\n")
+    assert found(capsys) == ["assay.toml", "gold.yaml"]
+
+
+def test_every_file_of_a_gold_folder_is_left_out_and_nothing_else_in_it(configured, capsys):
+    folder = configured / "sets"
+    folder.mkdir()
+    (configured / "gold.yaml").rename(folder / "gold.yaml")
+    (folder / "gold.yaml").write_text((folder / "gold.yaml").read_text().replace("path: .", "path: .."))
+    (folder / "notes.py").write_text("# zebrafish\n")
+    (configured / "assay.toml").write_text('[run]\ngold = "sets"\n')
+    assert found(capsys) == ["sets/notes.py"]
+    (folder / "gold.yaml").write_text("assay: 1\nqueries: [broken\n# zebrafish\n")
+    assert found(capsys) == ["sets/gold.yaml", "sets/notes.py"]
+
+
+def test_check_is_made_without_the_gold_set_under_the_name_that_was_given(configured, capsys):
+    _, before = as_json(capsys, "check", "keywords", ".")
+    (configured / "assay.toml").unlink()
+    _, after = as_json(capsys, "check", "keywords", ".")
+    assert before["corpus"]["repository"] == after["corpus"]["repository"]
+    assert before["corpus"]["files"] == after["corpus"]["files"] - 1
+
+
+def test_engine_that_is_checked_works_in_a_copy_without_the_gold_set(configured, capsys):
+    table = (
+        '[engines.ls]\nkind = "command"\nargv = ["sh", "-c", "ls gold.yaml assay.toml shop/cart.py; :", "{query}"]\n'
+    )
+    with (configured / "assay.toml").open("a") as file:
+        file.write(table)
+    _, data = as_json(capsys, "check", "ls")
+    assert [(one["results"], one["first"]) for one in data["answers"]] == [(1, "shop/cart.py")] * 3
+
+
+def test_check_has_no_empty_heading(shop, capsys):
+    code, out, _ = call(capsys, "check", "keywords")
+    assert code == 0
+    assert [line.split() for line in out.splitlines() if line.startswith("what ")] == [["what", "value"]]

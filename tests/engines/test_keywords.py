@@ -3,6 +3,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from assay.engines import make_engine
+from assay.engines.base import MeasuredSession
 from assay.engines.keywords.counting import (
     LIMITS,
     CountingLimits,
@@ -267,3 +269,24 @@ def test_keywords_equal_files_stand_in_path_order(corpus_of: CorpusOf) -> None:
     names = [f"{letter}.py" for letter in "qwertzuiopasdfghjklyxcvbnm"]
     hits = search(corpus_of(dict.fromkeys(names, "json\n")), "json", 26)
     assert [hit.path for hit in hits] == sorted(names)
+
+
+def test_keywords_tells_what_its_programs_took(
+    corpus_of: CorpusOf, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if sys.platform != "linux":
+        pytest.skip("LOUD: measured on Linux only")
+    work = "import time; block = b'x' * 60_000_000; time.sleep(0.2); print('./a', 3, sep=chr(0))"
+    (tmp_path / "rg").write_text(f'#!/bin/sh\n{sys.executable} -ISc "{work}"\n')
+    (tmp_path / "rg").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    sessions = [
+        make_engine({"kind": "keywords", "backend": by}).open(corpus_of({"a": "json"})) for by in ("rg", "python")
+    ]
+    peaks = []
+    for session in sessions:
+        assert isinstance(session, MeasuredSession)
+        session.search("json", 1)
+        peaks.append(session.usage().peak_bytes)
+        session.close()
+    assert peaks == [pytest.approx(70_000_000, rel=0.25), None]

@@ -14,7 +14,9 @@ from assay import load_gold, run
 from assay.engines import make_engine
 from assay.engines.base import Reply, Usage
 from assay.errors import EngineError, EngineTimeout, InputError
-from assay.types import Cost, Hit, Status
+from assay.experiment import Progress
+from assay.report import analyse, write_reports
+from assay.types import Claim, Cost, Hit, Status
 
 
 class Recording:
@@ -271,3 +273,39 @@ def test_engines_have_the_processors_that_were_asked_for(shop):
     assert os.sched_getaffinity(0) == before
     with pytest.raises(InputError, match="threads is 0"):
         run({"mine": Looking()}, load_gold("gold.yaml"), threads=0)
+
+
+def test_engine_that_does_not_open_is_told_once_and_counted_never(shop):
+    class Shut(Recording):
+        def open(self, corpus):
+            raise RuntimeError("no licence")
+
+    told: list[Progress] = []
+    run({"shut": Shut(), "mine": Recording()}, load_gold("gold.yaml"), progress=told.append)
+    steps = [(one.step, one.trouble) for one in told if one.engine == "shut"]
+    said = "could not be opened on shop: RuntimeError: no licence → open it by itself to see where it fails"
+    assert steps == [("index", ""), ("trouble", said)]
+    assert len([one for one in told if one.engine == "mine" and one.step == "search"]) == 9
+
+
+def test_last_words_of_an_engine_that_does_not_open_are_kept(shop):
+    class Shut(Recording):
+        secrets = (SECRET,)
+
+        def open(self, corpus):
+            problem = EngineError("indexing failed: last line", hint="run it")
+            problem.stderr = f"Traceback in {corpus.root}\n  {SECRET}\nlast line" if self.name == "talks" else ""
+            raise problem
+
+    talks, silent = run({"talks": Shut("talks"), "silent": Shut()}, load_gold("gold.yaml")).engines
+    assert talks.stderr == {"shop": "Traceback in {root}\n  ***\nlast line"}
+    assert silent.stderr == {"shop": "indexing failed: last line\n  → run it"}
+
+
+def test_stderr_of_a_tool_that_succeeds_reaches_the_report(shop, tmp_path):
+    argv = ["sh", "-c", "echo WARN-model-old >&2; echo shop/cart.py:1", "{query}"]
+    mine = make_engine({"kind": "command", "argv": argv})
+    made = run({"mine": mine, "base": lambda q, k: []}, load_gold("gold.yaml"))
+    assert "WARN-model-old" in made.engines[0].stderr["shop"]
+    write_reports(analyse(made, Claim(("nDCG@10",), "base")), made, tmp_path)
+    assert "WARN-model-old" in (tmp_path / "report.html").read_text()

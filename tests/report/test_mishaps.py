@@ -81,6 +81,7 @@ def test_report_names_failures_and_what_they_cost(shop):
         "no answer after 3 s",
         "worst value of every measure (nDCG@10 0",
         "time it had (3 s)",
+        "A query without an answer takes the worst value",
     ):
         assert words in " ".join(part.split())
 

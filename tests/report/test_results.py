@@ -93,11 +93,21 @@ def test_results_warn_below_thirty_queries_everywhere(results):
 
 
 def test_identical_rankings_raise_an_alarm(shop):
-    engines = {"base": right_for_two, "twin": right_for_two, "other": lambda q, k: ["shop/tax.py"]}
+    def set_otherwise(query, k):
+        return right_for_two(query, k)
+
+    engines = {"base": right_for_two, "twin": set_otherwise, "other": lambda q, k: ["shop/tax.py"]}
     found = analyse(*made(shop, engines, baseline="base"))
     alarms = [w for w in found.warnings if "identical" in w]
     assert len(alarms) == 1
     assert "base and twin" in alarms[0]
+
+
+def test_identical_rankings_of_one_setting_are_no_alarm(shop):
+    engines = {"base": right_for_two, "twin": right_for_two}
+    result, claim = made(shop, engines, baseline="base")
+    assert result.engines[0].config == result.engines[1].config
+    assert not [w for w in analyse(result, claim).warnings if "identical" in w]
 
 
 def test_failed_queries_are_counted_and_shown(shop):

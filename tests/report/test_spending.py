@@ -61,7 +61,54 @@ def test_failed_query_is_charged_the_whole_time_it_had(made):
     assert mine.warm_ms == 7000.0
     assert mine.first_ms == pytest.approx(900)
     assert mine.warm_ratio is None  # what failures are charged is no speed
-    assert "charged all the time it had, 7 s (failed: mine 5)" in section(with_mine(made, rankings=failed))
+    assert "mine 5 (limit 7 s; they took 600.0 ms in the median)" in section(with_mine(made, rankings=failed))
+
+
+def broken(rankings, count, status=Status.ERROR, seconds=0.004):
+    """Let the last so many queries fail at once."""
+    whole = len(rankings) - count
+    failed = (replace(r, status=status, hits=(), tokens=(), seconds=seconds) for r in rankings[whole:])
+    return (*rankings[:whole], *failed)
+
+
+def cells(result, engine="mine"):
+    lines = section(result).splitlines()
+    titles = [cell.strip() for cell in lines[2].strip("|").split("|")]
+    row = next(line for line in lines if line.startswith(f"| {engine}"))
+    return dict(zip(titles, (cell.strip() for cell in row.strip("|").split("|")), strict=True))
+
+
+def test_engine_that_failed_at_once_is_shown_as_failed_not_at_the_cap(made):
+    result = with_mine(made, rankings=broken(made.engines[1].rankings, 9))
+    row = cells(result)
+    assert (row["first ms"], row["warm ms"], row["p95 ms"]) == ("failed", "failed", "failed")
+    assert "7,000" not in section(result)
+    assert "mine 9 (limit 7 s; they took 4.0 ms in the median)" in section(result)
+    assert spent(result)["mine"].warm_ms == 7000.0  # what is scored stays at the cap
+
+
+def test_median_of_the_answered_stands_beside_most_failed(made):
+    row = cells(with_mine(made, rankings=broken(made.engines[1].rankings, 5)))
+    assert (row["first ms"], row["warm ms"], row["p95 ms"]) == ("900.0", "failed (200.0 answered)", "failed")
+    row = cells(with_mine(made, rankings=broken(made.engines[1].rankings, 1)))
+    assert row["warm ms"] == "450.0"
+    assert row["p95 ms"] not in ("failed", "765.0")  # the cap of the one that failed is in it
+
+
+def test_failure_is_charged_the_limit_of_the_engine_where_that_is_shorter(made):
+    rankings = broken(made.engines[1].rankings, 9, Status.TIMEOUT, 1.05)
+    result = with_mine(made, rankings=rankings, config={"kind": "command", "timeout": 1})
+    assert spent(result)["mine"].warm_ms == 1000.0
+    assert "mine 9 (limit 1 s; they took 1,050.0 ms in the median)" in section(result)
+    assert "all the time it had (7 s, mine 1 s)" in section(result, "Queries without an answer")
+    longer = with_mine(made, rankings=rankings, config={"kind": "command", "timeout": 90.0})
+    assert spent(longer)["mine"].warm_ms == 7000.0
+
+
+def test_engine_that_never_opened_took_no_time(made):
+    rankings = broken(made.engines[1].rankings, 9, seconds=0.0)
+    text = section(with_mine(made, rankings=rankings, index_seconds={}))
+    assert "mine 9 (limit 7 s; none was asked)" in text
 
 
 def test_start_up_is_no_part_of_the_index(made):
@@ -161,5 +208,6 @@ def test_results_hold_what_the_table_shows(made):
     assert set(data["spending"][0]) == {
         "engine", "version", "startup_seconds", "index_seconds", "index_by_gold", "first_ms", "warm_ms", "warm_p95_ms",
         "warm_queries", "charged", "peak_bytes", "index_bytes", "calls", "tokens", "index_ratio", "warm_ratio",
+        "limit_seconds", "first_failed", "warm_failed", "answered_ms", "failed_ms",
     }  # fmt: skip
     assert set(data["conditions"]) == {"pinned", "interleaved", "alone", "machine", "cores", "in_flight"}

@@ -136,15 +136,16 @@ def _relative(relation: Relation) -> Relative:
 
 def _line(row: Relative, verb: str) -> str:
     """Write who belongs to it, and by what: `shop/tax.py:12-14 with_tax uses tax_rate`."""
-    names = f" {', '.join(row.names[: CONFIG.names])}" if row.names else ""
-    return f"{row.path}:{row.start}-{row.end}{names} {verb} {', '.join(row.shared[: CONFIG.shared])}"
+    names = () if verb == "defines" else row.names[: CONFIG.names]  # there the names that tie them say it
+    who = f" {', '.join(names)}" if names else ""
+    return f"{row.path}:{row.start}-{row.end}{who} {verb} {', '.join(row.shared[: CONFIG.shared])}"
 
 
 def _text(data: RelatedAnswer, unit: Hit) -> str:
     """Write it to be read."""
     names = f" defines {', '.join(data.names)}" if data.names else ""
     parts = [f"{unit.span}{names}"]
-    kinds = (("it uses", "gives", data.uses), ("used by", "uses", data.used_by), (_ALIKE, "also has", data.alike))
+    kinds = (("it uses", "defines", data.uses), ("used by", "uses", data.used_by), (_ALIKE, "also has", data.alike))
     for title, verb, rows in kinds:
         if rows:
             parts.append("\n".join([f"{title}:", *(_line(row, verb) for row in rows)]))

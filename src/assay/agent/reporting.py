@@ -100,7 +100,7 @@ _Engines = Annotated[list[str] | None, Field(description='names of engines; ["bu
 _K = Annotated[int | None, Field(description="results asked for and scored (10)", ge=1, le=1000)]
 _Out = Annotated[str | None, Field(description="a new folder for the records, below a served folder")]
 _Folder = Annotated[str, Field(description="the folder of the run, below a served folder")]
-_Section = Annotated[str | None, Field(description="the title of one section, or how it begins; without it, what decides")]
+_Section = Annotated[str | None, Field(description="a title, or how only one begins; without it, what decides")]
 
 
 def add_benchmark(server: MCPServer, house: House) -> None:

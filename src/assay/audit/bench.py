@@ -73,6 +73,7 @@ class Bench:
         self._copies = 0
         self._main: Asker | None = None
         self._kept: dict[tuple[str, int], Reading] = {}
+        self._steady: dict[tuple[str, int], bool] = {}
 
     def __enter__(self) -> Self:
         return self
@@ -102,6 +103,19 @@ class Bench:
         if (query, k) not in self._kept:
             self._kept[query, k] = self.main.ask(query, k)
         return self._kept[query, k]
+
+    def is_steady(self, query: str, k: int) -> bool:
+        """Tell whether the main session answers a query at a depth as it did first; asked only where it matters."""
+        if (query, k) not in self._steady:
+            first, times = self.answer(query, k).outcome, self.config.repeats
+            self._steady[query, k] = all(self.main.ask(query, k).outcome == first for _ in range(times))
+        return self._steady[query, k]
+
+    @property
+    def is_remote(self) -> bool:
+        """Whether a server is asked that somebody else started, on files that Assay does not give it."""
+        engine = self.subject.engine
+        return not engine.private and bool(engine.config.get("url"))
 
     def scratch(self) -> Path:
         """Give a new empty folder."""

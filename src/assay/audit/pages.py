@@ -16,6 +16,7 @@ _TONES: dict[Severity, Tone] = {
     Severity.NOT_APPLICABLE: "quiet",
     Severity.NOT_TRIED: "warning",
 }
+_SEVERAL = {Severity.BROKEN: "broken laws", Severity.WEAKNESS: "weaknesses"}
 _TOLD = (Severity.BROKEN, Severity.WEAKNESS)
 
 
@@ -64,14 +65,20 @@ def _rest(audit: Audit) -> Iterator[Block]:
     told = {finding.check for finding in audit.findings if finding.severity in _TOLD}
     rest = [finding.commands[-1] for finding in audit.findings if finding.check not in told]
     if rest:
-        yield Heading("The other checks, one by one")
+        yield Heading("The other checks, one by one" if told else "The checks, one by one")
         yield Code("\n".join(dict.fromkeys(rest)))
 
 
 def _summary(audit: Audit) -> str:
     """Count what was found."""
-    counts = [f"{audit.count(severity)} {severity}" for severity in Severity if audit.count(severity)]
-    return f"{len(audit.findings)} laws looked at: {', '.join(counts)}."
+    counts = {severity: audit.count(severity) for severity in Severity}
+    told = [
+        f"{count} {severity if count == 1 else _SEVERAL.get(severity, severity)}"
+        for severity, count in counts.items()
+        if count
+    ]
+    laws = "1 law" if len(audit.findings) == 1 else f"{len(audit.findings)} laws"
+    return f"{laws} looked at: {', '.join(told)}."
 
 
 def _method(audit: Audit) -> str:

@@ -83,7 +83,7 @@ def _subject(args: argparse.Namespace, config: AuditConfig) -> Subject:
     from assay.audit.subject import Subject
     from assay.audit.wording import Wording
 
-    ground = corpus_named(args.path, args.gold)
+    ground = corpus_named(args.path, args.gold, args.config)
     recipe = replace(engine_named(args.engine, args.config), suite=ground.suite, **given_flags(args, "seed"))
     engine = recipe.make()
     count, seed = config.queries, config.seed

@@ -64,7 +64,7 @@ def _words(progress: Progress) -> str:
     if progress.step == "index":
         return f"{progress.engine}: opening on {progress.gold}"
     if progress.step == "trouble":
-        return f"{progress.engine} {progress.trouble}"
+        return f"{progress.engine}: {progress.trouble}"
     return f"{progress.engine}: {progress.done}/{progress.total} queries of {progress.gold}"
 
 

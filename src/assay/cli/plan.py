@@ -61,7 +61,7 @@ def _assumed(args: argparse.Namespace) -> Plan:
 
 def _piloted(args: argparse.Namespace) -> Plan:
     """Plan from the paired differences of a run."""
-    from assay.report.case import rivals
+    from assay.report.case import dead_engines, rivals
     from assay.scoring import score
     from assay.stats import plan_claim
 
@@ -70,7 +70,8 @@ def _piloted(args: argparse.Namespace) -> Plan:
     run = read_results(folder)
     log_look(args, run, "plan")
     claim = claim_for(run, args)
-    engine = args.engine or next(iter(rivals(run, claim.baseline)), None)
+    alive = [name for name in rivals(run, claim.baseline) if name not in dead_engines(run)]
+    engine = args.engine or next(iter(alive), None)
     if engine is None:
         raise ConfigError(f"no engine to compare with {claim.baseline}", hint="name one with --engine")
     plan = plan_claim(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,7 +13,7 @@ from assay.errors import ConfigError
 if TYPE_CHECKING:
     from assay.experiment.places import Place
     from assay.experiment.recipe import Recipe
-    from assay.types import Corpus, Query, Suite
+    from assay.types import Corpus, CorpusSpec, Query, Suite
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,13 +46,38 @@ def engine_named(text: str, config: str | None) -> Recipe:
     return Recipe(text)
 
 
-def corpus_named(path: str | None, gold: str | None) -> NamedCorpus:
+def corpus_named(path: str | None, gold: str | None, config: str | None) -> NamedCorpus:
     """Open the corpus that is named, or that a gold set names; by default this folder."""
-    from assay.corpus import open_corpus, parse_spec
+    from assay.corpus import parse_spec
 
     if gold:
         return _on_gold(gold, path)
-    return NamedCorpus(open_corpus(parse_spec(path or ".")))
+    spec = parse_spec(path or ".")
+    own = frozenset(_own_files(spec, config))
+    return NamedCorpus(open_without_ours(spec, config), ours=own.__contains__)
+
+
+def open_without_ours(corpus: CorpusSpec, config: str | None) -> Corpus:
+    """Open a corpus without the files that no engine finds in a run either; it keeps the name that it was given."""
+    from assay.corpus import open_corpus
+
+    return replace(open_corpus(without_ours(corpus, config)), spec=corpus)
+
+
+def without_ours(corpus: CorpusSpec, config: str | None) -> CorpusSpec:
+    """Leave assay.toml and the gold files that it names out of a corpus."""
+    from assay.experiment.own_files import hidden
+
+    return hidden(corpus, _own_files(corpus, config))
+
+
+def _own_files(corpus: CorpusSpec, config: str | None) -> list[str]:
+    """List assay.toml and the gold files that it names, as paths of a corpus."""
+    from assay.experiment.own_files import files_of, inside
+    from assay.experiment.spec import FILE, read_spec
+
+    path = Path(config or FILE)
+    return inside(corpus, None, files_of(read_spec(path))) if config or path.is_file() else []
 
 
 def _on_gold(source: str, path: str | None) -> NamedCorpus:

@@ -16,7 +16,6 @@ from urllib.parse import unquote_plus
 
 from assay.engines.templates import FOLDERS, named_secrets, names_place, without_places
 from assay.errors import ConfigError
-from assay.http import read_token
 from assay.redaction import is_place, is_secret_name
 
 #: Names that are harmless in a body or an option, but not in a header or in an address.
@@ -31,7 +30,7 @@ _OPTION: Final = re.compile(r"--?(?P<name>[A-Za-z][\w.-]*)")
 _PASSWORD: Final = re.compile(r"://[^/\s:@{}]*:[^/\s@{}]+@")
 #: How the keys of well-known services begin: a secret wherever it stands and whatever it is called.
 _SHAPE: Final = re.compile(
-    r"(?<![\w-])(?:sk-[\w-]{16,}|gh[pousr]_\w{20,}|github_pat_\w{20,}|glpat-[\w-]{16,}|hf_\w{20,}|xox[abprs]-[\w-]{10,}"
+    r"(?<![\w-])(?:sk-(?:[a-z0-9]+-)*(?=\w*\d)\w{16,}|gh[pousr]_\w{20,}|github_pat_\w{20,}|glpat-[\w-]{16,}|hf_\w{20,}|xox[abprs]-[\w-]{10,}"
     r"|AKIA[0-9A-Z]{16}|AIza[\w-]{30,}|eyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*)|-----BEGIN [A-Z ]*PRIVATE KEY"
 )
 #: What people write where a tool wants a secret and there is none.
@@ -143,6 +142,8 @@ def secret_values(
 
     All of the environment that is set for a tool is hidden, but for folders of ours: nobody knows what is in it.
     """
+    from assay.http import read_token
+
     given = [value for value in env.values() if not any(names_place(value, folder) for folder in FOLDERS)]
     keys = [pair.value for url in urls for pair in _pairs(url) if _KEY.fullmatch(pair.value)]
     found = (*named_secrets(templates), *given, *keys, read_token(token_env))

@@ -109,6 +109,7 @@ class _Desk:
         self._normalise = Normaliser(corpus, lambda path: len(place.sizes.lines(path)), also=(place.corpus.root,))
         self._session: Session | None = None
         self._problem = ""
+        self._last_words = ""  # of an engine that did not open
         self._seconds: float | None = None
         self._peak: int | None = None
         self._left: int | None = None
@@ -123,7 +124,9 @@ class _Desk:
         try:
             opened = open_session(self.engine, self._corpus, self._limits.index)
         except (EngineError, EnvironmentFailure) as error:
-            self._problem = self._clean(one_line(error))
+            self._problem = self._clean(one_line(error)).removeprefix("cannot be opened: ")
+            self._last_words = error.stderr if isinstance(error, EngineError) else ""
+            self._last_words = self._last_words or str(error)
             self._notes.append(f"could not be opened on {self._place.gold.name}: {self._problem}")
             self._tell_trouble(self._notes[-1])
             return
@@ -153,7 +156,7 @@ class _Desk:
             self._seconds,
             self._resources(usage),
             self._clean(usage.version),
-            self._clean(usage.stderr)[-self._limits.stderr :],
+            self._clean(usage.stderr or self._last_words)[-self._limits.stderr :],
             tuple(map(self._clean, self._notes)),
             self.parallel,
         )
@@ -200,8 +203,9 @@ class _Desk:
             notes=tuple(map(self._clean, (*answer.notes, *normal.notes, *_dropped(ours)))),
             cost=answer.cost,
         )
-        done, total = len(self._rankings), len(self._place.questions)
-        self._tell(Progress(self.name, self._place.gold.name, done, total, "search"))
+        if self._session is not None:  # of one that did not open there is nothing to count
+            done, total = len(self._rankings), len(self._place.questions)
+            self._tell(Progress(self.name, self._place.gold.name, done, total, "search"))
 
     def _resources(self, usage: Usage) -> Resources:
         """Put together what was measured from outside and what the session knows."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
@@ -10,7 +9,9 @@ from typing import Literal
 
 from assay.corpus import open_corpus, read_text
 from assay.errors import ConfigError, CorpusError, GoldError, meant
+from assay.experiment.own_files import hidden, inside
 from assay.experiment.records import MANIFEST
+from assay.experiment.spec import FILE
 from assay.gold import resolve
 from assay.gold.split.looks import looks_file
 from assay.scoring import evaluation_measures
@@ -105,9 +106,8 @@ def prepare(gold: Gold, forms: Sequence[str] | None, cache: Path | None, missing
 
 def _open(gold: Gold, base: Path | None, own: Sequence[str], cache: Path | None) -> Corpus:
     """Open the corpus without our own files; the record keeps the corpus as the gold set names it."""
-    hidden = replace(gold.corpus, exclude=(*gold.corpus.exclude, *("/" + _escaped(name) for name in own)))
     try:
-        return replace(open_corpus(hidden, base=base, cache=cache), spec=gold.corpus)
+        return replace(open_corpus(hidden(gold.corpus, own), base=base, cache=cache), spec=gold.corpus)
     except CorpusError as error:
         line = error.line or _corpus_line(gold.source)
         message = f"{error.message}: {error.file}" if error.file else error.message
@@ -141,15 +141,6 @@ def _check_measures(gold: Gold) -> None:
 
 
 def _own_files(spec: CorpusSpec, base: Path | None, source: str | None) -> list[str]:
-    """List our own files that lie inside the corpus: a gold set there would be the best answer to every query."""
-    root = (base or Path()) / spec.value / (spec.root or "")
-    if spec.kind not in ("path", "git") or not root.is_dir():
-        return []
-    mine = [Path(source), looks_file(Path(source)), Path(source).parent / "assay.toml"] if source else []
-    inside = [path.resolve() for path in mine if path.resolve().is_relative_to(root.resolve())]
-    return [path.relative_to(root.resolve()).as_posix() for path in inside]
-
-
-def _escaped(name: str) -> str:
-    """Write a file name as a git-ignore pattern that means only itself."""
-    return re.sub(r"([\\*?\[\]!# ])", r"\\\1", name)
+    """List our own files that lie inside the corpus: a gold set, its looks, and the configuration beside it."""
+    mine = [Path(source), looks_file(Path(source)), Path(source).parent / FILE] if source else []
+    return inside(spec, base, mine)

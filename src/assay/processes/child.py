@@ -17,7 +17,6 @@ from dataclasses import dataclass
 from typing import IO
 
 from assay.processes.groups import ANSWER_BYTES, Group, GroupLimits, Task, last_line, signal_name
-from assay.processes.memory import group_members, read_peak
 
 _Find = Callable[[bytearray, int], "_Found | None"]
 
@@ -83,7 +82,6 @@ class Child:
         self._group = Group(task, listens=True)
         self._buffer = bytearray()
         self._said = b""  # the end of stderr
-        self._peaks: dict[int, int] = {}
         self._over = False  # its stdout is at the end
         self._left: float | None = None  # when it was seen to have ended
         self._ended = False
@@ -97,6 +95,11 @@ class Child:
     def pid(self) -> int:
         """The program's process."""
         return self._group.pid
+
+    @property
+    def marker(self) -> str:
+        """What it and all it starts carry in their environment."""
+        return self._group.marker
 
     @property
     def alive(self) -> bool:
@@ -164,10 +167,10 @@ class Child:
             return unread
 
     def peak_bytes(self) -> int | None:
-        """Add up the high-water marks of its process group as far as seen; shared pages count for each. Linux only."""
-        for pid in () if self._ended else group_members(self.pid):
-            self._peaks[pid] = max(read_peak(pid) or 0, self._peaks.get(pid, 0))
-        return sum(self._peaks.values()) or None
+        """Give the most memory that it and what it started held together up to now; None where nobody could see."""
+        if not self._ended:
+            self._group.memory.sample(at_once=True)
+        return self._group.memory.peak_bytes
 
     def end(self) -> None:
         """End the program and all it started: close its stdin, ask, make sure. The second time does nothing."""
@@ -237,7 +240,8 @@ class Child:
         if writing:
             waiting.register(self._input, select.POLLOUT)
         left = self._limits.tick if deadline is None else min(self._limits.tick, deadline - time.monotonic())
-        ready = {handle for handle, _ in waiting.poll(max(0.0, left) * 1000)}
+        ready = {handle for handle, _ in waiting.poll(max(0.0, self._group.memory.pause(left)) * 1000)}
+        self._group.memory.sample()
         if self._group.stdout.fileno() in ready:
             self._take()
         return writing and self._input.fileno() in ready
@@ -262,11 +266,15 @@ class Child:
         handle, waiting = self._group.stderr.fileno(), select.poll()
         waiting.register(handle, select.POLLIN)
         waiting.register(self._hush.handle, select.POLLIN)
-        while handle in {ready for ready, _ in waiting.poll()}:
-            data = os.read(handle, self._limits.read)
-            if not data:
+        while True:
+            ready = {one for one, _ in waiting.poll(self._group.memory.pause(self._limits.tick) * 1000)}
+            self._group.memory.sample()  # nobody else looks between two questions
+            if self._hush.handle in ready and handle not in ready:
                 return
-            self._said = (self._said + data)[-self._limits.stderr :]
+            data = os.read(handle, self._limits.read) if handle in ready else None
+            if data == b"":
+                return
+            self._said = (self._said + (data or b""))[-self._limits.stderr :]
 
 
 def _find_newline(buffer: bytearray, start: int) -> _Found | None:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import IO, Final
 
 from assay.errors import EnvironmentFailure
+from assay.processes.markers import marked, new_marker
 from assay.processes.memory import ProgramMemory
 from assay.processes.pipes import end_holders
 
@@ -26,6 +27,7 @@ class Task:
     argv: tuple[str, ...]
     cwd: Path | None = None
     environment: Mapping[str, str] | None = field(default=None, repr=False)  # may hold secrets
+    marker: str = ""  # of `new_marker`, where several programs are to share one; by default its own
 
 
 #: Bytes of one answer of anybody's program; ten thousand results with their text are about 20 MB.
@@ -71,11 +73,17 @@ _STARTED: weakref.WeakSet[Group] = weakref.WeakSet()
 _STARTING = threading.Lock()
 
 
-def kill_all() -> None:
-    """Kill every program that is still running; for a process that is about to end and cannot wait for them."""
+def kill_groups() -> None:
+    """Kill every program that is still running."""
     with _STARTING:
         for group in sorted(_STARTED, key=lambda group: group.pid):
             group.signal(signal.SIGKILL)
+
+
+def running_sessions() -> frozenset[int]:
+    """Give the sessions of the programs that somebody holds and has not ended."""
+    with _STARTING:
+        return frozenset(group.pid for group in _STARTED if not group.over)
 
 
 class Group:
@@ -83,10 +91,11 @@ class Group:
 
     def __init__(self, task: Task, *, listens: bool = False) -> None:
         """Start it; one that listens gets a pipe as its stdin, any other finds its stdin at the end."""
-        self._process = _start(task, subprocess.PIPE if listens else subprocess.DEVNULL)
-        self.memory = ProgramMemory()
+        self.marker = task.marker or new_marker()
+        self.over = False  # nothing of it is left: its number may be somebody else's
         self._reaping = threading.Lock()
-        self._over = False  # nothing of it is left: its number may be somebody else's
+        self._process = _start(task, self.marker, subprocess.PIPE if listens else subprocess.DEVNULL)
+        self.memory = ProgramMemory(self.pid, self.marker)
         with _STARTING:
             _STARTED.add(self)
 
@@ -144,20 +153,20 @@ class Group:
 
     def signal(self, number: signal.Signals) -> None:
         """Send a signal to everything in the group that is still there."""
-        if self._over:
+        if self.over:
             return
         with contextlib.suppress(ProcessLookupError, PermissionError):  # macOS says so of a group of zombies
             os.killpg(self.pid, number)
 
     def end(self, grace: float) -> None:
         """End the program and its children: ask first, then make sure."""
-        self.memory.sample(self.pid)
         if self.poll() is None:
+            self.memory.sample(at_once=True)
             self.signal(signal.SIGTERM)
             self.wait(grace)
         self.signal(signal.SIGKILL)
         self.wait(None)
-        self._over = True
+        self.over = True
 
     def end_holders(self) -> None:
         """End what left the group and still holds an output open."""
@@ -171,13 +180,13 @@ class Group:
                     stream.close()
 
 
-def _start(task: Task, stdin: int) -> subprocess.Popen[bytes]:
+def _start(task: Task, marker: str, stdin: int) -> subprocess.Popen[bytes]:
     """Start a program at the head of a process group of its own."""
     try:
         return subprocess.Popen(
             task.argv,
             cwd=task.cwd,
-            env=None if task.environment is None else dict(task.environment),
+            env=marked(task.environment, marker),
             stdin=stdin,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

@@ -116,11 +116,13 @@ class _Reader:
     def _wait(self, deadline: float | None, now: float) -> None:
         """Take in what is there, or wait a moment for something to happen."""
         patience = self._limits.tick if deadline is None else min(self._limits.tick, deadline - now)
+        patience = self._group.memory.pause(patience)
         if not self._selector.get_map():
             self._group.wait(patience)
+            self._group.memory.sample()
             return
         ready = self._selector.select(patience)
-        self._group.memory.sample(self._group.pid)  # what is printed is often the end of the work
+        self._group.memory.sample(at_once=bool(ready) and not self.stdout)  # the first word often ends the work
         for key, _ in ready:
             stream = key.fileobj
             data = os.read(key.fd, self._limits.read)

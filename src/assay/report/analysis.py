@@ -8,7 +8,8 @@ from typing import Literal
 
 import numpy as np
 
-from assay.report.case import Case, forms_of, open_case, pick, real_engines, rivals
+from assay.report.case import Case, dead_engines, forms_of, open_case, pick, real_engines, rivals
+from assay.report.comparing import compare_family
 from assay.report.groups import breakdowns, layers, phrasings, traps
 from assay.report.mishaps import breaches, mishaps, said, stray_sentence, strayed
 from assay.report.ranks import failures, rank_distribution
@@ -16,8 +17,8 @@ from assay.report.results import EngineFacts, Results, Strayed
 from assay.report.spending import conditions, spending
 from assay.report.synthetic import suite_name, synthetic_notes, synthetic_sets
 from assay.report.texts import SHOWN, clip
-from assay.scoring import Ties, evaluation_measures, identical_rankings, parse_measure, ties
-from assay.stats import compare, compare_slices, means_only
+from assay.scoring import Ties, Twins, evaluation_measures, identical_rankings, parse_measure, ties
+from assay.stats import compare_slices
 from assay.stats.records import Comparison, SliceRow
 from assay.types import Claim, EngineRun, Role, Run, Status
 
@@ -78,24 +79,13 @@ def _comparison(case: Case) -> Comparison:
     """Compare the real engines with the baseline; floor and ceiling have means but are no contestants."""
     claim = case.claim
     scores = pick(case.scores, measures=claim.measures)
-    family = rivals(case.run, claim.baseline)
-    if not family:
-        return means_only(scores, baseline=claim.baseline, primary=claim.primary, alpha=claim.alpha)
-    return compare(
-        scores,
-        baseline=claim.baseline,
-        primary=claim.primary,
-        margin=claim.margin,
-        alpha=claim.alpha,
-        seed=claim.seed,
-        family=family,
-    )
+    return compare_family(scores, claim, rivals(case.run, claim.baseline), dead_engines(case.run))
 
 
 def _slices(case: Case, leader: str) -> tuple[SliceRow, ...]:
     """Compare the best engine with the baseline on parts of the queries; exploratory."""
     claim = case.claim
-    if leader == claim.baseline:
+    if leader == claim.baseline or {leader, claim.baseline} & dead_engines(case.run):
         return ()
     scores = pick(case.scores, engines=(claim.baseline, leader), measures=(claim.primary,))
     return compare_slices(
@@ -121,7 +111,9 @@ def _headline(forms: Sequence[str], primary: str) -> str:
 def _leader(case: Case, comparison: Comparison) -> str:
     """Choose the best real engine other than the baseline; the baseline where it stands alone."""
     real = [m for m in comparison.means if m.measure == case.primary and m.engine in real_engines(case.run)]
+    dead = dead_engines(case.run)
     others = [m for m in real if m.engine != comparison.baseline] or real
+    others = [m for m in others if m.engine not in dead] or others
     sign = 1 if parse_measure(case.primary).higher_is_better else -1
     return max(others, key=lambda m: (sign * m.mean, m.engine)).engine if others else comparison.baseline
 
@@ -188,7 +180,7 @@ def _warnings(case: Case, facts: Sequence[EngineFacts], astray: Sequence[Strayed
     deep = sorted({repr(m) for m in evaluation_measures(case.run.suite) if m.depth > case.run.k})
     if deep:
         yield f"The evaluation layer asks for {', '.join(deep)}; left out, as this run asked for {case.run.k} results."
-    for pair in identical_rankings(case.run):
+    for pair in _unconnected(case.run):
         yield f"{pair.first} and {pair.second} gave identical rankings: is the setting between them connected?"
     for engine, fact in zip(case.run.engines, facts, strict=True):
         yield from _trouble(case, engine, fact, {found.gold for found in astray if found.engine == engine.name})
@@ -197,6 +189,12 @@ def _warnings(case: Case, facts: Sequence[EngineFacts], astray: Sequence[Strayed
         lost = "; ".join(problems[:_SHOWN_PROBLEMS])
         yield f"{len(problems)} places of the gold set are not in this corpus and were left out, such as {lost}."
         yield from _corpus_facts(case, "notes")
+
+
+def _unconnected(run: Run) -> list[Twins]:
+    """Find the pairs that answer the same though they are set otherwise; one setting twice ought to."""
+    config = {engine.name: engine.config for engine in run.engines}
+    return [p for p in identical_rankings(run) if not config[p.first] or config[p.first] != config[p.second]]
 
 
 def _trouble(case: Case, engine: EngineRun, fact: EngineFacts, astray: Collection[str]) -> Iterator[str]:

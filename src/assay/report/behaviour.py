@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from assay.report.document import Block, Cell, Folded, Heading, Leaf, Table, table
-from assay.report.results import Breach, EngineFacts, Mishap, Results
+from assay.report.results import Breach, EngineFacts, Mishap, Results, Spending
 from assay.scoring import parse_measure
 
 
@@ -40,11 +40,23 @@ def _mishap_table(results: Results) -> Table:
     left = _left(results, results.mishaps)
     worst = ", ".join(f"{name} {parse_measure(name).worst:g}" for name in results.measures)
     note = (
-        f"Rule 2: each of them takes the worst value of every measure ({worst}) and is charged all the time it had "
-        f"({results.header.timeout:g} s). {left}{_where_stderr(results)}"
+        f"A query without an answer takes the worst value of every measure ({worst}) and is charged all the time it "
+        f"had ({_limits(results)}). {left}{_where_stderr(results)}"
     )
     columns = ["engine", "how", ">queries", ">share", "the first said", "on"]
     return table(columns, rows, note.strip())
+
+
+def _limits(results: Results) -> str:
+    """Write the time that a query had; some engines set themselves a shorter one."""
+    usual = f"{results.header.timeout:g} s"
+    own = [f"{row.engine} {row.limit_seconds:g} s" for row in results.spending if _is_shorter(row, results)]
+    return ", ".join([usual, *own])
+
+
+def _is_shorter(row: Spending, results: Results) -> bool:
+    """Tell whether an engine that failed had less time than the run gave."""
+    return bool(row.charged) and row.limit_seconds < results.header.timeout
 
 
 def _mishap(mishap: Mishap) -> list[str | Cell]:

@@ -15,7 +15,7 @@ def claims(found: Comparison | AllPairs) -> Document:
     blocks: list[Block] = []
     if isinstance(found, AllPairs):
         blocks.append(Paragraph(_leaders(found)))
-    blocks += comparison_blocks(judged, found.notes)
+    blocks += comparison_blocks(found)
     blocks += [Paragraph(f"{', '.join(who)}: {note}", "quiet") for note, who in _shared_notes(judged).items()]
     if found.secondary:
         blocks += [Heading("Other measures"), _secondary(found.secondary)]

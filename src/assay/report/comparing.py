@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
-from assay.errors import ConfigError, NotComparableError
-from assay.report.case import contestants, pick, real_engines, rivals
+from assay.errors import ConfigError, EngineError, NotComparableError
+from assay.report.case import contestants, dead_engines, pick, real_engines, rivals
 from assay.report.synthetic import synthetic_notes
 from assay.scoring import score
-from assay.stats import Names, all_pairs, compare, compare_scores
+from assay.stats import Names, all_pairs, compare, compare_scores, means, means_only
 from assay.stats.records import AllPairs, Comparison
-from assay.types import Claim, Run
+from assay.types import Claim, Run, Scores
 
 
 def compare_engines(run: Run, claim: Claim, engine: str | None = None) -> Comparison:
@@ -21,22 +22,53 @@ def compare_engines(run: Run, claim: Claim, engine: str | None = None) -> Compar
             f"nothing to compare with {claim.baseline}", hint="run another engine, or choose a --baseline"
         )
     chosen = tuple(dict.fromkeys((claim.baseline, *family)))
+    found = compare_family(pick(score(run, claim.measures), engines=chosen), claim, family, dead_engines(run))
+    return replace(found, notes=(*synthetic_notes(run), *found.notes))
+
+
+def compare_family(scores: Scores, claim: Claim, family: Sequence[str], dead: Collection[str]) -> Comparison:
+    """Compare a family with the baseline; engines that answered nothing keep their means but leave the family."""
+    left = [] if claim.baseline in dead else [name for name in family if name not in dead]
+    failed = [name for name in (claim.baseline, *family) if name in dead]
+    if not left:
+        found = means_only(scores, baseline=claim.baseline, primary=claim.primary, alpha=claim.alpha)
+        return _without(found, failed, claim.baseline)
     found = compare(
-        pick(score(run, claim.measures), engines=chosen),
+        pick(scores, engines=[name for name in scores.engines if name not in dead]),
         baseline=claim.baseline,
         primary=claim.primary,
         margin=claim.margin,
         alpha=claim.alpha,
         seed=claim.seed,
+        family=left,
     )
-    return replace(found, notes=(*synthetic_notes(run), *found.notes))
+    every = means(scores, alpha=claim.alpha) if dead else found.means
+    return _without(replace(found, means=every), failed, claim.baseline)
+
+
+def _without(found: Comparison, failed: Sequence[str], baseline: str = "") -> Comparison:
+    """Say who is not compared, because every query of theirs failed."""
+    if not failed:
+        return found
+    said = f"Failed, not compared: {', '.join(failed)} answered no query"
+    said += ", so nothing is compared with the baseline." if baseline in failed else "; the family is without them."
+    notes = found.notes if found.rows else ()  # "no second engine" would not be the reason
+    return replace(found, failed=tuple(failed), notes=(said, *notes))
 
 
 def compare_all_pairs(run: Run, claim: Claim) -> AllPairs:
     """Compare every engine that competes with every other."""
-    scores = pick(score(run, claim.measures), engines=real_engines(run))
+    real, dead = real_engines(run), dead_engines(run)
+    left, failed = [name for name in real if name not in dead], [name for name in real if name in dead]
+    if failed and len(left) < 2:
+        raise EngineError(
+            f"{', '.join(failed)} answered no query: fewer than two engines are left to compare",
+            hint="assay score shows what they said",
+        )
+    scores = pick(score(run, claim.measures), engines=left)
     found = all_pairs(scores, claim.primary, margin=claim.margin, alpha=claim.alpha, seed=claim.seed)
-    return replace(found, notes=(*synthetic_notes(run), *found.notes))
+    shared = _without(found, failed)
+    return replace(found, failed=shared.failed, notes=(*synthetic_notes(run), *shared.notes))
 
 
 def compare_runs(
@@ -54,11 +86,31 @@ def compare_runs(
         raise NotComparableError(
             " ".join(_moved(old, new)), hint="--allow-changed-corpus compares all the same, and says so"
         )
-    sides = [pick(score(run, claim.measures), engines=(engine,) if engine else contestants(run)) for run in (old, new)]
-    found = compare_scores(
-        *sides, primary=claim.primary, names=Names(*names), margin=claim.margin, alpha=claim.alpha, seed=claim.seed
-    )
+    found = _between(old, new, claim, Names(*names), engine)
     return replace(found, notes=(*synthetic_notes(old, new), *_changes(old, new), *found.notes))
+
+
+def _between(old: Run, new: Run, claim: Claim, names: Names, engine: str | None) -> Comparison:
+    """Compare what both runs have an answer of; what failed in one of them leaves both."""
+    chosen = [(engine,) if engine else contestants(run) for run in (old, new)]
+    sides = [pick(score(run, claim.measures), engines=who) for run, who in zip((old, new), chosen, strict=True)]
+    failed = [
+        (name, f"{name} ({called})")
+        for run, who, called in zip((old, new), chosen, (names.old, names.new), strict=True)
+        for name in who
+        if name in dead_engines(run)
+    ]
+    dead = {name for name, _ in failed}
+    left = [[name for name in side.engines if name not in dead] for side in sides]
+    shared = set(chosen[0]) & set(chosen[1])
+    if failed and (not all(left) or (shared and shared <= dead)):
+        found = means_only(sides[1], baseline=names.old, primary=claim.primary, alpha=claim.alpha)
+        return _without(found, [called for _, called in failed])
+    kept = [pick(side, engines=who) for side, who in zip(sides, left, strict=True)]
+    found = compare_scores(
+        *kept, primary=claim.primary, names=names, margin=claim.margin, alpha=claim.alpha, seed=claim.seed
+    )
+    return _without(found, [called for _, called in failed])
 
 
 def _changes(old: Run, new: Run) -> list[str]:

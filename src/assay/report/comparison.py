@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 
 from assay.report.document import Block, Cell, Estimate, Forest, Paragraph, Tone, table
-from assay.stats.records import ComparisonRow, Verdict
+from assay.stats.records import Comparison, ComparisonRow, Verdict
 
 _TONES: dict[Verdict, Tone] = {
     Verdict.BETTER: "good",
@@ -17,9 +16,13 @@ _TONES: dict[Verdict, Tone] = {
 }
 
 
-def comparison_blocks(rows: Iterable[ComparisonRow], notes: Iterable[str]) -> list[Block]:
-    """Show comparisons with all that belongs beside them, as a table and a picture."""
-    rows = list(rows)
+#: The verdict of an engine that answered nothing.
+NOT_COMPARED = "failed, not compared"
+
+
+def comparison_blocks(found: Comparison) -> list[Block]:
+    """Show the family's comparisons with all that belongs beside them, as a table and a picture."""
+    rows = [row for row in found.rows if row.in_family]
     level, narrow = (rows[0].interval.level, rows[0].equivalence.level) if rows else (0.95, 0.90)
     columns = [
         "engine",
@@ -35,8 +38,11 @@ def comparison_blocks(rows: Iterable[ComparisonRow], notes: Iterable[str]) -> li
         ">n eff.",
         ">MDE",
     ]
-    grid = table(columns, [_comparison(row) for row in rows], " ".join(notes))
-    reach = _round_up(max((abs(v) for r in rows for v in (r.interval.low, r.interval.high)), default=1.0))
+    lines = [*(_comparison(row) for row in rows), *(_failed(name, found, len(columns)) for name in found.failed)]
+    grid = table(columns, lines, " ".join(found.notes))
+    if not rows:
+        return [grid]
+    reach = _round_up(max(abs(v) for r in rows for v in (r.interval.low, r.interval.high)))
     points = tuple(
         Estimate(f"{r.engine} − {r.baseline}", r.difference, r.interval.low, r.interval.high, _tone(r)) for r in rows
     )
@@ -73,6 +79,12 @@ def _comparison(row: ComparisonRow) -> list[str | Cell]:
         f"{row.effective_n:.0f}",
         row.mde_text,
     ]
+
+
+def _failed(name: str, found: Comparison, width: int) -> list[str | Cell]:
+    """Write the row of an engine that is not compared."""
+    baseline = "–" if name == found.baseline else found.baseline or "–"
+    return [name, baseline, Cell(NOT_COMPARED, "bad"), *["–"] * (width - 3)]
 
 
 def _tone(row: ComparisonRow) -> Tone:

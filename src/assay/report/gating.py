@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from assay.errors import ConfigError
 from assay.report.analysis import FAILED_SHARE
 from assay.report.case import contestants, pick
-from assay.report.comparison import comparison_blocks
+from assay.report.comparison import NOT_COMPARED, comparison_blocks
 from assay.report.document import Block, Cell, Document, Heading, Paragraph, Tone, table
 from assay.report.synthetic import synthetic_notes
 from assay.scoring import parse_measure, score
@@ -96,6 +96,7 @@ def judge_gate(
     checks += [check for floor in floors for check in _floor(run, claim, floor, gated)]
     rows = [row for row in comparison.rows if row.in_family] if comparison else []
     checks += [_regression(row, claim, strict) for row in rows]
+    checks += [_uncompared(name) for name in (comparison.failed if comparison else ())]
     checks += [_counterpart(name, known) for name in gated if known is not None]
     return Gate(tuple(checks), comparison, strict, () if comparison else synthetic_notes(run))
 
@@ -107,6 +108,11 @@ def _failures(run: Run, name: str) -> Check:
     share = failed / len(rankings) if rankings else 1.0
     detail = f"{failed} of {len(rankings)} queries failed ({share:.1%}; {FAILED_SHARE:.0%} are borne)"
     return Check(f"{name} answers", share <= FAILED_SHARE, 4, detail)
+
+
+def _uncompared(name: str) -> Check:
+    """Say that an engine, or what it is compared with, answered nothing: that must not turn a gate green."""
+    return Check(f"{name} is compared", False, 4, f"{NOT_COMPARED}: it answered no query")
 
 
 def _counterpart(name: str, known: Sequence[str]) -> Check:
@@ -154,8 +160,7 @@ def gate_document(gate: Gate) -> Document:
     outcome = {0: "pass", 1: "fail", 3: "inconclusive", 4: "an engine failed", 5: "not comparable"}[gate.exit_code]
     blocks: list[Block] = [*(Paragraph(note, "warning") for note in gate.notes), table(["check", "", ""], rows)]
     if gate.comparison:
-        judged = [row for row in gate.comparison.rows if row.in_family]
-        blocks += [Heading("The comparison"), *comparison_blocks(judged, gate.comparison.notes)]
+        blocks += [Heading("The comparison"), *comparison_blocks(gate.comparison)]
     doubtful = "; ".join(check.what for check in gate.checks if check.warning)
     if gate.exit_code == 0 and doubtful:
         blocks.append(Paragraph(f"Passed, but not proven either way: {doubtful}.", "warning"))

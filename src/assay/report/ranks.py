@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from assay.report.case import Case
+from assay.report.case import Case, dead_engines
 from assay.report.results import Failure, Ranks
 from assay.report.texts import SHOWN, clip
 from assay.scoring import parse_measure
@@ -25,7 +25,9 @@ def rank_distribution(case: Case, engine: str) -> Ranks:
     reciprocal = case.values(engine, f"RR@{case.run.k}")[list(case.headline)]
     places = Counter(_rank_of(value) for value in reciprocal)
     counts = tuple(places.get(rank, 0) for rank in range(1, case.run.k + 1))
-    return Ranks(engine, counts, places.get(None, 0), _shape(counts, places.get(None, 0)))
+    dead = engine in dead_engines(case.run)
+    shape = "every query failed." if dead else _shape(counts, places.get(None, 0))
+    return Ranks(engine, counts, places.get(None, 0), shape)
 
 
 def _shape(counts: Sequence[int], missed: int) -> str:

@@ -22,6 +22,11 @@ class EngineFacts:
     tie_range: tuple[float, float, float] | None  # primary measure over shuffles of ties: least, mean, greatest
     notes: tuple[str, ...]
 
+    @property
+    def answered_nothing(self) -> bool:
+        """Whether every query failed: its values are then no measurement."""
+        return 0 < self.asked == self.failed
+
 
 @dataclass(frozen=True, slots=True)
 class Spending:
@@ -33,7 +38,7 @@ class Spending:
     index_seconds: float | None  # opening without start-up
     index_by_gold: dict[str, float]
     first_ms: float | None  # the first query on a corpus; the median over corpora
-    warm_ms: float | None  # median of the others; a failed one is charged all the time it had, here and below
+    warm_ms: float | None  # median of the others; a failed one is charged the limit that held, here and above and below
     warm_p95_ms: float | None
     warm_queries: int
     charged: int  # queries that failed
@@ -43,6 +48,16 @@ class Spending:
     tokens: int | None
     index_ratio: float | None = None  # to the fastest engine that competes
     warm_ratio: float | None = None
+    limit_seconds: float = 0.0  # that held for one query: the engine's own where that is shorter
+    first_failed: bool = False  # on most corpora
+    warm_failed: int = 0  # of the warm queries
+    answered_ms: float | None = None  # median of the warm queries that were answered
+    failed_ms: float | None = None  # median of the time that failed queries really took; None: none failed or was asked
+
+    @property
+    def mostly_failed(self) -> bool:
+        """Whether most warm queries failed: their median is then what failures are charged."""
+        return self.warm_failed * 2 >= self.warm_queries > 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,3 +231,8 @@ class Results:
     strayed: tuple[Strayed, ...]
     stderr: tuple[Said, ...]
     synthetic: tuple[str, ...] = ()  # the gold sets that were made from the code, not by people
+
+    def shown(self, engine: str) -> str:
+        """Name an engine in a table of scores, marked where its values are those of failures only."""
+        dead = any(facts.name == engine and facts.answered_nothing for facts in self.engines)
+        return f"{engine} (failed)" if dead else engine

@@ -78,13 +78,13 @@ def _scores(results: Results) -> list[Block]:
     """Show the means with their intervals, and the picture of the primary measure."""
     means = {(m.engine, m.measure): m for m in results.comparison.means}
     names = _ranked(results)
-    rows = [[name, *(_mean(means.get((name, m))) for m in results.measures)] for name in names]
+    rows = [[results.shown(name), *(_mean(means.get((name, m))) for m in results.measures)] for name in names]
     columns = ["engine", *(f">{m}" for m in results.measures)]
     blocks: list[Block] = [Heading("Scores"), table(columns, rows, _scores_note(results))]
     if results.repositories > 1:
         blocks.append(_macro(results, names, means))
     primary = [means[name, results.comparison.primary] for name in names]
-    points = tuple(Estimate(m.engine, m.mean, m.interval.low, m.interval.high) for m in primary)
+    points = tuple(Estimate(results.shown(m.engine), m.mean, m.interval.low, m.interval.high) for m in primary)
     measure = parse_measure(results.comparison.primary)
     return [*blocks, Forest(points, measure.low, measure.high)]
 
@@ -98,16 +98,27 @@ def _scores_note(results: Results) -> str:
         f"Mean over {results.queries} queries ({results.headline}) {results.comparison.label}; {level} intervals "
         "(Wilson at the effective n), not adjusted for multiplicity.",
         f"{', '.join(ends)}." if ends else "",
+        _failed(results),
         "At line level any overlap counts; SpanR and RecallAtTokens make size pay." if _has_lines(results) else "",
         _few(results.queries),
     ]
     return " ".join(sentence for sentence in sentences if sentence)
 
 
+def _failed(results: Results) -> str:
+    """Say which values are no measurement."""
+    dead = [facts.name for facts in results.engines if facts.answered_nothing]
+    said = f"(failed): {', '.join(dead)} answered no query; each value is the worst there is, here and below."
+    return said if dead else ""
+
+
 def _macro(results: Results, names: Iterable[str], means: dict[tuple[str, str], MeanRow]) -> Table:
     """Show the mean over repositories."""
     rows = [
-        [n, *(f"{means[n, m].repository_mean:.3f}" if (n, m) in means else "–" for m in results.measures)]
+        [
+            results.shown(n),
+            *(f"{means[n, m].repository_mean:.3f}" if (n, m) in means else "–" for m in results.measures),
+        ]
         for n in names
     ]
     note = f"The same, each of the {results.repositories} repositories counted once. {_few(results.queries)}".strip()
@@ -139,13 +150,9 @@ def _mean(row: MeanRow | None) -> str:
 def _verdicts(results: Results) -> list[Block]:
     """Show each engine against the baseline."""
     comparison = results.comparison
-    judged = [row for row in comparison.rows if row.in_family]
-    if not judged:
+    if not comparison.failed and not any(row.in_family for row in comparison.rows):
         return []
-    return [
-        Heading(f"Against {comparison.baseline}, on {comparison.primary}"),
-        *comparison_blocks(judged, comparison.notes),
-    ]
+    return [Heading(f"Against {comparison.baseline}, on {comparison.primary}"), *comparison_blocks(comparison)]
 
 
 #: The cuts that the short report shows.
@@ -165,7 +172,7 @@ def _groups(results: Results, cut: Breakdown) -> Table:
     groups = list(dict.fromkeys(g.group for g in cut.groups))
     sizes = {g.group: g.queries for g in cut.groups}
     cells = {(g.engine, g.group): f"{g.mean:.3f} [{g.low:.2f}, {g.high:.2f}]" for g in cut.groups}
-    rows = [[name, *(cells.get((name, group), "–") for group in groups)] for name in _ranked(results)]
+    rows = [[results.shown(name), *(cells.get((name, group), "–") for group in groups)] for name in _ranked(results)]
     columns = ["engine", *(f">{group} (n={sizes[group]})" for group in groups)]
     small = f" Groups below {FEW_QUERIES} queries are noise." if min(sizes.values()) < FEW_QUERIES else ""
     return table(columns, rows, f"{cut.measure}; groups are exploratory.{small}")
@@ -196,7 +203,7 @@ def _phrasings(results: Results) -> list[Block]:
     names = list(dict.fromkeys(p.measure for p in results.phrasings))
     cells = {(p.engine, p.measure): f"{p.mean:.3f} [{p.low:.2f}, {p.high:.2f}]" for p in results.phrasings}
     sizes = {p.measure: p.intents for p in results.phrasings}
-    rows = [[name, *(cells.get((name, m), "–") for m in names)] for name in _ranked(results)]
+    rows = [[results.shown(name), *(cells.get((name, m), "–") for m in names)] for name in _ranked(results)]
     return [
         Heading("One intent, several phrasings"),
         table(["engine", *(f">{m} (n={sizes[m]})" for m in names)], rows, _few(min(sizes.values()))),
@@ -208,7 +215,7 @@ def _traps(results: Results, *, full: bool) -> list[Block]:
     overall = [t for t in results.traps if t.by == "all"]
     if not overall:
         return []
-    rows = [[t.engine, *_trap(t)] for t in overall]
+    rows = [[results.shown(t.engine), *_trap(t)] for t in overall]
     few = _few(min(t.queries for t in overall))
     note = (
         f"Displacement@{results.k}: an adversary stands in the first {results.k} and above every primary answer. "
@@ -236,7 +243,7 @@ def _layers(results: Results) -> list[Block]:
     measures = list(dict.fromkeys(x.measure for x in results.layers))
     sizes = {x.measure: x.queries for x in results.layers}
     cells = {(x.engine, x.measure): f"{x.mean:.3f}" for x in results.layers}
-    rows = [[name, *(cells.get((name, m), "–") for m in measures)] for name in _ranked(results)]
+    rows = [[results.shown(name), *(cells.get((name, m), "–") for m in measures)] for name in _ranked(results)]
     columns = ["engine", *(f">{m} (n={sizes[m]})" for m in measures)]
     note = _few(min(sizes.values()))
     return [Heading("Over the queries whose evaluation layer names the measure"), table(columns, rows, note)]

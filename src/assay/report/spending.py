@@ -41,22 +41,27 @@ SHOWING = Showing()
 
 def spending(run: Run) -> tuple[Spending, ...]:
     """Add up what each engine took, and set its times in relation to the fastest that competes."""
-    cap = run.header.timeout
-    rows = [_spent(engine, cap) for engine in run.engines]
+    rows = [_spent(engine, limit_of(engine, run.header.timeout)) for engine in run.engines]
     real = [row for row in rows if row.engine in real_engines(run)]
-    fastest = _least((_compared(row, cap) for row in real), FLOORS.query_ms)
+    fastest = _least((_compared(row) for row in real), FLOORS.query_ms)
     readiest = _least((row.index_seconds for row in real), FLOORS.index_seconds)
     return tuple(
-        replace(row, warm_ratio=_ratio(_compared(row, cap), fastest), index_ratio=_ratio(row.index_seconds, readiest))
+        replace(row, warm_ratio=_ratio(_compared(row), fastest), index_ratio=_ratio(row.index_seconds, readiest))
         if row in real
         else row
         for row in rows
     )
 
 
-def _compared(row: Spending, cap: float) -> float | None:
+def limit_of(engine: EngineRun, cap: float) -> float:
+    """Give the seconds that a query of an engine had: those of the run, or its own where they are fewer."""
+    own = engine.config.get("timeout")
+    return min(cap, float(own)) if isinstance(own, int | float) and own > 0 else cap
+
+
+def _compared(row: Spending) -> float | None:
     """Give the time that is compared; one that is what failures are charged says nothing of speed."""
-    return None if row.warm_ms is None or row.warm_ms >= cap * 1000 else row.warm_ms
+    return None if row.mostly_failed else row.warm_ms
 
 
 def conditions(run: Run) -> Conditions:
@@ -76,6 +81,7 @@ def conditions(run: Run) -> Conditions:
 def _spent(engine: EngineRun, cap: float) -> Spending:
     """Add up what one engine took; a query that failed is charged all the time it had."""
     first, warm = _first_and_warm(engine.rankings)
+    failed = [ranking for ranking in engine.rankings if ranking.status != Status.OK]
     cost = [ranking.cost for ranking in engine.rankings if ranking.cost is not None]
     total = reduce(add, cost) if cost else None
     index = _index_seconds(engine)
@@ -90,11 +96,16 @@ def _spent(engine: EngineRun, cap: float) -> Spending:
         warm_ms=_quantile(warm, 0.5, cap),
         warm_p95_ms=_quantile(warm, 0.95, cap),
         warm_queries=len(warm),
-        charged=sum(ranking.status != Status.OK for ranking in engine.rankings),
+        charged=len(failed),
         peak_bytes=max((p for p in peaks if p is not None and p >= FLOORS.peak_bytes), default=None),
         index_bytes=_total_bytes(engine.resources),
         calls=None if total is None else total.calls,
         tokens=None if total is None else total.tokens,
+        limit_seconds=cap,
+        first_failed=_failures(first) * 2 > len(first),
+        warm_failed=_failures(warm),
+        answered_ms=_median_ms(ranking.seconds for ranking in warm if ranking.status == Status.OK),
+        failed_ms=_median_ms(ranking.seconds for ranking in failed if _was_asked(engine, ranking)),
     )
 
 
@@ -114,6 +125,22 @@ def _quantile(rankings: Sequence[Ranking], share: float, cap: float) -> float | 
     """Give a quantile of the times in milliseconds."""
     seconds = [ranking.seconds if ranking.status == Status.OK else cap for ranking in rankings]
     return float(np.quantile(seconds, share)) * 1000 if seconds else None
+
+
+def _failures(rankings: Iterable[Ranking]) -> int:
+    """Count the queries that failed."""
+    return sum(ranking.status != Status.OK for ranking in rankings)
+
+
+def _was_asked(engine: EngineRun, ranking: Ranking) -> bool:
+    """Tell whether a query was put at all: not to an engine that did not open, nor to one that was given up."""
+    return ranking.gold in engine.index_seconds and ranking.seconds > 0
+
+
+def _median_ms(seconds: Iterable[float]) -> float | None:
+    """Give the median in milliseconds; none of nothing."""
+    known = list(seconds)
+    return float(np.median(known)) * 1000 if known else None
 
 
 def _index_seconds(engine: EngineRun) -> dict[str, float]:

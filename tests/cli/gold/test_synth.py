@@ -41,6 +41,7 @@ def test_synth_writes_the_sets_and_says_what_it_could_not(repo, capsys):
     assert sorted(p.name for p in (repo / "gold-synth").glob("*.yaml")) == ["doc.yaml", "keyword.yaml", "symbol.yaml"]
     assert "commit: not a git work tree" in out
     assert "assay run --gold gold-synth" in out
+    assert "gold-synth/ has a .gitignore and an .assayignore" in out
 
 
 def test_synth_as_json_names_the_files(repo, capsys):

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from assay.corpus.walking.languages import detect, extensions
+from assay.corpus.walking.languages import _ALIASES, LANGUAGES, detect, extensions, language_name
 
 _SEMBLE = (
     "bash c cpp csharp elixir go haskell java javascript kotlin lua php python ruby rust scala swift typescript zig"
@@ -56,3 +56,34 @@ def test_language_of_an_extension_is_unique() -> None:
 
     listed = [ext for table in (_CODE, _DOCS, _CONFIG) for names in table.values() for ext in names.split()]
     assert len(listed) == len(set(listed))
+
+
+@pytest.mark.parametrize(
+    ("name", "language"),
+    [
+        ("golang", "go"),
+        ("js", "javascript"),
+        (".JS", "javascript"),
+        ("node", "javascript"),
+        ("ts", "typescript"),
+        ("py", "python"),
+        ("c++", "cpp"),
+        ("C#", "csharp"),
+        ("rs", "rust"),
+        ("rb", "ruby"),
+        ("sh", "bash"),
+        ("Shell", "bash"),
+        ("d", "d"),
+        ("dockerfile", "dockerfile"),
+        (" Go ", "go"),
+        ("klingon", "klingon"),
+    ],
+)
+def test_language_is_known_by_name_alias_and_extension(name, language):
+    assert language_name(name) == language
+
+
+def test_aliases_lead_to_languages_and_hide_none():
+    assert set(_ALIASES.values()) <= set(LANGUAGES)
+    assert not set(_ALIASES) & set(LANGUAGES)
+    assert not [name for name in _ALIASES if extensions(_ALIASES[name]) and name in extensions(_ALIASES[name])]

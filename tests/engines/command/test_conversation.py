@@ -390,6 +390,8 @@ for line in sys.stdin:
         ({"argv": ["x", "{query}"], "prompt": "> "}, "prompt has no meaning"),
         ({"argv": ["x", "{query}"], "request": "{query}"}, "request has no meaning"),
         ({"argv": ["x", "{query}"], "ready": "x"}, "ready has no meaning"),
+        ({"argv": ["x", "{query}"], "restarts": 1}, "restarts has no meaning"),
+        ({**LINES, "restarts": -1}, "restarts = -1"),
         ({"argv": ["x", "{query}"], "update": "restart"}, "restart"),
         ({"argv": ["x", "{query}"], "mode": "twice"}, "mode"),
     ],

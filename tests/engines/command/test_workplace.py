@@ -139,6 +139,13 @@ def test_usage_keeps_what_was_said_by_a_run_that_was_ended(program: Program, ope
     assert session_usage(session).stderr == "[last failure]\nwaiting for a lock"
 
 
+def test_usage_keeps_what_was_said_by_the_last_run_that_said_something(program: Program, opened: Opener) -> None:
+    session = opened(program("print('README.md'); sys.stderr.write('old model' if sys.argv[2] == 'a' else '')"))
+    assert ask(session, "a", 1, 10.0).status == Status.OK
+    assert ask(session, "b", 1, 10.0).status == Status.OK
+    assert session_usage(session).stderr == "[program]\nold model"
+
+
 def test_update_runs_its_command_or_the_index_again(
     program: Program, opened: Opener, corpus_of: Callable[..., Corpus]
 ) -> None:

@@ -333,3 +333,20 @@ def test_http_engine_shows_where_it_differs(corpus: Corpus):
         "body": {"at": "{root}"},
         "form": False,
     }
+
+
+def test_http_engine_without_an_index_or_an_update_claims_no_update(corpus):
+    with serving(Searcher()) as server:
+        session = engine_of(url=f"{server.url}/search?q={{query}}").open(corpus)
+        assert not isinstance(session, UpdatingSession)
+        session.close()
+
+
+def test_http_engine_records_all_of_how_answers_are_read():
+    base = {"url": "http://h/?q={query}", "path": "[].p"}
+    changes: list[dict[str, Any]] = [{"snippet": "[].t"}, {"tokens": "usage.n"}, {"calls": "usage.c"}, {"score": "s"}]
+    configs = [repr(engine_of(**base, **change).config) for change in ({}, *changes)]
+    assert len(set(configs)) == len(configs)
+    headed = engine_of(**base, headers={"X-Source": "assay-of-somebody"}).config
+    assert headed["headers"] == ["X-Source"]
+    assert "assay-of-somebody" not in repr(headed)

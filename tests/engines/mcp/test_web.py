@@ -40,7 +40,7 @@ def test_mcp_over_http_answers_as_over_stdio(url: str, corpus: Corpus) -> None:
         over_http = session.search_within("q", 2, 10)
         usage = session.usage()
     assert over_http.hits == (Hit("json/encoder.py", 1, 2, 0.5), Hit("README.md", 1, 1, 0.25))
-    assert (usage.version, usage.peak_bytes) == ("toy 1.2.3", None)
+    assert (usage.version, usage.peak_bytes, usage.store_bytes) == ("toy 1.2.3", None, None)
     assert usage.startup_seconds > 0
     with opened(corpus, headers={"Authorization": "Bearer {env:TOY_TOKEN}"}, **settings) as session:
         assert session.search_within("q", 2, 10) == over_http

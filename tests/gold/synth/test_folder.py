@@ -1,5 +1,7 @@
 """The folder: ours is replaced, others are left alone, and neither sets nor copy turn up in the corpus."""
 
+import subprocess
+
 import pytest
 
 from assay.corpus import open_corpus
@@ -42,3 +44,15 @@ def test_sets_inside_the_repository_are_no_part_of_it_and_the_copy_is_whole(repo
     assert [f.path for f in open_corpus(doc.corpus, base=out).files] == [f.path for f in corpus.files]
     symbol = next(gold for gold in load_gold(out).golds if gold.provenance["synthetic"] == "symbol")
     assert symbol.corpus.value == ".."
+
+
+def test_git_finds_nothing_of_the_sets(repository, corpus):
+    git(repository, "init", "-q")
+    before = git(repository, "status", "--porcelain", "--untracked-files=all")
+    write_sets(synthesise(corpus, name="x"), repository / "gold-synth")
+    assert (repository / "gold-synth" / "corpus").is_dir()
+    assert git(repository, "status", "--porcelain", "--untracked-files=all") == before
+
+
+def git(folder, *arguments):
+    return subprocess.run(["git", *arguments], cwd=folder, capture_output=True, text=True, check=True).stdout

@@ -8,6 +8,9 @@ from dataclasses import dataclass
 from assay.audit.bench import Bench
 from assay.audit.records import Finding
 
+#: Why a law is not looked at that compares two answers of one engine; `determinism` tells of it.
+UNSTEADY = "not tried: the engine does not answer the same twice"
+
 Run = Callable[[Bench], Iterator[Finding]]
 
 

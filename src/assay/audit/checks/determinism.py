@@ -40,7 +40,8 @@ def check(bench: Bench) -> Iterator[Finding]:
     fresh = _new_session(bench, base)
     yield fresh
     if fresh.severity in (Severity.BROKEN, Severity.NOT_TRIED):
-        reason = "not tried: a new session already gives other answers"
+        gave = "other answers" if fresh.severity == Severity.BROKEN else "nothing to compare"
+        reason = f"not tried: a new session already gives {gave}"
         yield from (_untried(bench, law, reason) for law in ("hash seed", "threads"))
         return
     yield from _other_processes(bench)
@@ -55,7 +56,8 @@ def _repeats(bench: Bench, base: Sequence[Reading]) -> Finding:
 
 def _new_session(bench: Bench, base: Sequence[Reading]) -> Finding:
     """Ask each query once in a new session, on an index of its own."""
-    trial = _Trial("new session", "in a new session with a fresh index")
+    index = "on the index that the server has" if bench.is_remote else "with a fresh index"
+    trial = _Trial("new session", f"in a new session {index}")
     try:
         with bench.session() as session:
             fresh = [session.ask(text, bench.config.k) for text in bench.texts]
@@ -70,6 +72,10 @@ def _other_processes(bench: Bench) -> Iterator[Finding]:
     seeds, threads = bench.config.hash_seeds, available_threads()
     usual = Conditions(seeds[0], threads)
     names = ("hash seed", "threads")
+    if bench.is_remote:
+        reason = "not tried: Assay does not start the server, so its hash seed and threads are not ours to set"
+        yield from (_untried(bench, law, reason) for law in names)
+        return
     try:
         base = ask_elsewhere(bench, usual)
     except (AssayError, CannotMove) as problem:
@@ -111,6 +117,8 @@ def _compared(bench: Bench, trial: _Trial, base: Sequence[Reading], *rounds: Seq
         gap = max(score_gap(a, b) for own in pairs for a, b in own)
         said = f"{trial.words}, the places are the same but {len(rescored)} of {total} queries get other scores, "
         return _told(bench, trial, Severity.WEAKNESS, f"{said}by up to {gap:.2g}", rescored, pairs)
+    if not any(first.ok and first.places for first in base):
+        return _untried(bench, trial.law, "not tried: no query gets a result, and nothing is always the same")
     said = f"{trial.words}, all {total} queries get the same answer"
     return bench.finding(CHECK.name, trial.law, Severity.FINE, said, share=share_of(0, total))
 

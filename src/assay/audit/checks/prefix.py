@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from assay.audit.bench import Bench
-from assay.audit.checks.base import Check
+from assay.audit.checks.base import UNSTEADY, Check
 from assay.audit.rankings import first_difference, is_prefix
 from assay.audit.records import Finding, Severity, share_of
 
@@ -20,12 +20,15 @@ def check(bench: Bench) -> Iterator[Finding]:
     """Compare each depth with the next, on every query that was answered at both."""
     for short, long in pairwise(depths(bench)):
         asked = [text for text in bench.texts if bench.answer(text, short).ok and bench.answer(text, long).ok]
-        broken = [text for text in asked if not _begins(bench, text, short, long)]
+        parted = [text for text in asked if not _begins(bench, text, short, long)]
+        broken = [text for text in parted if bench.is_steady(text, long) and bench.is_steady(text, short)]
         law = f"top {short} of top {long}"
         if not asked:
             yield bench.finding(CHECK.name, law, Severity.NOT_TRIED, "not tried: no query was answered at both depths")
         elif broken:
             yield _broken(bench, broken, len(asked), short, long)
+        elif parted:
+            yield bench.finding(CHECK.name, law, Severity.NOT_TRIED, UNSTEADY)
         else:
             said = f"top-{short} is a prefix of top-{long} on all {len(asked)} queries"
             yield bench.finding(CHECK.name, law, Severity.FINE, said, share=share_of(0, len(asked)))

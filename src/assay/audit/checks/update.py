@@ -20,6 +20,9 @@ from assay.types import Corpus, SourceFile
 
 #: A word that no corpus has, in what is added, so that new text is asked for too.
 _NEW_WORD = "quartzlantern"
+_UNSEEN = "the engine does not see the edits"
+#: Engines whose settings say how they are updated.
+_ADAPTED = ("command", "http", "mcp")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,18 +44,28 @@ def check(bench: Bench) -> Iterator[Finding]:
             return
         edits = _edits(bench, corpus)
         for edit in edits:
+            asked = _asked(bench, session, corpus, edit)
             corpus = _apply(corpus, edit)
-            finding = _compared(bench, session, corpus, edit)
+            finding = _compared(bench, session, corpus, edit, asked)
             yield finding
-            if finding.severity in (Severity.BROKEN, Severity.NOT_TRIED):
+            if finding.severity in (Severity.BROKEN, Severity.NOT_TRIED) and _UNSEEN not in finding.sentence:
                 rest = edits[edits.index(edit) + 1 :]
                 yield from (_untried(bench, later) for later in rest)
                 return
 
 
-def _compared(bench: Bench, session: Asker, corpus: Corpus, edit: _Edit) -> Finding:
-    """Update, build anew, and compare what both answer."""
-    texts = [*bench.texts, _NEW_WORD, *(" ".join(PurePosixPath(path).stem.split("_")) for path in edit.files)]
+def _asked(bench: Bench, session: Asker, corpus: Corpus, edit: _Edit) -> dict[str, Reading]:
+    """Ask before an edit what should show it: the new word, the names of its files, the text of those that go."""
+    names = [" ".join(PurePosixPath(path).stem.split("_")) for path in edit.files]
+    gone = [read_bytes(corpus, path).decode("utf-8", "replace") for path, data in edit.files.items() if data is None]
+    passages = [" ".join(text.split())[: bench.config.passage] for text in gone]
+    texts = dict.fromkeys((*bench.texts, _NEW_WORD, *names, *filter(None, passages)))
+    return {text: session.ask(text, bench.config.k) for text in texts}
+
+
+def _compared(bench: Bench, session: Asker, corpus: Corpus, edit: _Edit, before: Mapping[str, Reading]) -> Finding:
+    """Update, build anew, and compare what both answer; an edit that shows in no answer proves nothing."""
+    texts = list(before)
     updated = session.update(corpus)
     if updated is not None and not updated.ok:
         said = f"after {edit.words} the update failed: {updated.error}"
@@ -69,7 +82,20 @@ def _compared(bench: Bench, session: Asker, corpus: Corpus, edit: _Edit) -> Find
     if moved and _is_fickle(bench, session, corpus, [(texts[at], *pairs[at]) for at in moved]):
         said = f"not tried: after {edit.words} the same files and queries get other answers without any update too"
         return bench.finding(CHECK.name, edit.name, Severity.NOT_TRIED, said)
+    if not moved and all(b.outcome == before[text].outcome for text, (_, b) in zip(texts, pairs, strict=True)):
+        return _unseen(bench, edit, len(texts))
     return _told(bench, edit, texts, pairs)
+
+
+def _unseen(bench: Bench, edit: _Edit, asked: int) -> Finding:
+    """Say that an engine built anew on the edited files answers as if nothing had happened, and why that may be."""
+    why = (
+        "its settings do not name {root}, so the server reads files of its own"
+        if bench.is_remote
+        else ("it may read other files than those it is given, or the edited file is never among its results")
+    )
+    said = f"not tried: {_UNSEEN}: after {edit.words} it gives all {asked} queries the old answers, rebuilt too; {why}"
+    return bench.finding(CHECK.name, edit.name, Severity.NOT_TRIED, said)
 
 
 def _is_fickle(bench: Bench, session: Asker, corpus: Corpus, moved: Sequence[tuple[str, Reading, Reading]]) -> bool:
@@ -88,17 +114,25 @@ def _told(bench: Bench, edit: _Edit, texts: Sequence[str], pairs: Sequence[tuple
     if not moved and not rescored:
         said = f"after {edit.words}, update equals rebuild on all {total} queries"
         return bench.finding(CHECK.name, edit.name, Severity.FINE, said, share=share_of(0, total))
-    which = moved or rescored
+    which, remedy = moved or rescored, ""
     updated, anew = pairs[which[0]]
     rank = max(first_difference(updated.places, anew.places), bench.config.shown)
     example = [f"query: {texts[which[0]]}", f"updated: {updated.show(rank)}", f"rebuilt: {anew.show(rank)}"]
     if moved:
         severity, said = Severity.BROKEN, "the updated index ranks otherwise than a rebuilt one"
+        remedy = f"; {_remedy(bench)}"
     else:
         severity, said = Severity.WEAKNESS, "the updated index scores otherwise than a rebuilt one"
         example += [f"scores: {list(updated.scores)}", f"rebuilt: {list(anew.scores)}"]
-    said = f"after {edit.words}, {said} on {len(which)} of {total} queries"
+    said = f"after {edit.words}, {said} on {len(which)} of {total} queries{remedy}"
     return bench.finding(CHECK.name, edit.name, severity, said, share=share_of(len(which), total), example=example)
+
+
+def _remedy(bench: Bench) -> str:
+    """Say what to do about an index that lags behind."""
+    if bench.subject.engine.config.get("kind") not in _ADAPTED:
+        return "its update leaves something of the old files behind"
+    return "declare in its settings as `update` what takes changed files in; if that is there, the tool itself is stale"
 
 
 def _untried(bench: Bench, edit: _Edit) -> Finding:

@@ -46,7 +46,7 @@ def handle(args: argparse.Namespace) -> int:
     from assay.redaction import hiding
 
     config = AuditConfig(k=args.k, **given_flags(args, "timeout", "seed"))
-    ground = corpus_named(args.path, args.gold)
+    ground = corpus_named(args.path, args.gold, args.config)
     recipe = replace(engine_named(args.engine, args.config), suite=ground.suite, **given_flags(args, "seed"))
     engine = recipe.make()
     subject = Subject(args.engine, engine, ground.corpus, (), Wording(args.engine), ours=ground.ours)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from assay.cli.options import given_flags
 from assay.cli.output import counted, emit, say, teller
-from assay.cli.subjects import engine_named
+from assay.cli.subjects import engine_named, open_without_ours, without_ours
 from assay.errors import ConfigError, CorpusError
 
 if TYPE_CHECKING:
@@ -66,9 +66,9 @@ def handle(args: argparse.Namespace) -> int:
             raise ConfigError(f"--{flag.replace('_', '-')} is {seconds:g}", hint="give it some seconds")
     recipe = engine_named(args.engine, args.config)
     _make(recipe, Gold("", CorpusSpec("stdlib"), ()))  # what is wrong with it is told before anything is read
-    corpus = _corpus(args.path)
+    corpus = _corpus(args.path, args.config)
     say(args, f"looking for questions in {counted(len(corpus.files), 'file')} of {corpus.root}")
-    gold = check_gold(corpus)
+    gold = replace(check_gold(corpus), corpus=without_ours(corpus.spec, args.config))
     engine = _make(recipe, gold)
     found = check_up(args.engine, engine, gold, **given, progress=teller(args))
     checked = _Checked(args.engine, engine, corpus, found, (args.config or FILE) if recipe.declared else None)
@@ -76,15 +76,15 @@ def handle(args: argparse.Namespace) -> int:
     return 4 if found.problems else 0
 
 
-def _corpus(path: str | None) -> Corpus:
+def _corpus(path: str | None, config: str | None) -> Corpus:
     """Open what was named; else this folder if it has code, else a part of the standard library."""
     from assay.corpus import open_corpus, parse_spec
     from assay.types import CorpusSpec
 
     if path is not None:
-        return open_corpus(parse_spec(path))
+        return open_without_ours(parse_spec(path), config)
     try:
-        here = open_corpus(CorpusSpec("path", "."))
+        here = open_without_ours(CorpusSpec("path", "."), config)
     except CorpusError:  # an empty folder
         here = None
     if here is not None and any(file.kind == "code" for file in here.files):

@@ -155,13 +155,15 @@ def read_templates(settings: Settings, folders: Sequence[str]) -> Templates:
     """Split and check everything that is a template; `folders` are those that it may name."""
     _check_mode(settings)
     asked = (*folders, *ASKED) if settings.mode == "once" else folders
-    by_path, by_language = (_read_filter(settings, name, asked) for name in ("path_filter", "language_filter"))
+    by_path, by_language = (
+        _read_filter(settings, name, (*folders, *ASKED)) for name in ("path_filter", "language_filter")
+    )
     templates = Templates(
         read_argv(settings.argv, asked, f"{WHERE}: argv"),
         read_argv(settings.index, folders, f"{WHERE}: index"),
         _read_update(settings, folders),
         read_argv(settings.version, folders, f"{WHERE}: version"),
-        read_filters(by_path, by_language, asked, WHERE),
+        read_filters(by_path, by_language, (*folders, *ASKED), WHERE),
         settings.request,
         settings.env,
     )

@@ -107,7 +107,7 @@ def _check(settings: Settings) -> None:
     if not names_place([settings.url, settings.body or ""], "query"):
         raise ConfigError(f"{where}: neither url nor body has {{query}}", hint="put {query} where the question goes")
     filters = {"path_filter": settings.path_filter, "language_filter": settings.language_filter}
-    check_written_out(where, filters)
+    check_written_out(where, {**filters, "token_env": settings.token_env or ""})
     for name, table in filters.items():
         if table and isinstance(settings.body, str):
             raise ConfigError(f"{where}: {name} with a text as body", hint="write body as a table")

@@ -15,6 +15,7 @@ from typing import Protocol
 
 from assay.corpus import read_bytes
 from assay.engines.running import describe_failure, run_tool
+from assay.engines.witness import Witness
 from assay.errors import EngineError
 from assay.processes import Finished, ProcessLimits, Task
 from assay.types import Corpus
@@ -41,6 +42,10 @@ class WordCounter(Protocol):
     def count(self, word: str) -> Mapping[str, int]:
         """Give the number of occurrences by path, for the files that have any."""
 
+    @property
+    def peak_bytes(self) -> int | None:
+        """The most memory that a program of its took; None when there was none, or too short to be seen."""
+
 
 def fold(data: bytes) -> str:
     """Decode as the corpus does and lower the case."""
@@ -65,6 +70,8 @@ def find_tool(name: str) -> str | None:
 
 class PythonCounter:
     """Counts in memory."""
+
+    peak_bytes: int | None = None  # no program of its own
 
     def __init__(self, corpus: Corpus) -> None:
         self._corpus = corpus
@@ -92,16 +99,42 @@ class PythonCounter:
         return data
 
 
-class RipgrepCounter:
+class _ToolCounter:
+    """What counters share that let a program help them."""
+
+    def __init__(self, corpus: Corpus) -> None:
+        self._corpus = corpus
+        self._python = PythonCounter(corpus)
+        self._witness = Witness()
+
+    @property
+    def peak_bytes(self) -> int | None:
+        """The most memory that a run of the tool took."""
+        return self._witness.peak_bytes
+
+    def _output(self, arguments: Sequence[str]) -> bytes:
+        """Run a grep in the corpus; 1 means that nothing was found."""
+        done = self._run(arguments)
+        if done.code not in (0, 1):
+            raise EngineError(describe_failure(Task(tuple(arguments)), done), hint=_WAY_OUT)
+        return done.stdout
+
+    def _run(self, arguments: Sequence[str]) -> Finished:
+        """Run a tool in the corpus, with bytes for letters and without the machine's git configuration."""
+        environment = {**os.environ, "LC_ALL": "C", "GIT_CONFIG_NOSYSTEM": "1"}
+        task = Task(tuple(arguments), self._corpus.root, environment)
+        return run_tool(task, LIMITS.seconds, hint=_WAY_OUT, limits=LIMITS.process, seen=self._witness.see_query)
+
+
+class RipgrepCounter(_ToolCounter):
     """Counts with `rg --count-matches`, over the corpus's own list of files."""
 
     # Bytes as they are (-a, no BOM sniffing), ASCII case only, no configuration or ignore file of the user's.
     FLAGS = ("--no-config", "--no-unicode", "-i", "-F", "-a", "--encoding", "none", "--count-matches", "--null", "-H")
 
     def __init__(self, corpus: Corpus) -> None:
-        self._corpus = corpus
+        super().__init__(corpus)
         self._paths = tuple(sorted(file.path for file in corpus.files))
-        self._python = PythonCounter(corpus)
 
     def count(self, word: str) -> Mapping[str, int]:
         """Count in every file."""
@@ -110,13 +143,13 @@ class RipgrepCounter:
         counts: dict[str, int] = {}
         for batch in _batches(self._paths):
             arguments = ["rg", *self.FLAGS, "-e", word, "--", *(f"./{path}" for path in batch)]
-            for line in _output(arguments, self._corpus).splitlines():
+            for line in self._output(arguments).splitlines():
                 name, _, number = line.rpartition(b"\0")
                 counts[os.fsdecode(name).removeprefix("./")] = int(number)
         return counts
 
 
-class GitCounter:
+class GitCounter(_ToolCounter):
     """Lets `git grep` name the tracked files that hold the word, and counts in those; it can only count lines itself.
 
     Files that git does not track or reads from elsewhere are counted without its help, so a corpus that is no
@@ -128,8 +161,7 @@ class GitCounter:
     FLAGS = ("-l", "-z", "-a", "-i", "-F", "--no-color")
 
     def __init__(self, corpus: Corpus) -> None:
-        self._corpus = corpus
-        self._python = PythonCounter(corpus)
+        super().__init__(corpus)
         paths = sorted(file.path for file in corpus.files)
         tracked = self._tracked()
         self._seen = frozenset(path for path in paths if path in tracked and _is_plain(corpus, path))
@@ -143,7 +175,7 @@ class GitCounter:
 
     def _tracked(self) -> frozenset[str]:
         """List the files whose text `git grep` takes from the folder; tag H leaves out those it has reasons not to."""
-        listed = _run([*self.GIT, "ls-files", "-v", "-z"], self._corpus)
+        listed = self._run([*self.GIT, "ls-files", "-v", "-z"])
         if listed.code:
             return frozenset()  # no repository
         entries = (os.fsdecode(entry).partition(" ") for entry in listed.stdout.split(b"\0"))
@@ -153,7 +185,7 @@ class GitCounter:
         """Ask git for the tracked files that hold a word."""
         if not self._seen:
             return frozenset()
-        output = _output([*self.GIT, "grep", *self.FLAGS, "-e", word], self._corpus)
+        output = self._output([*self.GIT, "grep", *self.FLAGS, "-e", word])
         return frozenset(os.fsdecode(name) for name in output.split(b"\0") if name)
 
 
@@ -176,18 +208,3 @@ def _batches(paths: Sequence[str]) -> Iterator[list[str]]:
         room -= size
     if batch:
         yield batch
-
-
-def _output(arguments: Sequence[str], corpus: Corpus) -> bytes:
-    """Run a grep in the corpus; 1 means that nothing was found."""
-    done = _run(arguments, corpus)
-    if done.code not in (0, 1):
-        raise EngineError(describe_failure(Task(tuple(arguments)), done), hint=_WAY_OUT)
-    return done.stdout
-
-
-def _run(arguments: Sequence[str], corpus: Corpus) -> Finished:
-    """Run a tool in the corpus, with bytes for letters and without the machine's git configuration."""
-    environment = {**os.environ, "LC_ALL": "C", "GIT_CONFIG_NOSYSTEM": "1"}
-    task = Task(tuple(arguments), corpus.root, environment)
-    return run_tool(task, LIMITS.seconds, hint=_WAY_OUT, limits=LIMITS.process)

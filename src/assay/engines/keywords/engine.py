@@ -15,7 +15,7 @@ from functools import lru_cache
 from typing import Literal
 
 from assay.corpus import read_bytes
-from assay.engines.base import Context, InHouse, Session
+from assay.engines.base import Context, InHouse, Session, Usage
 from assay.engines.keywords.counting import GitCounter, PythonCounter, RipgrepCounter, WordCounter, find_tool, fold
 from assay.engines.keywords.windows import densest_window
 from assay.errors import ConfigError
@@ -84,6 +84,7 @@ class KeywordsSession:
     def __init__(self, settings: Settings, corpus: Corpus, counter: WordCounter) -> None:
         self._settings = settings
         self._corpus = corpus
+        self._counter = counter
         self._count = lru_cache(settings.cached_words)(counter.count)
 
     def search(self, query: str, k: int) -> Sequence[Hit]:
@@ -97,6 +98,10 @@ class KeywordsSession:
             total.update(counts)
         ranked = heapq.nsmallest(max(k, 0), distinct, key=lambda path: (-distinct[path], -total[path], path))
         return tuple(self._hit(path, words, _score(distinct[path], total[path])) for path in ranked)
+
+    def usage(self) -> Usage:
+        """Tell what the programs took that count; what counts in this process is seen from outside."""
+        return Usage(peak_bytes=self._counter.peak_bytes)
 
     def close(self) -> None:
         """Forget the counts."""

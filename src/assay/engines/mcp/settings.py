@@ -142,7 +142,7 @@ def read_templates(settings: Settings, folders: Sequence[str]) -> Templates:
         () if isinstance(settings.update, str) else _read_calls(settings.update or settings.index, folders, "update"),
     )
     _check_asking(settings)
-    check_written_out(WHERE, named_templates(settings, templates))
+    check_written_out(WHERE, {**named_templates(settings, templates), "token_env": settings.token_env or ""})
     return templates
 
 

@@ -1,0 +1,56 @@
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from assay.engines.programs import check_program, make_task, prepare, read_argv
+from assay.engines.witness import Witness
+from assay.errors import ConfigError, EngineError, EngineTimeout
+from assay.processes import Task
+
+
+def test_argv_is_split_as_a_shell_would() -> None:
+    assert read_argv("tool 'a b' {k}", ("k",), "engine x: argv") == ("tool", "a b", "{k}")
+    assert read_argv(("tool", "a b"), (), "engine x: argv") == ("tool", "a b")
+    assert read_argv("find . -exec grep x {} ;", (), "engine x: argv")[-1] == ";"
+
+
+@pytest.mark.parametrize(
+    ("template", "words"),
+    [("tool 'a", "No closing quotation"), ("tool | head", "no shell is used"), ("tool {qurey}", "argv has {qurey}")],
+)
+def test_argv_that_cannot_work_is_refused(template: str, words: str) -> None:
+    with pytest.raises(ConfigError, match=words) as caught:
+        read_argv(template, ("query",), "engine x: argv")
+    assert caught.value.message.startswith("engine x: argv")
+    assert caught.value.hint
+
+
+def test_task_runs_in_the_corpus_with_programs_from_the_users_folder(tmp_path: Path) -> None:
+    places = {"here": "/home/joe", "root": str(tmp_path), "store": "/s"}
+    task = make_task(("./bin/tool", "{root}"), places, {"DB": "{store}/db"})
+    assert (task.argv, task.cwd) == (("/home/joe/bin/tool", str(tmp_path)), tmp_path)
+    assert (task.environment or {})["DB"] == "/s/db"
+    assert make_task(("tool",), places, {}).argv == ("tool",)
+
+
+def test_program_is_looked_for_on_the_path_that_it_gets(tmp_path: Path) -> None:
+    (tmp_path / "tool").write_text("#!/bin/sh\n")
+    (tmp_path / "tool").chmod(0o755)
+    check_program(Task(("tool",), tmp_path, {"PATH": str(tmp_path)}))
+    for argv, hint in ((("tool",), "install it"), ((f"{tmp_path}/none",), "check that it is there")):
+        with pytest.raises(EngineError, match="no program") as caught:
+            check_program(Task(argv, tmp_path, {"PATH": os.devnull}))
+        assert hint in str(caught.value.hint)
+
+
+def test_index_that_fails_or_hangs_is_told_and_what_it_said_is_kept(tmp_path: Path) -> None:
+    witness = Witness()
+    failing = Task(("sh", "-c", "echo no disk >&2; exit 3"), tmp_path, dict(os.environ))
+    with pytest.raises(EngineError, match="indexing failed: sh ended with exit code 3: no disk"):
+        prepare(failing, 10.0, "indexing", witness.see_index)
+    assert witness.stderr() == "[index]\nno disk"
+    with pytest.raises(EngineTimeout, match=r"no answer after 0\.2 s"):
+        prepare(Task(("sleep", "60"), tmp_path, dict(os.environ)), 0.2, "indexing", witness.see_index)

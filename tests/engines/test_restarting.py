@@ -1,0 +1,51 @@
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from assay.engines import restarting
+from assay.engines.restarting import Restarted, Restarts
+from assay.errors import EngineError
+
+
+def test_restart_gets_a_time_of_its_own_that_follows_the_first_start() -> None:
+    limits: list[float] = []
+    restarts = Restarts(5, "the tool")
+    restarts.again(limits.append)
+    restarts.started(100.0)
+    restarts.started(1.0)  # only the first counts
+    restarts.again(limits.append)
+    assert limits == [restarting.RESTART_LIMITS.least, 300.0]
+
+
+def test_restart_tells_its_seconds() -> None:
+    again = Restarts(5, "the tool").again(lambda _: time.sleep(0.2))
+    assert again.seconds >= 0.2
+    assert again.notes == ("the tool was started again before this query; the 0.2 s are no part of its time",)
+
+
+def test_restarts_are_bounded_in_a_row_and_an_answer_begins_a_new_row() -> None:
+    restarts = Restarts(1, "the tool")
+    restarts.lose()
+    restarts.again(lambda _: None)
+    restarts.answered()
+    restarts.lose()
+    restarts.again(lambda _: None)
+    restarts.lose()
+    with pytest.raises(EngineError, match="the tool was lost 2 times in a row and is not started again") as caught:
+        restarts.again(lambda _: pytest.fail("started once too often"))
+    assert caught.value.hint == "correct it, or raise restarts"
+
+
+def test_seconds_of_a_restart_are_not_charged_when_it_or_the_answer_fails() -> None:
+    def fail(_: float) -> None:
+        time.sleep(0.1)
+        raise EngineError("no")
+
+    with pytest.raises(EngineError) as unstarted:
+        Restarts(1, "the tool").again(fail)
+    assert 0.1 <= unstarted.value.waited < 1
+    with pytest.raises(EngineError) as unanswered, Restarted(2.5).apart():
+        raise EngineError("no")
+    assert unanswered.value.waited == 2.5

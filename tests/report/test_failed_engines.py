@@ -1,0 +1,145 @@
+"""An engine that answered nothing is shown, counted and charged, but it is compared with nobody."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from assay import load_gold, run
+from assay.errors import EngineError
+from assay.experiment.claim import make_measures
+from assay.report import analyse, document, results_json
+from assay.report.claims import claims
+from assay.report.comparing import compare_all_pairs, compare_engines, compare_runs
+from assay.report.gating import gate_document, judge_gate
+from assay.report.markdown import to_markdown
+from assay.types import Claim
+
+CLAIM = Claim(make_measures(10, None, ()), "base")
+
+
+def right(query, k):
+    return ["shop/cart.py"] if "items" in query or "cart" in query else ["shop/tax.py"]
+
+
+def breaks(query, k):
+    raise RuntimeError("down")
+
+
+class Shut:
+    def open(self, corpus):
+        raise RuntimeError("no licence")
+
+
+@pytest.fixture
+def mixed(shop):
+    """A run in which one engine works, one fails on everything and one never opens."""
+    engines: dict[str, Any] = {"base": lambda q, k: ["shop/cart.py"], "mine": right, "dead": breaks, "shut": Shut()}
+    return run(engines, load_gold("gold.yaml"))
+
+
+def without(result, *names):
+    return replace(result, engines=tuple(engine for engine in result.engines if engine.name not in names))
+
+
+def test_failed_engines_leave_the_family_and_raise_nobodys_p(mixed):
+    found = analyse(mixed, CLAIM).comparison
+    alone = analyse(without(mixed, "dead", "shut"), CLAIM).comparison
+    assert found.failed == ("dead", "shut")
+    assert found.family_size == alone.family_size == 1
+    assert found.rows == alone.rows
+    assert {row.engine for row in (*found.rows, *found.secondary)} == {"mine"}
+
+
+def test_failed_engines_keep_their_worst_values(mixed):
+    found = analyse(mixed, CLAIM).comparison
+    assert {row.engine: row.mean for row in found.means if row.measure == "nDCG@10"}["dead"] == 0.0
+    assert {row.engine for row in found.means} == {"base", "mine", "dead", "shut"}
+
+
+def test_report_says_failed_not_compared_and_marks_the_values(mixed):
+    page = to_markdown(document(analyse(mixed, CLAIM)))
+    against = next(part for part in page.split("\n## ") if part.startswith("Against base"))
+    assert "| dead | base | **failed, not compared** |" in against.replace("\\", "")
+    assert "Failed, not compared: dead, shut answered no query" in against
+    assert "One comparison was declared" in against
+    for title in ("Scores", "One intent", "By form"):
+        part = next(part for part in page.split("\n## ") if part.startswith(title))
+        assert "| dead (failed) |" in part.replace("\\", "")
+        assert "| mine |" in part
+    assert "dead: every query failed." in page
+
+
+def test_compare_and_gate_agree_with_the_report(mixed):
+    reported, compared = analyse(mixed, CLAIM).comparison, compare_engines(mixed, CLAIM)
+    assert (compared.failed, compared.family_size) == (reported.failed, reported.family_size)
+    assert results_json(analyse(mixed, CLAIM))["comparison"]["failed"] == ("dead", "shut")
+    assert "failed, not compared" in to_markdown(claims(compared))
+    gate = judge_gate(mixed, CLAIM, (), compared, engine=None, strict=False)
+    assert gate.exit_code == 4
+    assert {check.what for check in gate.checks if not check.passed and "compared" in check.detail} == {
+        "dead is compared",
+        "shut is compared",
+    }
+    assert "failed, not compared" in to_markdown(gate_document(gate))
+
+
+def test_all_pairs_are_those_of_engines_that_answered(mixed):
+    found = compare_all_pairs(mixed, CLAIM)
+    assert [(row.engine, row.baseline) for row in found.rows] == [("mine", "base")]
+    assert found.failed == ("dead", "shut")
+    assert "dead" not in found.leaders
+    with pytest.raises(EngineError, match="dead, shut answered no query"):
+        compare_all_pairs(without(mixed, "base"), CLAIM)
+
+
+def test_nothing_is_compared_with_a_baseline_that_failed(mixed):
+    claim = replace(CLAIM, baseline="dead")
+    found = analyse(mixed, claim)
+    assert found.comparison.rows == ()
+    assert found.comparison.family_size == 0
+    assert found.leader == "mine"
+    assert found.slices == ()
+    assert "nothing is compared with the baseline" in to_markdown(document(found))
+    gate = judge_gate(mixed, claim, (), compare_engines(mixed, claim, "mine"), engine="mine", strict=False)
+    assert gate.exit_code == 4  # green would say that nothing is worse
+
+
+def test_engine_named_by_itself_that_failed_is_not_compared(mixed):
+    found = compare_engines(mixed, CLAIM, "dead")
+    assert (found.rows, found.failed) == ((), ("dead",))
+    assert "There is no second engine" not in " ".join(found.notes)
+    assert "failed, not compared" in to_markdown(claims(found))
+
+
+def test_engine_that_failed_in_one_of_two_runs_is_not_compared(mixed, shop):
+    engines: dict[str, Any] = {"base": right, "mine": right, "dead": right, "shut": Shut()}
+    better = run(engines, load_gold("gold.yaml"))
+    for old, new, name in ((mixed, better, "dead (old)"), (better, mixed, "dead (new)")):
+        found = compare_runs(old, new, CLAIM, ("old", "new"))
+        assert [row.engine for row in found.rows] == ["base (new)", "mine (new)"]
+        assert found.family_size == 2
+        assert name in found.failed
+        assert judge_gate(new, CLAIM, (), found, engine=None, strict=False).exit_code == 4
+    only = compare_runs(mixed, better, CLAIM, ("old", "new"), "dead")
+    assert (only.rows, only.failed) == ((), ("dead (old)",))
+    assert judge_gate(better, CLAIM, (), only, engine="dead", strict=False).exit_code == 4
+
+
+def test_engine_that_failed_is_no_reason_to_compare_two_others(mixed):
+    old, new = without(mixed, "base", "dead", "shut"), without(mixed, "base", "mine", "shut")
+    found = compare_runs(old, new, CLAIM, ("old", "new"))
+    assert (found.rows, found.failed) == ((), ("dead (new)",))
+
+
+def test_engines_of_other_names_are_no_pair_because_the_shared_one_failed(mixed, shop):
+    old = without(mixed, "mine", "shut")
+    new = run({"mine": right, "dead": right}, load_gold("gold.yaml"))
+    found = compare_runs(old, new, CLAIM, ("old", "new"))
+    assert (found.rows, found.failed) == ((), ("dead (old)",))
+
+
+def test_run_where_everybody_failed_is_still_reported(shop):
+    found = analyse(run({"base": breaks, "mine": breaks}, load_gold("gold.yaml")), CLAIM)
+    assert found.comparison.failed == ("base", "mine")
+    assert "mine failed on 9 of 9 queries" in to_markdown(document(found)).splitlines()[0]

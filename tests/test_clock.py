@@ -1,0 +1,43 @@
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from assay.clock import Clock, shortest, told
+
+
+def test_shortest_of_limits_where_none_is_no_limit() -> None:
+    assert shortest() is shortest(None, None) is None
+    assert shortest(3.0, None, 2.0) == 2.0
+
+
+def test_clock_runs_out() -> None:
+    clock = Clock(None, 0.05)
+    assert clock.limit == 0.05
+    assert 0 < (clock.left() or 0) <= 0.05
+    time.sleep(0.06)
+    assert clock.rest() == 0.0
+    with pytest.raises(TimeoutError):
+        clock.left()
+    clock.extend(5.0)
+    assert (clock.left() or 0) > 4
+
+
+def test_clock_without_a_limit_never_runs_out() -> None:
+    clock = Clock(None)
+    assert clock.left() is clock.rest() is clock.deadline is None
+    assert clock.allows(1e9)
+    assert clock.within(3.0).limit == 3.0
+
+
+def test_clock_within_another_ends_with_it_at_the_latest() -> None:
+    outer = Clock(1.0)
+    assert outer.within(5.0).deadline == outer.deadline
+    inner = outer.within(0.1)
+    assert (inner.limit, (inner.deadline or 0) < (outer.deadline or 0)) == (0.1, True)
+
+
+@pytest.mark.parametrize(("seconds", "words"), [(0.399651, "0.4 s"), (3600.0, "3600 s"), (None, "0 s"), (2.0, "2 s")])
+def test_seconds_are_told_as_people_would(seconds: float | None, words: str) -> None:
+    assert told(seconds) == words
