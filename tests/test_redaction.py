@@ -102,9 +102,9 @@ def test_errors_are_cleaned_and_keep_their_place_and_their_kind():
     problem = caught.value
     assert (problem.message, problem.hint) == (f"no {MARK}", f"not {MARK}")
     assert (problem.file, problem.line, problem.__suppress_context__) == ("a.toml", 3, True)
+    error = EngineTimeout("x")
+    error.waited = 2.5
     with pytest.raises(EngineTimeout) as late, hide.cleaning():
-        error = EngineTimeout("x")
-        error.waited = 2.5
         raise error
     assert late.value.waited == 2.5
     with pytest.raises(AssayError) as bare, hide.cleaning():

@@ -5,6 +5,7 @@ import re
 import tomllib
 from importlib import resources
 from pathlib import Path
+from typing import Any
 
 import jsonschema
 import pytest
@@ -140,6 +141,9 @@ def test_paths_of_the_file_are_relative_to_its_folder(tmp_path, monkeypatch):
 
 
 def test_engine_flags_name_engines_of_the_file_before_anything_else():
-    declared = {"builtin": {"kind": "builtin", "per": "span"}, "mine": {"kind": "command", "argv": ["x", "{query}"]}}
+    declared: dict[str, dict[str, Any] | str] = {
+        "builtin": {"kind": "builtin", "per": "span"},
+        "mine": {"kind": "command", "argv": ["x", "{query}"]},
+    }
     table = engine_table(["builtin", "other=mine", "keywords"], declared)
     assert table == {"builtin": declared["builtin"], "other": declared["mine"], "keywords": "keywords"}
