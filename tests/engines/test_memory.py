@@ -6,29 +6,35 @@ from pathlib import Path
 import pytest
 
 from assay.engines import memory
-from assay.engines.memory import PeakMemory
+from assay.engines.memory import AddedMemory
 
 SIZE = 60_000_000
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells")
-def test_peak_memory_is_what_was_added_since_and_not_before() -> None:
-    before = bytearray(SIZE)
-    watch = PeakMemory()
-    quiet = watch.added()
+def take() -> bytearray:
     held = bytearray(SIZE)
     held[::4_096] = b"x" * len(held[::4_096])
-    del held
-    after = watch.added()
-    assert len(before) == SIZE
-    if quiet is None or after is None:
+    return held
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells")
+def test_memory_is_what_calls_added_and_not_what_came_between() -> None:
+    watch = AddedMemory()
+    with watch.watching():
+        kept = take()
+    if watch.peak is None:
         pytest.skip("this kernel does not let the peak be reset")
-    assert quiet < SIZE / 2
-    assert SIZE * 0.9 < after < SIZE * 2
+    assert SIZE * 0.9 < watch.peak < SIZE * 1.5
+    between = take()
+    with watch.watching():
+        take()
+    assert SIZE * 1.8 < watch.peak < SIZE * 2.5
+    assert len(kept) == len(between) == SIZE
 
 
-def test_peak_memory_is_not_known_where_the_kernel_does_not_tell(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_memory_is_not_known_where_the_kernel_does_not_tell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(memory, "_CLEAR", tmp_path / "no" / "clear_refs")
-    assert PeakMemory().added() is None
+    watch = AddedMemory()
+    with watch.watching():
+        pass
+    assert watch.peak is None

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 _STATUS = Path("/proc/self/status")
@@ -10,24 +12,33 @@ _CLEAR = Path("/proc/self/clear_refs")
 _RESET_PEAK = "5"  # proc(5): resets the peak resident set size
 
 
-class PeakMemory:
-    """Watch the peak of this process from now on; what was there before counts for nothing. Linux only."""
+class AddedMemory:
+    """Watch what one engine adds, call by call: what others take in between counts for nothing. Linux only."""
 
     def __init__(self) -> None:
-        self._base = self._start()
+        self.peak: int | None = None  # bytes; None: not known
+        self._held = 0  # what earlier calls did not give back
 
-    def added(self) -> int | None:
-        """Give the bytes by which the peak since the start lies above what there was; None where it is not known."""
-        peak = _field("VmHWM")
-        return None if self._base is None or peak is None else max(0, peak - self._base)
-
-    def _start(self) -> int | None:
-        """Forget the old peak, and keep what is in use now."""
+    @contextmanager
+    def watching(self) -> Iterator[None]:
+        """Watch a call of the engine."""
+        before = _forget_peak()
         try:
-            _CLEAR.write_text(_RESET_PEAK)
-        except OSError:
-            return None
-        return _field("VmRSS")
+            yield
+        finally:
+            highest, now = _field("VmHWM"), _field("VmRSS")
+            if before is not None and highest is not None and now is not None:
+                self.peak = max(self.peak or 0, self._held + highest - before)
+                self._held = max(0, self._held + now - before)
+
+
+def _forget_peak() -> int | None:
+    """Let the peak begin at what is in use now, and give that."""
+    try:
+        _CLEAR.write_text(_RESET_PEAK)
+    except OSError:
+        return None
+    return _field("VmRSS")
 
 
 def _field(name: str) -> int | None:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from assay.corpus.copying import folder_bytes
 from assay.engines.base import FullEngine, Session, TimedEngine, Usage
 from assay.engines.calling import Answer, ask, close_session, one_line, open_session, session_notes, session_usage
-from assay.engines.memory import PeakMemory
+from assay.engines.memory import AddedMemory
 from assay.engines.normalise import Normaliser
 from assay.errors import EngineError, EnvironmentFailure
 from assay.experiment.places import Place, Question
@@ -111,7 +111,7 @@ class _Desk:
         self._problem = ""
         self._last_words = ""  # of an engine that did not open
         self._seconds: float | None = None
-        self._peak: int | None = None
+        self._memory = AddedMemory()
         self._left: int | None = None
         self._timeouts = 0
         self._rankings: dict[int, Ranking] = {}
@@ -120,9 +120,9 @@ class _Desk:
     def open(self) -> None:
         """Open the engine; one that does not open costs the engine, never the run."""
         before = folder_bytes(self._corpus.root) if self.engine.private else 0
-        memory = PeakMemory()
         try:
-            opened = open_session(self.engine, self._corpus, self._limits.index)
+            with self._watching():
+                opened = open_session(self.engine, self._corpus, self._limits.index)
         except (EngineError, EnvironmentFailure) as error:
             self._problem = self._clean(one_line(error)).removeprefix("cannot be opened: ")
             self._last_words = error.stderr if isinstance(error, EngineError) else ""
@@ -130,7 +130,6 @@ class _Desk:
             self._notes.append(f"could not be opened on {self._place.gold.name}: {self._problem}")
             self._tell_trouble(self._notes[-1])
             return
-        self._peak = memory.added()
         self._session = opened.session
         self._seconds = round(opened.seconds, _DIGITS)
         if self.engine.private:
@@ -174,11 +173,16 @@ class _Desk:
             return Answer(Status.ERROR, error=self._problem)
         if self._limits.give_up and self._timeouts >= self._limits.give_up:
             return Answer(Status.TIMEOUT, error=f"not asked: {self._timeouts} queries in a row ran out of time")
-        asked = ask(self._session, question.text, self._k * self.engine.oversample, self._limits.query)
+        with self._watching():
+            asked = ask(self._session, question.text, self._k * self.engine.oversample, self._limits.query)
         self._timeouts = self._timeouts + 1 if asked.status is Status.TIMEOUT else 0
         if self._timeouts and self._timeouts == self._limits.give_up:
             self._tell_trouble(f"is asked no more: {self._timeouts} queries in a row ran out of time")
         return asked
+
+    def _watching(self) -> AbstractContextManager[None]:
+        """Watch the memory of a call, unless the engine has processes of its own."""
+        return nullcontext() if isinstance(self.engine, TimedEngine) else self._memory.watching()
 
     def _tell_trouble(self, text: str) -> None:
         """Say at once that no more answers will come: whoever waits may want to stop the run."""
@@ -210,11 +214,10 @@ class _Desk:
     def _resources(self, usage: Usage) -> Resources:
         """Put together what was measured from outside and what the session knows."""
         sizes = [size for size in (self._left, usage.store_bytes) if size is not None]
-        inside = None if isinstance(self.engine, TimedEngine) else self._peak  # those have processes of their own
         return Resources(
             None if usage.startup_seconds is None else round(usage.startup_seconds, _DIGITS),
             sum(sizes) if sizes else None,
-            inside if usage.peak_bytes is None else usage.peak_bytes,
+            self._memory.peak if usage.peak_bytes is None else usage.peak_bytes,
         )
 
     def _clean(self, text: str) -> str:
