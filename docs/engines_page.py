@@ -42,7 +42,16 @@ the root of the corpus."""
 def _placeholders() -> str:
     """Show every placeholder; one that the program knows and this page does not is an error."""
     outside = tuple(f"{kind}:{_ARGUMENTS[kind]}" for kind in templates._READERS)
-    names = ("query", "k", *sorted(templates.FOLDERS, key=_FOLDERS_FIRST.index), "id", "path", "language", *outside)
+    names = (
+        "query",
+        "k",
+        *sorted(templates.FOLDERS, key=_FOLDERS_FIRST.index),
+        "id",
+        "path",
+        "language",
+        *templates.INTERPRETER,
+        *outside,
+    )
     assert set(templates.ASKED) == {"query", "k"}
     rows = [f"| `{{{name}}}` | {_PLACES[name][0]} | {_PLACES[name][1]} |" for name in names]
     table = ["| placeholder | stands for | may stand in |", "|---|---|---|", *rows]
@@ -70,6 +79,7 @@ _PLACES = {
         "the variable NAME of the environment: a secret, its value is in no record, report or message",
         _ANYWHERE,
     ),
+    "python": ("the Python that Assay itself runs in", _ANYWHERE),
     "python:PROGRAM": (
         "the Python that PROGRAM on the PATH starts with, to run a driver among the packages of an installed tool",
         _ANYWHERE,

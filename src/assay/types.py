@@ -252,13 +252,18 @@ class Status(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What an engine says that an answer cost; added up over a run."""
+    """What an engine says that an answer cost, None where it does not say; added up over a run."""
 
-    calls: int = 0  # requests that somebody is billed for
-    tokens: int = 0
+    calls: int | None = None  # requests that somebody is billed for
+    tokens: int | None = None
 
     def __add__(self, other: Cost) -> Cost:
-        return Cost(self.calls + other.calls, self.tokens + other.tokens)
+        return Cost(_plus(self.calls, other.calls), _plus(self.tokens, other.tokens))
+
+
+def _plus(one: int | None, other: int | None) -> int | None:
+    """Add what is known."""
+    return other if one is None else one + (other or 0)
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,7 +35,7 @@ class Tags(HTMLParser):
 
 def test_audit_files_are_self_contained_and_escaped(tmp_path):
     write_audit(nasty_audit(), tmp_path / "out")
-    assert {path.name for path in (tmp_path / "out").iterdir()} == set(FILES)
+    assert {path.name for path in (tmp_path / "out").iterdir()} == {".assayignore", *FILES}
     page = (tmp_path / "out" / "audit.html").read_text()
     tags = Tags()
     tags.feed(page)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -60,7 +61,7 @@ def test_preset_outside_of_one_is_refused_by_every_kind(settings: dict[str, Any]
 
 
 def test_places_are_known_by_the_context(tmp_path: Path) -> None:
-    assert settled_places(Context(folder=tmp_path)) == {"here": str(tmp_path)}
+    assert settled_places(Context(folder=tmp_path)) == {"here": str(tmp_path), "python": sys.executable}
     settled = settled_places(Context(folder=tmp_path, preset=tmp_path / "p"))
-    assert settled == {"here": str(tmp_path), "preset": str(tmp_path / "p")}
-    assert place_names(settled) == ("here", "preset", "root", "store")
+    assert settled == {"here": str(tmp_path), "python": sys.executable, "preset": str(tmp_path / "p")}
+    assert place_names(settled) == ("here", "python", "preset", "root", "store")

@@ -70,6 +70,8 @@ INNOCENT: dict[str, dict[str, Any]] = {
     "question": {**LINES, "request": {"token": "{query}", "key": "name", "max_tokens": 100}},
     "text": {**LINES, "request": "find token: {query}"},
     "http": {**HTTP, "headers": {"X-Key": "{env:A_KEPT}", "X-Source": "basic"}},
+    "pages": {**HTTP, "body": {"page_token": "first", "nextToken": "abcdefgh", "continuation-token": "abcdefgh"}},
+    "lengths": {**MCP, "arguments": {"query": "{query}", "max_tokens": "2k words", "next_page_token": "abcdefgh"}},
     "mcp": {**MCP, "arguments": {"query": "{query}", "password": "none", "sort_key": "score"}},
 }
 

@@ -303,7 +303,22 @@ def test_last_words_of_an_engine_that_does_not_open_are_kept(shop):
 
     talks, silent = run({"talks": Shut("talks"), "silent": Shut()}, load_gold("gold.yaml")).engines
     assert talks.stderr == {"shop": "Traceback in {root}\n  ***\nlast line"}
-    assert silent.stderr == {"shop": "indexing failed: last line\n  → run it"}
+    assert silent.stderr == {}
+    assert "indexing failed: last line" in silent.notes[0]
+
+
+def test_what_a_tool_said_before_it_failed_to_open_is_kept(shop):
+    index = ["sh", "-c", "echo the real reason >&2; echo try again >&2; exit 3"]
+    stays = {"argv": ["sh", "-c", "echo no model >&2; exit 4"], "mode": "lines", "request": "{query}"}
+    engines = {
+        "index": make_engine({"kind": "command", "index": index, "argv": ["true", "{query}"]}),
+        "stays": make_engine({"kind": "command", "ready": "ready", **stays}),
+        "server": make_engine({"kind": "mcp", "command": stays["argv"], "tool": "search"}),
+    }
+    made = {engine.name: engine.stderr.get("shop", "") for engine in run(engines, load_gold("gold.yaml")).engines}
+    assert "the real reason" in made["index"]
+    assert "no model" in made["stays"]
+    assert "no model" in made["server"]
 
 
 def test_stderr_of_a_tool_that_succeeds_reaches_the_report(shop, tmp_path):

@@ -120,6 +120,18 @@ def test_run_reads_back_as_it_was_written(tmp_path):
     assert read_run(tmp_path) == example()
 
 
+def test_cost_in_tokens_alone_reads_back_and_fits_the_schema(tmp_path):
+    made = example()
+    rankings = tuple(replace(ranking, cost=Cost(tokens=7)) for ranking in made.engines[0].rankings)
+    made = replace(made, engines=(replace(made.engines[0], rankings=rankings),))
+    write_run(made, tmp_path)
+    assert read_run(tmp_path) == made
+    (file,) = (tmp_path / "engines").iterdir()
+    assert '"cost":{"tokens":7}' in file.read_text()
+    for line in file.read_text().splitlines():
+        jsonschema.validate(json.loads(line), schema())
+
+
 def test_labels_and_content_hashes_read_back(tmp_path):
     made = example()
     gold = made.suite.golds[0]

@@ -162,6 +162,15 @@ def test_cost_is_a_column_only_where_somebody_tells_it(made):
     assert "– under calls and tokens" in text
 
 
+def test_cost_in_tokens_alone_says_nothing_of_calls(made):
+    rankings = tuple(replace(r, cost=Cost(tokens=1000)) for r in made.engines[1].rankings)
+    run_of = with_mine(made, rankings=rankings)
+    (row,) = (row for row in spending(run_of) if row.engine == "mine")
+    assert (row.calls, row.tokens) == (None, 9000)
+    assert "| calls" not in section(run_of)
+    assert Cost(tokens=1) + Cost(2) + Cost(3, 4) == Cost(5, 5)
+
+
 def test_conditions_are_said_below_the_table(made):
     known = {"cpu": "a cpu", "os": "Linux 6", "cores": 8, "pinned": 2}
     run_of = replace(with_mine(made, parallel=4), header=replace(made.header, environment=known))

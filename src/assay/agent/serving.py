@@ -64,10 +64,14 @@ class Address:
 
 def serve_stdio(service: Service) -> None:
     """Serve until stdin ends or somebody ends us; stdout belongs to the protocol alone."""
+    import anyio
+
     benchmarks = service.house.benchmarks
     before = signal.signal(signal.SIGTERM, lambda *_: threading.Thread(target=_leave, args=(benchmarks,)).start())
     try:
         service.server.run("stdio")
+    except* (BrokenPipeError, anyio.BrokenResourceError, anyio.ClosedResourceError):
+        pass  # the client is gone; there is nobody left to tell
     finally:
         signal.signal(signal.SIGTERM, before)
         benchmarks.stop()

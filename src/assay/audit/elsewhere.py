@@ -70,6 +70,8 @@ def ask_elsewhere(bench: Bench, conditions: Conditions) -> tuple[Reading, ...]:
     finished = run_process(Task(argv, None, {**os.environ, **conditions.environment}), seconds)
     if not (folder / "answers").is_file():
         said = finished.last_words or finished.end
+        if finished.end == "exit":  # what an engine raises is an answer; this is of our own making
+            raise CannotMove(f"the process that was to ask it ended by itself: {said}")
         raise EngineError(f"in another process it failed: {said}", hint="run it by itself")
     answers = pickle.loads((folder / "answers").read_bytes())  # noqa: S301 - our own process wrote it
     if isinstance(answers, AssayError):

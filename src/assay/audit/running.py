@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, replace
+from typing import cast
 
 from assay.audit.bench import Bench
 from assay.audit.checks import choose
@@ -14,7 +15,8 @@ from assay.audit.subject import Subject
 from assay.engines.calling import one_line
 from assay.errors import EngineError, EnvironmentFailure
 from assay.experiment.environment import environment
-from assay.redaction import Redactor, environment_secrets
+from assay.redaction import Redactor, hiding
+from assay.types import Corpus
 
 Tell = Callable[[str], None]
 
@@ -22,7 +24,7 @@ Tell = Callable[[str], None]
 def run_audit(subject: Subject, config: AuditConfig, tell: Tell = lambda _: None) -> Audit:
     """Audit an engine; raises EngineError or EnvironmentFailure when it does not even open."""
     checks = choose(config.only)
-    redactor = Redactor([*subject.engine.secrets, *environment_secrets()])
+    redactor = hiding(subject.engine.secrets)
     findings: list[Finding] = []
     with Bench(subject, config) as bench:
         answered = sum(bench.answer(text, config.k).ok for text in bench.texts)
@@ -31,13 +33,13 @@ def run_audit(subject: Subject, config: AuditConfig, tell: Tell = lambda _: None
             findings += [_clean(finding, redactor) for finding in _made(check, bench)]
     return Audit(
         engine=redactor.text(subject.name),
-        corpus=subject.corpus.spec.repository,
+        corpus=_named(subject.corpus),
         digest=subject.corpus.digest,
         files=len(subject.corpus.files),
         questions=subject.questions,
         findings=tuple(findings),
         notes=tuple(redactor.text(note) for note in (*subject.notes, *subject.engine.notes)),
-        config=dict(subject.engine.config),
+        config=cast(dict[str, object], redactor.value(subject.engine.config)),
         settings=asdict(config),
         environment=environment(),
         answered=answered,
@@ -51,6 +53,11 @@ def _made(check: Check, bench: Bench) -> Iterator[Finding]:
     except (EngineError, EnvironmentFailure) as problem:
         said = f"the engine does not open again: {one_line(problem)}"
         yield bench.finding(check.name, "opening", Severity.BROKEN, said)
+
+
+def _named(corpus: Corpus) -> str:
+    """Name a corpus as people know it: a folder by its own name, wherever it was named from."""
+    return corpus.root.resolve().name if corpus.spec.kind == "path" else corpus.spec.repository
 
 
 def _clean(finding: Finding, redactor: Redactor) -> Finding:

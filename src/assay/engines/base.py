@@ -119,6 +119,14 @@ class MeasuredSession(Protocol):
 
 
 @runtime_checkable
+class RemarkingSession(Protocol):
+    """A session of which there is something to tell when all is over."""
+
+    def remarks(self) -> tuple[str, ...]:
+        """Say what people must know, after the end."""
+
+
+@runtime_checkable
 class UpdatingSession(Protocol):
     """A session that can follow its files."""
 

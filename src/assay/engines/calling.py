@@ -15,12 +15,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar, cast
 
+from assay.clock import told
 from assay.engines.base import (
     Answered,
     Engine,
     EngineCrash,
     FilteringSession,
     MeasuredSession,
+    RemarkingSession,
     Reply,
     Session,
     TimedEngine,
@@ -35,6 +37,7 @@ from assay.types import Corpus, Cost, Hit, Status
 
 T = TypeVar("T")
 
+_LATE = "raise index_timeout or choose a smaller corpus"
 ABANDONED = "a query was abandoned and may still be running: later times are not trustworthy"
 
 
@@ -87,7 +90,7 @@ def open_session(engine: Engine, corpus: Corpus, timeout: float | None = None) -
     done = thread.call(lambda: engine.open(corpus), timeout)
     if done.problem is not None or done.value is None:
         thread.end()
-        raise _opening_problem(done.problem, "; it may still be running") from done.problem
+        raise _opening_problem(done) from done.problem
     session = done.value
     if isinstance(session, TimedSession):
         thread.end()
@@ -101,16 +104,19 @@ def _open_timed(engine: TimedEngine, corpus: Corpus, timeout: float | None) -> O
     if isinstance(done.problem, KeyboardInterrupt):
         raise done.problem
     if done.problem is not None or done.value is None:
-        raise _opening_problem(done.problem, "") from done.problem
+        raise _opening_problem(done) from done.problem
     return Opened(done.value, done.seconds)
 
 
-def _opening_problem(problem: BaseException | None, aftermath: str) -> AssayError:
+def _opening_problem(done: _Done[T]) -> AssayError:
     """Say that an engine did not open, and what a timeout left; errors of ours speak for themselves."""
+    problem = done.problem
     if isinstance(problem, EngineTimeout):
-        return EngineTimeout(
-            f"cannot be opened: {problem.message}{aftermath}", hint="raise index_timeout or choose a smaller corpus"
-        )
+        aftermath = "; it may still be running" if done.left else ""
+        hint = None if done.left else problem.hint
+        late = EngineTimeout(f"cannot be opened: {problem.message}{aftermath}", hint=hint or _LATE)
+        late.stderr = problem.stderr
+        return late
     if isinstance(problem, AssayError):
         return problem
     return EngineError(f"cannot be opened: {one_line(problem)}", hint="open it by itself to see where it fails")
@@ -174,8 +180,10 @@ def _bounded(session: Session, function: Callable[[], T], timeout: float | None)
 
 
 def session_notes(session: Session) -> tuple[str, ...]:
-    """Say what happened in a session that people must know, once all is asked."""
-    return (ABANDONED,) if isinstance(session, _Housed) and session.abandoned else ()
+    """Say what happened in a session that people must know, once it is closed."""
+    if isinstance(session, _Housed):
+        return (ABANDONED,) if session.abandoned else ()
+    return session.remarks() if isinstance(session, RemarkingSession) else ()
 
 
 def one_line(problem: BaseException | None) -> str:
@@ -256,8 +264,8 @@ class _EngineThread:
         except queue.Empty:
             self.end()
             self._start()
-            limit = timeout or 0.0
-            return _Done(None, EngineTimeout(f"no answer after {limit:g} s", hint="raise timeout"), limit, left=True)
+            late = EngineTimeout(f"no answer after {told(timeout)}", hint="raise timeout")
+            return _Done(None, late, timeout or 0.0, left=True)
 
     def end(self) -> None:
         """Let the thread end after the call it is in."""

@@ -9,17 +9,20 @@ from tempfile import TemporaryDirectory
 
 from assay.corpus.copying import folder_bytes
 from assay.engines.base import Context
-from assay.engines.templates import names_place
+from assay.engines.templates import INTERPRETER, names_place
+
+#: What the names of stores begin with.
+STORE = "assay-store-"
 
 
 def settled_places(context: Context) -> dict[str, str]:
-    """Give the folders that are known before any corpus is: {preset} has a value in a preset only."""
+    """Give what is known before any corpus is, our own Python too; {preset} has a value in a preset only."""
     preset = {} if context.preset is None else {"preset": os.path.abspath(context.preset)}
-    return {"here": os.path.abspath(context.folder), **preset}
+    return {"here": os.path.abspath(context.folder), **INTERPRETER, **preset}
 
 
 def place_names(settled: Mapping[str, str]) -> tuple[str, ...]:
-    """Name the folders that templates of an engine may name."""
+    """Name what templates of an engine may name besides the question."""
     return (*settled, "root", "store")
 
 
@@ -31,7 +34,7 @@ class Folders:
         self.root = Path(os.path.abspath(root))
         wanted = names_place(templates, "store")
         # what a tool left there without the right to remove it must not fail a run that is over
-        self._store = TemporaryDirectory(prefix="assay-store-", ignore_cleanup_errors=True) if wanted else None
+        self._store = TemporaryDirectory(prefix=STORE, ignore_cleanup_errors=True) if wanted else None
         store = {} if self._store is None else {"store": self._store.name}
         self.places: Mapping[str, str] = {**settled, "root": str(self.root), **store}
 

@@ -9,7 +9,7 @@ import shutil
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from assay.engines.running import describe_failure, run_tool
+from assay.engines.running import by_hand, describe_failure, run_tool
 from assay.engines.templates import check_template, fill
 from assay.errors import ConfigError, EngineError
 from assay.processes import Finished, Task
@@ -36,12 +36,18 @@ def read_argv(template: Argv, known: Sequence[str], where: str) -> tuple[str, ..
     return parts
 
 
-def make_task(template: Sequence[str], places: Mapping[str, str], env: Mapping[str, str]) -> Task:
-    """Fill a command in; it runs in {root}, with some variables more."""
+def make_task(template: Sequence[str], places: Mapping[str, str], env: Mapping[str, str], marker: str = "") -> Task:
+    """Fill a command in; it runs in {root}, with some variables more. By a marker its leavings are known."""
     program, *arguments = (fill(part, places) for part in template)
     added = {name: fill(value, places) for name, value in env.items()}
     argv = (_locate(program, Path(places["here"])), *arguments)
-    return Task(argv, Path(places["root"]), {**os.environ, **added})
+    return Task(argv, Path(places["root"]), {**os.environ, **added}, marker)
+
+
+def shown_program(template: Sequence[str], task: Task) -> str:
+    """Name a program in messages: the tool whose Python is run, else what is run."""
+    tool = re.fullmatch(r"\{python:(?P<name>[^{}]+)\}", template[0])
+    return tool["name"] if tool else task.argv[0]
 
 
 def check_program(task: Task) -> None:
@@ -54,9 +60,9 @@ def check_program(task: Task) -> None:
 
 def prepare(task: Task, seconds: float | None, what: str, seen: Callable[[Finished], None]) -> None:
     """Run a command that makes or mends an index to its end; any exit code but 0 is a failure."""
-    finished = run_tool(task, seconds, hint="raise index_timeout", seen=seen)
+    finished = run_tool(task, seconds, hint="raise index_timeout or choose a smaller corpus", seen=seen)
     if finished.code:
-        raise EngineError(f"{what} failed: {describe_failure(task, finished)}", hint=f"run it by hand in {task.cwd}")
+        raise EngineError(f"{what} failed: {describe_failure(task, finished)}", hint=by_hand(task))
 
 
 def _locate(program: str, folder: Path) -> str:

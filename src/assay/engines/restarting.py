@@ -1,4 +1,4 @@
-"""Starting a program again that died or hung.
+"""Starting a program that stays, and starting it again when it died or hung.
 
 It happens inside the call of the next query, but it is no part of it: the query has its whole time limit after it, the
 seconds are not those of its answer, and a note tells them. A restart has limits of its own.
@@ -24,6 +24,15 @@ class RestartLimits:
 
 RESTART_LIMITS = RestartLimits()
 RESTARTS = 5  # where the settings do not say; enough for a bad moment, and one that dies at every query is told of
+
+
+STARTUP_SECONDS = 60.0  # where the settings do not say; a Python program that imports a neural library takes ten
+
+
+def check_startup(where: str, seconds: float) -> None:
+    """Refuse a time to start in which nothing can."""
+    if not seconds > 0:
+        raise ConfigError(f"{where}: startup_timeout = {seconds:g}", hint="it must be more than 0 seconds")
 
 
 def check_restarts(where: str, restarts: int) -> None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
+import shlex
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from assay.clock import told
 from assay.engines.base import EngineCrash
+from assay.engines.folders import STORE
 from assay.errors import CorpusError, EngineError, EngineTimeout, EnvironmentFailure
 from assay.processes import PROCESS_LIMITS, Child, Finished, ProcessLimits, Task, run_process
 
@@ -34,9 +37,7 @@ def run_tool(
             f"{task.argv[0]} printed more than {limits.stdout:,} bytes", hint="ask it for less, as with {k}"
         )
     if finished.end == "signal":
-        raise EngineCrash(
-            f"{task.argv[0]} died by {finished.signal_name}{_said(finished)}", hint="run it by hand in the corpus"
-        )
+        raise EngineCrash(f"{task.argv[0]} died by {finished.signal_name}{_said(finished)}", hint=by_hand(task))
     return finished
 
 
@@ -55,6 +56,13 @@ def _started(task: Task) -> Iterator[None]:
         if task.cwd is not None and not task.cwd.is_dir():
             raise CorpusError(f"the corpus folder is gone: {task.cwd}", hint="do not move it during a run") from problem
         raise
+
+
+def by_hand(task: Task) -> str:
+    """Say how to see for oneself; our copy of the corpus and the store are gone by then."""
+    root = str(task.cwd)
+    argv = [re.sub(rf"\S*/{STORE}\w+", "../store", part.replace(root, ".")) for part in task.argv]
+    return f"run it by hand in the folder of your code: {shlex.join(argv)}"
 
 
 def describe_failure(task: Task, finished: Finished) -> str:

@@ -20,6 +20,12 @@ from assay.redaction import is_place, is_secret_name
 
 #: Names that are harmless in a body or an option, but not in a header or in an address.
 _MAYBE: Final = re.compile(r"(?:^|-)(?:key|auth|sig|signature)$", re.IGNORECASE)
+#: Tokens that let nobody in: where the next page begins, and how long a text may get.
+_COUNTED: Final = re.compile(
+    r"(?:page|next|previous|prev|continuation|continue|sync|start|end|stop|resume|max|min|num|pad|eos|bos|unk|sep|cls|mask)"
+    r"[_-]?tokens?$",
+    re.IGNORECASE,
+)
 _SCHEME: Final = re.compile(r"(?:bearer|basic|token|apikey) +\S", re.IGNORECASE)
 #: `name=value`, `--name=value` and `Name: value` inside a text.
 _SAID: Final = re.compile(
@@ -54,8 +60,10 @@ class _Named:
     @property
     def is_secret(self) -> bool:
         """Whether it ought not to stand there."""
-        named = is_secret_name(self.name) or (self.shown and _MAYBE.search(self.name))
-        return bool(named and _is_telling(self.value)) or bool(self.shown and _is_scheme(self.value))
+        named = (is_secret_name(self.name) and not _COUNTED.search(self.name)) or (
+            self.shown and _MAYBE.search(self.name)
+        )
+        return (named and _is_telling(self.value)) or bool(self.shown and _is_scheme(self.value))
 
 
 def check_written_out(where: str, templates: Mapping[str, object]) -> None:

@@ -2,7 +2,8 @@
 
 {query} and {k} are of the question, {root}, {here}, {store} and {preset} are folders, {path} and {language} stand in
 filters. `{env:NAME}` is a variable of the environment and a secret: it is in no record. `{python:PROGRAM}` is the
-interpreter that PROGRAM itself starts with, so that a driver runs among the packages of an installed tool.
+interpreter that PROGRAM itself starts with, so that a driver runs among the packages of an installed tool; `{python}`
+is the one that Assay runs in.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import os
 import re
 import shlex
 import shutil
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from urllib.parse import quote
@@ -19,12 +21,14 @@ from assay.errors import ConfigError, EnvironmentFailure, nearest
 
 #: Known as soon as a corpus is opened.
 FOLDERS = ("here", "preset", "root", "store")
+#: Known always, under its name.
+INTERPRETER: Mapping[str, str] = {"python": sys.executable}
 #: Known with a question.
 ASKED = ("k", "query")
 #: What stands before the colon of the placeholders that name something outside.
 _OUTSIDE = ("env", "python")
 #: Near to one of ours in spelling, but names that tools give to parts of what they print.
-_OF_TOOLS = frozenset({"reset", "score", "source", "stores"})
+_OF_TOOLS = frozenset({"path", "reset", "score", "source", "stores"})
 _PLACEHOLDER = re.compile(r"\{(\w+(?::[^{}\s]*)?)\}")
 _VARIABLE = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 #: How installers write a `#!` line that is too long for the kernel or has a blank in it.

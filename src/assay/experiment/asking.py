@@ -16,7 +16,7 @@ from assay.engines.normalise import Normaliser
 from assay.errors import EngineError, EnvironmentFailure
 from assay.experiment.places import Place, Question
 from assay.experiment.workplace import workplace
-from assay.redaction import Redactor, environment_secrets
+from assay.redaction import hiding
 from assay.types import Corpus, Ranking, Resources, Status
 
 #: Times are kept to the microsecond, so that what is computed from memory and from disk is the same.
@@ -105,7 +105,7 @@ class _Desk:
         self._k = k
         self._limits = limits
         self._tell = tell
-        self._redactor = Redactor((*engine.secrets, *environment_secrets()))
+        self._redactor = hiding(engine.secrets)
         self._normalise = Normaliser(corpus, lambda path: len(place.sizes.lines(path)), also=(place.corpus.root,))
         self._session: Session | None = None
         self._problem = ""
@@ -126,7 +126,6 @@ class _Desk:
         except (EngineError, EnvironmentFailure) as error:
             self._problem = self._clean(one_line(error)).removeprefix("cannot be opened: ")
             self._last_words = error.stderr if isinstance(error, EngineError) else ""
-            self._last_words = self._last_words or str(error)
             self._notes.append(f"could not be opened on {self._place.gold.name}: {self._problem}")
             self._tell_trouble(self._notes[-1])
             return

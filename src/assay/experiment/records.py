@@ -48,7 +48,7 @@ def check_folder(folder: Path) -> Path:
 @contextmanager
 def writing(folder: Path) -> Iterator[None]:
     """Hold a results folder for oneself while records and reports are written; a second writer waits."""
-    _write_ignore(folder)
+    keep_out(folder)
     with open(folder / _LOCK_FILE, "wb") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
@@ -59,7 +59,7 @@ def write_run(run: types.Run, folder: Path) -> None:
     members = {"gold.json": _dump(_suite_json(run.suite)), "lines.json": _dump(run.lines)}
     members |= {f"engines/{_slug(e.name)}.jsonl": _engine_lines(run, e) for e in run.engines}
     named = {_hashed(name, text): text for name, text in members.items()}
-    _write_ignore(folder)
+    keep_out(folder)
     for name, text in named.items():
         write_atomic(folder / name, text)
     manifest = {
@@ -75,7 +75,7 @@ def write_run(run: types.Run, folder: Path) -> None:
     _sweep(folder, keep=set(named))
 
 
-def _write_ignore(folder: Path) -> None:
+def keep_out(folder: Path) -> None:
     """Keep results out of every corpus; a file that the user put there stays as it is."""
     if not (folder / _IGNORE_FILE).exists():
         write_atomic(folder / _IGNORE_FILE, _IGNORE)
@@ -179,7 +179,7 @@ def _ranking_json(ranking: types.Ranking) -> dict[str, object]:
         "seconds": ranking.seconds,
         "hits": hits,
     }
-    cost = None if ranking.cost is None else asdict(ranking.cost)
+    cost = {} if ranking.cost is None else {k: v for k, v in asdict(ranking.cost).items() if v is not None}
     optional = {"error": ranking.error, "notes": list(ranking.notes), "cost": cost}
     return line | {key: value for key, value in optional.items() if value}
 

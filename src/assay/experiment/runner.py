@@ -21,7 +21,7 @@ from assay.experiment.places import Missing, Place, prepare
 from assay.gold import gold_hash, query_hash
 from assay.gold.split.looks import log_looks
 from assay.gold.split.parts import select
-from assay.redaction import Redactor, declare_values, environment_secrets
+from assay.redaction import declare_values, hiding
 from assay.types import TIME_LIMITS, Corpus, CorpusFacts, EngineRun, Gold, Header, Hit, Query, Run, Span, Suite
 
 Searcher = Engine | Callable[[str, int], Sequence[Hit | str]]
@@ -97,7 +97,7 @@ def _engine_run(name: str, engine: FullEngine, stays: Mapping[str, Stay]) -> Eng
     asked = [f"asked for {engine.oversample} × k results (oversample)"] if engine.oversample > 1 else []
     parallel = max((stay.parallel for stay in stays.values()), default=1)
     at_once = [f"{parallel} questions were in flight at once"] if parallel > 1 else []
-    hide = Redactor((*engine.secrets, *environment_secrets()))
+    hide = hiding(engine.secrets)
     said = [note for stay in stays.values() for note in stay.notes]
     return EngineRun(
         name=name,

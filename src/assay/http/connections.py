@@ -9,12 +9,12 @@ import ssl
 import threading
 from contextlib import suppress
 from functools import cached_property
-from http.client import HTTPException, IncompleteRead
+from http.client import HTTPException, IncompleteRead, LineTooLong
 from types import TracebackType
 from typing import Self
 
-from assay.clock import Clock
-from assay.errors import EngineTimeout
+from assay.clock import Clock, told
+from assay.errors import EngineError, EngineTimeout
 from assay.http.calls import Broken, Call, Outcome
 from assay.http.connection import Connection, NoWayError, Reached
 from assay.http.limits import DEFAULT_HTTP, HttpLimits
@@ -108,13 +108,15 @@ class Connections:
 def _explain(error: OSError | HTTPException, clock: Clock, route: Route) -> Broken:
     """Say what broke without a word of the request: messages of http.client quote headers and addresses."""
     if isinstance(error, TimeoutError) and clock.limit is not None:
-        return Broken(f"no answer within {clock.limit:g} s", EngineTimeout, "allow more time, or send less at a time")
+        return Broken(f"no answer within {told(clock.limit)}", EngineTimeout, "allow more time, or send less at a time")
     if isinstance(error, ssl.SSLCertVerificationError):
         return _UNTRUSTED
     if isinstance(error, IncompleteRead):
         return Broken("broke off in the middle of its answer", passing=True)
     if isinstance(error, NoWayError):
         return Broken(f"the proxy answered {error.status}", hint="check https_proxy, or add the host to no_proxy")
+    if isinstance(error, LineTooLong) or type(error) is HTTPException:  # of http.client: more than 100 headers
+        return Broken("its headers have no end", EngineError, "see that it is the address of an API")
     said = error.strerror if isinstance(error, OSError) else None
     way = " through the proxy" if route.proxied else ""
     return Broken(f"cannot be reached{way} ({said or type(error).__name__})", passing=True)

@@ -96,6 +96,10 @@ def _footnotes(results: Results) -> Iterable[str]:
         f"{FLOORS.index_seconds * 1000:g} ms, queries under {FLOORS.query_ms:g} ms and medians of failures "
         "are not compared."
     )
+    yield (
+        "cold index: on a fresh copy of the corpus at a path that no cache has seen; a tool that keeps an index by "
+        "content elsewhere, as in the home folder, may still find it there."
+    )
     if several:
         yield "Start-up, index time and index size are sums over gold sets, memory is the highest."
     yield from _missing(rows)
@@ -123,7 +127,8 @@ def _missing(rows: Iterable[Spending]) -> Iterable[str]:
         )
     if any(row.index_bytes is None for row in rows):
         yield "– under index: it is kept in memory, or where Assay does not look."
-    if any((row.calls is None) != (rows[0].calls is None) for row in rows):
+    billed = ({row.calls is None for row in rows}, {row.tokens is None for row in rows})
+    if any(len(told) > 1 for told in billed):
         yield "– under calls and tokens: the engine does not say; what the others are billed is their own word."
 
 

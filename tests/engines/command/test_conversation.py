@@ -66,7 +66,7 @@ def test_lines_read_declared_fields_and_cost(server: Server, opened: Opener) -> 
         **LINES, path="r[].f", start="r[].l", end="r[].l", tokens="bill.tokens",
     )  # fmt: skip
     got = ask(session, "q", 1, 10.0)
-    assert (got.hits, got.cost) == ((Hit("a.py", 2, 2),), Cost(0, 12))
+    assert (got.hits, got.cost) == ((Hit("a.py", 2, 2),), Cost(tokens=12))
 
 
 def test_lines_can_be_asked_in_text(server: Server, opened: Opener) -> None:
@@ -411,3 +411,56 @@ def test_configuration_shows_how_the_program_is_talked_to() -> None:
     ]  # fmt: skip
     configs = [repr(make_engine({**base, **change}).config) for change in ({}, *changes)]
     assert len(set(configs)) == len(configs)
+
+
+@pytest.mark.parametrize(
+    ("settings", "awaited"),
+    [
+        ({**PROMPT, "prompt": "^find: "}, "prompt is '^find: '"),
+        ({**PROMPT, "ready": "^Indexed"}, "ready is '^Indexed'"),
+        ({**LINES, "ready": "^READY"}, "ready is '^READY'"),
+    ],
+)
+def test_marker_that_never_comes_is_told_with_what_was_printed(
+    server: Server, corpus: Corpus, settings: dict[str, object], awaited: str
+) -> None:
+    argv = server("print(end='Welcome\\nfind> ', flush=True); sys.stdin.read()")
+    engine = make_engine({"kind": "command", "argv": argv, "startup_timeout": 0.3, **settings})
+    with pytest.raises(EngineTimeout) as caught:
+        open_session(engine, corpus, 20.0)
+    assert "is not ready after 0.3 s: it printed 'Welcome\\nfind> '; " + awaited in caught.value.message
+    assert caught.value.hint == f"correct {awaited.split()[0]} to what it prints, or raise startup_timeout"
+
+
+def test_marker_that_never_comes_within_the_time_of_the_run_names_that(server: Server, corpus: Corpus) -> None:
+    engine = make_engine({"kind": "command", "argv": server("sys.stdin.read()"), **PROMPT})
+    with pytest.raises(EngineTimeout, match="it printed nothing; prompt is '\\^> '") as caught:
+        open_session(engine, corpus, 0.3)
+    assert str(caught.value.hint).endswith("or raise index_timeout")
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"argv": ["t", "{query}"], "startup_timeout": 5.0}, "startup_timeout has no meaning"),
+        ({"argv": ["t"], **LINES, "startup_timeout": 5.0}, "startup_timeout, but no ready"),
+        ({"argv": ["t"], **PROMPT, "startup_timeout": 0.0}, "startup_timeout = 0"),
+    ],
+)
+def test_startup_timeout_without_a_meaning_is_refused(settings: dict[str, object], words: str) -> None:
+    with pytest.raises(ConfigError, match=words):
+        make_engine({"kind": "command", **settings})
+
+
+def test_program_of_a_tool_is_named_by_the_tool(
+    server: Server, corpus: Corpus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tool = tmp_path / "my-tool"
+    tool.write_text(f"#!{sys.executable}\n")
+    tool.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    argv = ["{python:my-tool}", *server("sys.exit(3)")[1:], "{root}/src"]
+    with pytest.raises(EngineError, match="^my-tool ended with exit code 3") as caught:
+        open_session(make_engine({"kind": "command", "argv": argv, **PROMPT}), corpus, 20.0)
+    assert str(caught.value.hint).endswith("server.py ./src")
+    assert str(corpus.root) not in str(caught.value.hint)

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from assay.engines import make_engine
-from assay.engines.calling import Answer, ask, open_session
+from assay.engines.calling import Answer, ask, close_session, open_session, session_notes
 from assay.engines.normalise import normalise
 from assay.errors import ConfigError, EngineError, EngineTimeout
 from assay.types import Corpus, Hit, Status
@@ -395,3 +395,36 @@ def test_command_corpus_that_vanished_is_told(
     (corpus.root / "a.py").unlink()
     corpus.root.rmdir()
     assert "the corpus folder is gone" in str(ask(session, "q", 1).error)
+
+
+def test_results_before_a_failure_are_taken_and_told(program: Program, corpus: Corpus) -> None:
+    argv = program("print('README.md'); print('thread panicked at x.rs', file=sys.stderr); sys.exit(101)")
+    answer = answer_of(argv, corpus)
+    assert (answer.status, answer.hits) == (Status.OK, (Hit("README.md"),))
+    (note,) = answer.notes
+    assert note.endswith("ended with exit code 101: thread panicked at x.rs (after 1 result)")
+    assert answer_of(argv, corpus, ok_codes=[101]).notes == ()
+
+
+def test_results_before_a_signal_are_a_crash(program: Program, corpus: Corpus) -> None:
+    answer = answer_of(program("print('README.md', flush=True); os.kill(os.getpid(), signal.SIGSEGV)"), corpus)
+    assert (answer.status, answer.hits) == (Status.CRASH, ())
+    assert "run it by hand in the folder of your code: " in str(answer.error)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells what descends from a program")
+def test_processes_that_were_left_are_ended_and_told(program: Program, corpus: Corpus, tmp_path: Path) -> None:
+    daemon = "subprocess.Popen(['sleep', '60'], start_new_session=True, stdout=-3, stderr=-3)"
+    argv = program(f"open({str(tmp_path / 'pid')!r}, 'w').write(str({daemon}.pid)); print('README.md')")
+    session = open_session(make_engine({"kind": "command", "argv": argv}), corpus).session
+    assert ask(session, "q", 3, 20.0).hits == (Hit("README.md"),)
+    assert close_session(session) is None
+    wait_until_gone(int((tmp_path / "pid").read_text()))
+    assert session_notes(session) == ("left 1 process running, which was ended",)
+
+
+def test_index_that_fails_is_told_with_a_command_to_run(program: Program, corpus: Corpus) -> None:
+    index = [*program("sys.exit(2)")[:3], "{root}", "{store}/index"]
+    with pytest.raises(EngineError, match="indexing failed") as caught:
+        answer_of(program("sys.exit(2)"), corpus, index=index)
+    assert str(caught.value.hint).endswith("program.py . ../store/index")

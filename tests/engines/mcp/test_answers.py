@@ -1,12 +1,13 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 from mcp_types import CallToolResult, EmbeddedResource, ImageContent, TextContent, TextResourceContents, Tool
 
 from assay.engines.base import Reply
-from assay.engines.mcp.answers import check_answer, read_answer
+from assay.engines.mcp.answers import check_answer, check_words, read_answer
 from assay.engines.mcp.settings import Content
 from assay.engines.mcp.tools import check_call
 from assay.engines.reading.output import make_layout
@@ -99,3 +100,11 @@ def test_calls_that_fit_the_tools_are_let_through() -> None:
     check_call(TOOLS, "search", ["query", "repo"])
     check_call(TOOLS, "open", ["query", "limit"])
     check_call(TOOLS, "anything", ["at", "all"])
+
+
+def test_index_that_says_in_words_that_it_failed_did() -> None:
+    said = CallToolResult(content=[TextContent(type="text", text="Failed to index: no network")])
+    check_words(said, None)
+    check_words(said, re.compile("^Error"))
+    with pytest.raises(EngineError, match="the tool failed: Failed to index: no network"):
+        check_words(said, re.compile("^Failed"))

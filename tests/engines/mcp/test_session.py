@@ -90,3 +90,9 @@ def test_mcp_program_is_looked_for_from_the_users_folder(corpus: Corpus, tmp_pat
     session = engine.open_within(corpus, 30)
     assert ask(session, "q", 2, 10).status == Status.OK
     session.close()
+
+
+def test_server_whose_index_call_says_that_it_failed_is_not_opened(corpus: Corpus) -> None:
+    index = {"tool": "behave", "arguments": {"query": "outside"}}
+    with pytest.raises(EngineError, match="the tool failed: /etc/passwd"):
+        engine_of(index=index, failed="^/etc").open_within(corpus, 30)

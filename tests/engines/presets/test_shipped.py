@@ -67,8 +67,8 @@ def test_preset_says_what_it_is_where_it_comes_from_and_how_to_get_the_tool(name
     assert 10 < len(facts.about) < 90
     assert facts.home.startswith("https://")
     assert facts.install
-    assert facts.needs or facts.variables
-    assert (facts.version is None) == (not facts.needs)
+    assert facts.needs or facts.variables or name == "assay-mcp"  # it is here, with us
+    assert (facts.version is None) == (name == "pyckle")
 
 
 @each
@@ -96,9 +96,25 @@ def test_preset_needs_the_programs_that_it_runs(name: str) -> None:
         argv = preset.settings.get(key)
         if isinstance(argv, list):
             program = re.sub(r"^\{python:([\w-]+)\}$", r"\1", str(argv[0]))
-            assert program in preset.facts.needs
+            assert program in (*preset.facts.needs, "{python}")
     if preset.facts.version:
-        assert preset.facts.version.argv[0] in preset.facts.needs
+        assert preset.facts.version.argv[0] in (*preset.facts.needs, "{python}")
+
+
+def test_presets_are_in_the_order_of_their_names() -> None:
+    assert list(preset_names()) == sorted(preset_names())
+
+
+def test_assay_is_asked_by_the_python_that_runs_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    from assay import __version__
+
+    monkeypatch.setenv("PATH", str(tmp_path))
+    found = look(find_preset("assay-mcp"))
+    assert (found.ready, found.version) == (True, __version__)
+
+
+def test_what_a_preset_was_run_with_is_not_told_of_this_run() -> None:
+    assert told(find_preset("semble"))[0] == "preset semble, last verified with semble 0.7.0 (stand-in weights)"
 
 
 @each

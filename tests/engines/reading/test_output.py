@@ -184,6 +184,7 @@ def test_json_hidden_behind_a_thousand_openings_is_not_looked_for() -> None:
 def test_json_says_what_an_answer_cost() -> None:
     text = json.dumps({"results": [{"file": "a.py", "t": 3}, {"file": "b.py", "t": 4.0}], "usage": {"calls": 2}})
     assert reply(text, tokens="results[].t", calls="usage.calls").cost == Cost(calls=2, tokens=7)
+    assert reply(text, tokens="results[].t").cost == Cost(tokens=7)
     missing = reply(text, tokens="usage.tokens")
     assert (missing.cost, missing.notes) == (None, ("no cost is where it is declared",))
     assert len(missing.hits) == 2
@@ -220,6 +221,7 @@ def test_answers_without_end_are_cut_and_told(monkeypatch: pytest.MonkeyPatch) -
         ({"pattern": "(?P<path>.+)(?P<rank>.)"}, "named groups path, rank"),
         ({"pattern": "(?P<path>.+"}, "pattern: missing"),
         ({"nothing": "["}, "nothing: unterminated"),
+        ({"failed": "["}, "failed: unterminated"),
         ({"oversample": 0}, "engine: oversample = 0"),
         ({"timeout": 0}, "engine: timeout = 0"),
         ({"index_timeout": -1.0}, "engine: index_timeout = -1"),
@@ -229,3 +231,66 @@ def test_rules_that_cannot_work_are_refused(settings: dict[str, object], message
     with pytest.raises(ConfigError, match=message) as caught:
         make_layout(read_settings(ReadingSettings, settings, "engine"), "engine")
     assert caught.value.hint
+
+
+@pytest.mark.parametrize("glued", ["20%", "Indexing [1/3] ", "50%|###  | 3/3 [00:00<00:00] "])
+@pytest.mark.parametrize("indent", [None, 2])
+def test_json_behind_progress_on_its_line_is_found_without_being_declared(glued: str, indent: int | None) -> None:
+    text = f"{glued}{json.dumps(json.loads(ANSWER), indent=indent)}\n"
+    assert reply(text) == Reply((Hit("a.py", 3),), None, (f"1 line around the JSON left out, e.g. {glued.strip()!r}",))
+
+
+def test_json_that_breaks_off_behind_progress_is_no_path() -> None:
+    for broken in ('20%{"results":[{"file":"src/a.py"}', '20%{\n"results":[\n{"file":"src/a.py"}\n'):
+        for form in ("auto", "json"):
+            with pytest.raises(EngineError):
+                reply(broken, form)
+    with pytest.raises(EngineError, match="no list of results"):
+        reply('20%{"data":{"matches":"src/a.py"}}')
+
+
+def test_json_in_the_lines_of_grep_without_numbers_is_no_answer() -> None:
+    assert reply('./a.py:{"path": "x"}\na.py\n').hits == (Hit("a.py"),)
+
+
+NESTED = json.dumps({"data": {"matches": [{"doc": {"uri": "src/a.py", "lang": "python"}, "w": 1}]}})
+
+
+def test_json_whose_path_is_elsewhere_is_told_with_the_keys_that_are_there() -> None:
+    with pytest.raises(EngineError, match=r"data.matches\[\].doc has: lang, uri") as caught:
+        reply(NESTED, path="data.matches[].doc.path")
+    assert str(caught.value.hint).endswith('perhaps path = "data.matches[].doc.uri"')
+    with pytest.raises(EngineError, match="no 'results'") as caught:
+        reply(NESTED, path="results[].path")
+    assert str(caught.value.hint).endswith('perhaps path = "data.matches[].doc.uri"')
+
+
+def test_json_with_nothing_declared_is_told_the_path_that_is_in_it() -> None:
+    with pytest.raises(EngineError) as caught:
+        reply(NESTED)
+    assert caught.value.hint == 'declare it: path = "data.matches[].doc.uri"'
+    with pytest.raises(EngineError) as caught:
+        reply('{"answer": 42}')
+    assert caught.value.hint == 'declare it: path = "results[].file"'
+
+
+def test_answer_that_says_what_failed_is_an_error_with_its_words() -> None:
+    text = "Failed to index '/x': Got: ConnectError\nno network " + "x " * 400
+    for form in ("json", "text", "auto"):
+        with pytest.raises(
+            EngineError, match="^the tool failed: Failed to index '/x': Got: ConnectError no net"
+        ) as caught:
+            reply(text, form, failed="^Failed to", nothing="Failed")
+        assert "see what the tool says" in str(caught.value.hint)
+        assert len(caught.value.message) < 330
+    with pytest.raises(EngineError, match="the tool failed"):
+        reply('{"results": [], "error": "Failed to index"}', failed="Failed to")
+    assert read(ANSWER, failed="a.py") == [Hit("a.py", 3)]
+
+
+def test_answer_in_words_is_told_with_the_settings_for_it() -> None:
+    for form in ("json", "text", "auto"):
+        with pytest.raises(EngineError) as caught:
+            reply("No results found for 'x'.", form)
+        assert "nothing = '^No results found for'" in str(caught.value.hint)
+        assert "failed = '^No results found for'" in str(caught.value.hint)

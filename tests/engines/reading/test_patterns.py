@@ -16,7 +16,7 @@ HEADER = r"^### (?P<path>\S+):(?P<start>\d+)-(?P<end>\d+)"
 
 
 def read(text: str, pattern: str = "", nothing: str = "") -> Reply:
-    return read_text(text, parse_rules(pattern, nothing, "engine"), frozenset({"a.py", "Makefile"}))
+    return read_text(text, parse_rules(pattern, nothing, "", "engine"), frozenset({"a.py", "Makefile"}))
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ def test_lines_that_are_no_location_are_counted() -> None:
 def test_patterns_that_match_nothing_are_told() -> None:
     with pytest.raises(EngineError, match="the pattern matches nothing in the output; it begins 'a.py:3'") as caught:
         read("a.py:3", HEADER)
-    assert "declare nothing" in str(caught.value.hint)
+    assert "nothing = '…'" in str(caught.value.hint)
     assert read("", HEADER) == read("\n \n", HEADER) == Reply(())
 
 

@@ -57,9 +57,9 @@ def check(bench: Bench) -> Iterator[Finding]:
 def _cases(bench: Bench, field: str) -> list[_Case] | None:
     """Ask every query under a filter that its best result does not pass; None when there is no such filter."""
     cases = []
-    for text in dict.fromkeys((*bench.texts, *namesakes(bench.subject.corpus, bench.config))):
+    for number, text in enumerate(dict.fromkeys((*bench.texts, *namesakes(bench.subject.corpus, bench.config)))):
         full = bench.answer(text, bench.config.deep)
-        wanted = _choose(bench, field, full.places)
+        wanted = _choose(bench, field, full.places, single=number % 2 == 1)
         answer = None if wanted is None else bench.main.ask_filtered(text, bench.config.k, wanted)
         if wanted is None or answer is None:
             return None
@@ -87,8 +87,14 @@ def namesakes(corpus: Corpus, config: AuditConfig) -> list[str]:
     return found
 
 
-def _choose(bench: Bench, field: str, ranking: Sequence[Place]) -> Wanted | None:
-    """Choose the part of the corpus that has results but not the best one; the largest part where there is none."""
+def _choose(bench: Bench, field: str, ranking: Sequence[Place], *, single: bool) -> Wanted | None:
+    """Choose the part of the corpus that has results but not the best one; the largest part where there is none.
+
+    Folders and single files take turns as filters for paths: what keeps to one may well let the other through.
+    """
+    rivals = [place.path for place in ranking if place.path != ranking[0].path]
+    if field == "paths" and single and rivals and not set("*?[") & set(rivals[0]):
+        return Wanted(paths=(rivals[0],))
     trait = _folder_of if field == "paths" else _language_of(bench)
     named = [trait(place.path) for place in ranking]
     others = [name for name in named if name and name != named[0]]

@@ -13,10 +13,11 @@ from dataclasses import replace
 
 from assay.clock import Clock, told
 from assay.engines.base import Answered, EngineCrash, Reply, Usage, Wanted
-from assay.engines.command.protocols import Dialogue, Question
+from assay.engines.command.protocols import Dialogue, Question, Unready
 from assay.engines.command.workplace import Workplace
+from assay.engines.programs import shown_program
 from assay.engines.restarting import Restarted, Restarts
-from assay.engines.running import start_tool
+from assay.engines.running import by_hand, start_tool
 from assay.engines.sessions import AskedSession
 from assay.errors import EngineError, EngineTimeout
 from assay.processes import Child, ChildFlood, ChildGone, ChildTimeout, last_line
@@ -29,7 +30,8 @@ class Conversation(AskedSession):
     def __init__(self, place: Workplace, dialogue: Dialogue) -> None:
         self.place = place
         self.filtering = place.tool.templates.filters
-        self._name = place.tool.templates.argv[0]  # in messages
+        self._task = place.task(place.tool.templates.argv)
+        self._name = shown_program(place.tool.templates.argv, self._task)
         self._dialogue = dialogue
         self._child: Child | None = None
         self._asked = 0
@@ -39,9 +41,12 @@ class Conversation(AskedSession):
     def start(self, seconds: float | None) -> None:
         """Start the program and wait until it says that it is ready."""
         begin = time.monotonic()
-        clock = Clock(seconds, self.place.tool.settings.index_timeout)
-        self._child = start_tool(self.place.task(self.place.tool.templates.argv))
-        with self._watched(self._child, clock, "raise index_timeout"):
+        settings = self.place.tool.settings
+        whole = Clock(seconds, settings.index_timeout)
+        clock = whole.within(settings.startup_timeout)
+        limit = "startup_timeout" if whole.allows(settings.startup_timeout) else "index_timeout"
+        self._child = start_tool(self._task)
+        with self._watched(self._child, clock, f"raise {limit}"):
             self._dialogue.begin(self._child, clock.deadline)
         self._startup = time.monotonic() - begin if self._startup is None else self._startup
         self._restarts.started(self._startup)
@@ -68,6 +73,10 @@ class Conversation(AskedSession):
             self.drop()
         finally:
             self.place.close()
+
+    def remarks(self) -> tuple[str, ...]:
+        """Tell what it left running."""
+        return self.place.leftovers.remarks()
 
     def drop(self) -> bytes:
         """End the program, if there is one, and give what it said on stderr."""
@@ -105,6 +114,12 @@ class Conversation(AskedSession):
             yield
         except EngineError:  # it answered, only not in a way that can be read
             raise
+        except Unready as problem:
+            said = self._fail()
+            message = f"{self._name} is not ready after {told(clock.limit)}: {problem}; {problem.setting} is "
+            raise EngineTimeout(
+                f"{message}{problem.wanted!r}{said}", hint=f"correct {problem.setting} to what it prints, or {hint}"
+            ) from problem
         except ChildTimeout as problem:
             said = self._fail()
             raise EngineTimeout(f"no answer after {told(clock.limit)}{said}", hint=hint) from problem
@@ -114,7 +129,7 @@ class Conversation(AskedSession):
         except ChildGone as problem:
             words, gone = child.describe_end(), not child.alive
             message = f"{self._name} {words}{self._fail()}"
-            raise (EngineCrash if gone else EngineError)(message, hint="run it by hand in the corpus") from problem
+            raise (EngineCrash if gone else EngineError)(message, hint=by_hand(self._task)) from problem
         except BaseException:  # an interrupt in the middle of an answer
             self._fail()
             raise

@@ -13,7 +13,7 @@ from assay.engines.command.settings import WHERE, Settings, read_templates
 from assay.engines.command.workplace import Tool, Workplace
 from assay.engines.folders import place_names, settled_places
 from assay.engines.reading.output import Layout, make_layout, read_output
-from assay.engines.running import describe_failure, run_tool
+from assay.engines.running import by_hand, describe_failure, run_tool
 from assay.engines.secrets import recorded_table, secret_values
 from assay.engines.sessions import AskedSession
 from assay.errors import EngineError
@@ -84,8 +84,10 @@ class CommandEngine:
         try:
             with place.redactor.cleaning():
                 return self._open(place, Clock(seconds, self.tool.settings.index_timeout))
-        except BaseException:  # an interrupt too
+        except BaseException as problem:  # an interrupt too
             place.close()
+            if isinstance(problem, EngineError):
+                problem.stderr = place.said()
             raise
 
     def _open(self, place: Workplace, clock: Clock) -> TimedSession:
@@ -120,8 +122,12 @@ class CommandSession(AskedSession):
         return self.place.usage()
 
     def close(self) -> None:
-        """Remove what the tool kept; every process has ended."""
+        """End what the tool left running, and remove what it kept."""
         self.place.close()
+
+    def remarks(self) -> tuple[str, ...]:
+        """Tell what the tool left running."""
+        return self.place.leftovers.remarks()
 
     def _task(self, query: str, k: int, wanted: Wanted) -> Task:
         """Fill the command in; filters stand before a -- because what follows it is no option."""
@@ -145,12 +151,18 @@ class CommandSession(AskedSession):
             raise (self._failure(task, finished) if failed else problem) from problem
         if failed and not reply.hits:
             raise self._failure(task, finished)
-        return reply
+        return self._with_failure(reply, task, finished) if failed else reply
+
+    def _with_failure(self, reply: Reply, task: Task, finished: Finished) -> Reply:
+        """Take results of a program that failed, but not in silence: they may be a part of them."""
+        self.place.witness.note_failure(finished.stderr)
+        count = "1 result" if len(reply.hits) == 1 else f"{len(reply.hits)} results"
+        return replace(reply, notes=(*reply.notes, f"{describe_failure(task, finished)} (after {count})"))
 
     def _failure(self, task: Task, finished: Finished) -> EngineError:
         """Say that a program failed, and what to declare if it did not."""
         self.place.witness.note_failure(finished.stderr)
-        hint = f"if that means no results, add {finished.code} to ok_codes; else run it by hand in {task.cwd}"
+        hint = f"if that means no results, add {finished.code} to ok_codes; else {by_hand(task)}"
         return EngineError(describe_failure(task, finished), hint=hint)
 
 

@@ -11,16 +11,46 @@ from typing import Protocol
 from assay.engines.base import Reply
 from assay.engines.command.settings import WHERE, Settings, compile_marker
 from assay.engines.filtering import merge
-from assay.engines.reading.documents import Documents, clean, documents_among_talk, whole_document
+from assay.engines.reading.documents import Documents, clean, documents_among_talk, strip_ansi, whole_document
 from assay.engines.reading.output import Layout, make_layout, read_document, read_output
 from assay.engines.reading.selectors import Selector, parse_selector, select
 from assay.engines.templates import fill, fill_json
 from assay.errors import EngineError
-from assay.processes import CHILD_LIMITS, Child, ChildFlood
+from assay.processes import CHILD_LIMITS, Child, ChildFlood, ChildTimeout
 
 #: What some program may take for the end of a line: all that Python's splitlines does.
 _BREAKS = re.compile("\r\n|[\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029]")
+_SHOWN = 60  # characters of what a program printed, at its end, that a message shows
 FLATTENED = "line breaks in the query were sent as blanks"
+
+
+class Unready(ChildTimeout):
+    """A program did not say in time that it has started."""
+
+    def __init__(self, setting: str, wanted: str, printed: str) -> None:
+        """Know which setting was waited for, its value, and what the program printed instead."""
+        # from a blank on: half a secret would not be known as one
+        end = re.sub(r"^\S+", "…", printed[-_SHOWN:]) if len(printed) > _SHOWN else printed
+        super().__init__(f"it printed {end!r}" if printed.strip() else "it printed nothing")
+        self.setting = setting
+        self.wanted = wanted
+
+
+@dataclass(frozen=True, slots=True)
+class Marker:
+    """What is waited for, by the setting that says so."""
+
+    setting: str
+    text: str  # as it is written
+    pattern: re.Pattern[bytes]
+
+    def await_in(self, child: Child, deadline: float | None) -> None:
+        """Wait for it; what a program printed instead is told."""
+        try:
+            child.read_until(self.pattern, deadline)
+        except ChildTimeout as problem:
+            printed = strip_ansi(child.skip().decode(errors="replace"))
+            raise Unready(self.setting, self.text, printed) from problem
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +86,7 @@ class LineDialogue:
     request: str | Mapping[str, object]
     layout: Layout
     answer_id: Selector | None
-    ready: re.Pattern[bytes] | None
+    ready: Marker | None
 
     @property
     def waits(self) -> bool:
@@ -66,7 +96,7 @@ class LineDialogue:
     def begin(self, child: Child, deadline: float | None) -> None:
         """Wait for the line that says so."""
         if self.ready is not None:
-            child.read_until(self.ready, deadline)
+            self.ready.await_in(child, deadline)
 
     def ask(self, child: Child, question: Question, deadline: float | None) -> Reply:
         """Ask; lines before the answer that hold no JSON, or that of another request, are passed over."""
@@ -101,22 +131,22 @@ class PromptDialogue:
 
     request: str | Mapping[str, object]
     layout: Layout
-    prompt: re.Pattern[bytes]
-    ready: re.Pattern[bytes] | None
+    prompt: Marker
+    ready: Marker | None
     waits: bool = True
 
     def begin(self, child: Child, deadline: float | None) -> None:
         """Wait for the first prompt."""
         if self.ready is not None:
-            child.read_until(self.ready, deadline)
-        child.read_until(self.prompt, deadline)
+            self.ready.await_in(child, deadline)
+        self.prompt.await_in(child, deadline)
 
     def ask(self, child: Child, question: Question, deadline: float | None) -> Reply:
         """Ask, and read all up to the next prompt."""
         unasked = _tell_unasked(child.skip())
         request = encode_request(self.request, question)
         child.write(request.line, deadline)
-        answer = child.read_until(self.prompt, deadline)
+        answer = child.read_until(self.prompt.pattern, deadline)
         reply = read_output(answer, self.layout, question.known)
         return replace(reply, notes=(*request.notes, *unasked, *reply.notes))
 
@@ -137,9 +167,10 @@ def make_dialogue(settings: Settings) -> Dialogue | None:
     return None
 
 
-def _marker(text: str, name: str, *, after: bytes) -> re.Pattern[bytes]:
+def _marker(text: str, name: str, *, after: bytes) -> Marker:
     """Read a regular expression, and add what is taken after it."""
-    return re.compile(b"(?:" + compile_marker(text, name).pattern + b")" + after, re.MULTILINE)
+    pattern = re.compile(b"(?:" + compile_marker(text, name).pattern + b")" + after, re.MULTILINE)
+    return Marker(name, text, pattern)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from typing import ClassVar, Literal, cast
 from assay.engines.filtering import Filters, Template, read_filters
 from assay.engines.programs import Argv, read_argv
 from assay.engines.reading.settings import ReadingSettings
-from assay.engines.restarting import RESTARTS, check_restarts
+from assay.engines.restarting import RESTARTS, STARTUP_SECONDS, check_restarts, check_startup
 from assay.engines.secrets import check_written_out
 from assay.engines.templates import ASKED, check_template, names_place
 from assay.errors import ConfigError
@@ -28,6 +28,7 @@ _OF_MODES: Mapping[str, tuple[str, ...]] = {
     "answer_id": ("lines",),
     "prompt": ("prompt",),
     "restarts": ("lines", "prompt"),
+    "startup_timeout": ("lines", "prompt"),
 }
 
 Mode = Literal["once", "lines", "prompt"]
@@ -40,14 +41,15 @@ class Settings(ReadingSettings):
 
     In the templates: {query}, {k}, {root} (the corpus), {here} (the folder of assay.toml, else where Assay runs),
     {store} (an empty folder for an index, removed in the end; its size is measured), {preset} (the folder of the
-    preset's file), {env:NAME} (a variable, kept out of all records) and {python:PROGRAM} (the interpreter that an
-    installed program starts with). The program runs in {root}; one that is written with a slash is looked for from
-    {here}. No shell is used.
+    preset's file), {env:NAME} (a variable, kept out of all records), {python} (the interpreter that Assay runs in) and
+    {python:PROGRAM} (the one that an installed program starts with). The program runs in {root}; one that is written
+    with a slash is looked for from {here}. No shell is used.
 
-    `mode = "once"` runs the program for each query. Results are taken whatever the exit code. Without results, an
-    exit code in `ok_codes` means that nothing was found and any other is a failure. When `ok_codes` is not given, that
-    is 0, and 1 if the tool printed nothing at all, neither on stdout nor on stderr: what grep, rg and the like do when
-    they find nothing.
+    `mode = "once"` runs the program for each query. Results are taken whatever the exit code; one that is not in
+    `ok_codes` is then told in a note. A program that dies by a signal has no results. Without results, an exit code in
+    `ok_codes` means that nothing was found and any other is a failure. When `ok_codes` is not given, that is 0, and 1
+    if the tool printed nothing at all, neither on stdout nor on stderr: what grep, rg and the like do when they find
+    nothing.
 
     The other modes start the program once, after the index command, and write each `request` to its stdin. With
     `lines` the answer is the next line that holds JSON. With `prompt` it is all up to the next prompt, which is looked
@@ -109,6 +111,13 @@ class Settings(ReadingSettings):
     language_filter: Filter = field(
         default=(), metadata={"about": "arguments for each language that results must be in, with {language}; as above"}
     )
+    startup_timeout: float = field(
+        default=STARTUP_SECONDS,
+        metadata={
+            "about": "seconds for a program that stays to print ready or its first prompt; more for one that indexes "
+            "before that"
+        },
+    )
     restarts: int = field(
         default=RESTARTS,
         metadata={"about": "how often in a row, with no answer between, a program that died or hung is started again"},
@@ -128,6 +137,7 @@ class Settings(ReadingSettings):
         """Refuse what cannot work on any corpus."""
         ReadingSettings.__post_init__(self)
         check_restarts(self.where, self.restarts)
+        check_startup(self.where, self.startup_timeout)
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,6 +215,8 @@ def _check_lines(settings: Settings) -> None:
         raise ConfigError(f"{WHERE}: mode lines without a request", hint='write request = { query = "{query}" }')
     if settings.format not in ("auto", "json"):
         raise ConfigError(f'{WHERE}: format = "{settings.format}" with mode lines', hint="its answers are JSON")
+    if settings.startup_timeout != STARTUP_SECONDS and not settings.ready:
+        raise ConfigError(f"{WHERE}: startup_timeout, but no ready", hint="declare what it prints once it has started")
     if settings.answer_id and not names_place(settings.request, "id"):
         raise ConfigError(f"{WHERE}: answer_id, but no {{id}} in request", hint='write request = { id = "{id}", ... }')
 

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from assay.engines.base import Usage
 from assay.engines.command.settings import Settings, Templates
 from assay.engines.folders import Folders
+from assay.engines.leftovers import Leftovers
+from assay.engines.presets.installed import PROBE_LIMITS
 from assay.engines.programs import check_program, make_task, prepare
 from assay.engines.running import run_tool
 from assay.engines.witness import Witness
@@ -15,16 +17,6 @@ from assay.errors import EngineError, EnvironmentFailure
 from assay.processes import Task
 from assay.redaction import hiding
 from assay.types import Corpus
-
-
-@dataclass(frozen=True, slots=True)
-class WorkLimits:
-    """What is no part of any measure."""
-
-    version: float = 20.0  # seconds for the version: an interpreter with heavy imports takes ten on a cold disk
-
-
-WORK_LIMITS = WorkLimits()
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +37,7 @@ class Workplace:
         self.tool = tool
         self.take(corpus)
         self.witness = Witness()
+        self.leftovers = Leftovers()
         self.redactor = hiding(tool.secrets)
         self._folders = Folders(tool.places, corpus.root, tool.templates.all())
         self.places = self._folders.places
@@ -56,7 +49,7 @@ class Workplace:
 
     def task(self, template: Sequence[str], **values: str) -> Task:
         """Fill a command in."""
-        return make_task(template, {**self.places, **values}, self.tool.settings.env)
+        return make_task(template, {**self.places, **values}, self.tool.settings.env, self.leftovers.marker)
 
     def check_programs(self) -> None:
         """Say before the first query that a program is missing."""
@@ -69,21 +62,27 @@ class Workplace:
 
     def usage(self, startup_seconds: float | None = None) -> Usage:
         """Tell what was taken up to now and what was said, and ask for the version."""
-        witness = self.witness
-        said = self.redactor.text(witness.stderr())
-        return Usage(startup_seconds, self._folders.store_bytes(), witness.peak_bytes, self._version(), said)
+        store, peak = self._folders.store_bytes(), self.witness.peak_bytes
+        return Usage(startup_seconds, store, peak, self._version(), self.said())
+
+    def said(self) -> str:
+        """Give the end of what its programs said on stderr."""
+        return self.redactor.text(self.witness.stderr())
 
     def _version(self) -> str:
         """Ask the tool for its version; one that fails at that has none."""
         if not self.tool.templates.version:
             return ""
         try:
-            finished = run_tool(self.task(self.tool.templates.version), WORK_LIMITS.version, hint="")
+            finished = run_tool(self.task(self.tool.templates.version), PROBE_LIMITS.seconds, hint="")
         except (EngineError, EnvironmentFailure):
             return ""
         lines = (finished.stdout + b"\n" + finished.stderr).decode(errors="replace").split("\n")
         return self.redactor.text(next((line.strip() for line in lines if line.strip()), ""))
 
     def close(self) -> None:
-        """Remove the tool's own folder."""
-        self._folders.close()
+        """End what the tool left running, and remove its own folder."""
+        try:
+            self.leftovers.end()
+        finally:
+            self._folders.close()

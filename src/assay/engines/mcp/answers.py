@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -11,6 +12,7 @@ from mcp_types import CallToolResult, ContentBlock, EmbeddedResource, TextConten
 from assay.engines.base import Reply
 from assay.engines.mcp.settings import Content
 from assay.engines.reading.output import Layout, read_document, read_output
+from assay.engines.reading.patterns import told_failure
 from assay.errors import EngineError
 
 
@@ -32,6 +34,13 @@ def check_answer(tool: str, result: CallToolResult) -> CallToolResult:
             f"the tool {tool!r} failed: {said or 'it does not say why'}", hint="correct its arguments, or the server"
         )
     return result
+
+
+def check_words(result: CallToolResult, failed: re.Pattern[str] | None) -> None:
+    """Raise what a tool says, in the words that are declared for it, that went wrong."""
+    problem = told_failure("\n".join(_texts(result.content)), failed)
+    if problem is not None:
+        raise problem
 
 
 def read_answer(result: CallToolResult, content: Content, layout: Layout, known: frozenset[str]) -> Reply:

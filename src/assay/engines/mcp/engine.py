@@ -13,7 +13,7 @@ from assay.engines.reading.output import Layout, make_layout
 from assay.engines.reading.settings import ReadingSettings
 from assay.engines.secrets import recorded_table, recorded_url, secret_values
 from assay.engines.templates import names_place
-from assay.errors import EnvironmentFailure
+from assay.errors import EngineError, EnvironmentFailure, install_hint
 from assay.settings import read_settings
 from assay.types import Corpus, Role
 
@@ -72,7 +72,8 @@ class McpEngine:
         own = {one.name: getattr(settings, one.name) for one in fields(settings) if one.name not in _UNRECORDED}
         own |= {name: list(getattr(templates, name)) for name in ("command", "index_command")}
         own |= {"url": recorded_url(settings.url), "index": [asdict(call) for call in templates.index]}
-        own |= {"update": settings.update or [asdict(call) for call in templates.update]}
+        told = settings.update if isinstance(settings.update, str) else ""
+        own |= {"update": told or [asdict(call) for call in templates.update]}
         own |= {**recorded_table("env", settings.env), **recorded_table("headers", settings.headers)}
         return {"kind": "mcp", **own, **settings.recorded()}
 
@@ -87,8 +88,10 @@ class McpEngine:
         session = (sessions.FollowingMcpSession if follows else sessions.McpSession)(self, corpus)
         try:
             session.start(seconds)
-        except BaseException:
+        except BaseException as problem:
             session.close()
+            if isinstance(problem, EngineError):
+                problem.stderr = session.said()
             raise
         return cast(TimedSession, session)
 
@@ -110,7 +113,5 @@ def _session_module() -> ModuleType:
     except ModuleNotFoundError as problem:
         if (problem.name or "").partition(".")[0] not in ("anyio", "httpx2", "mcp", "mcp_types"):
             raise
-        raise EnvironmentFailure(
-            "engine mcp: the mcp package is not installed", hint="pip install 'assay[mcp]'"
-        ) from problem
+        raise EnvironmentFailure("engine mcp: the mcp package is not installed", hint=install_hint("mcp")) from problem
     return session

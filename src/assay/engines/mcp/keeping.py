@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ from mcp_types import CONNECTION_CLOSED, CallToolResult
 
 from assay.clock import Clock, told
 from assay.engines.base import EngineCrash
-from assay.engines.mcp.answers import ANSWER_LIMITS, check_answer
+from assay.engines.mcp.answers import ANSWER_LIMITS, check_answer, check_words
 from assay.engines.mcp.client import Connection, Line
 from assay.engines.mcp.stdio import Pipes
 from assay.engines.mcp.tools import check_call
@@ -46,6 +47,8 @@ class Plan:
     startup_timeout: float
     index_timeout: float
     restarts: int
+    failed: re.Pattern[str] | None = None  # what a tool says that failed
+    by_hand: Callable[[], str] = str  # says how to see for oneself what the server does
 
 
 class Keeper:
@@ -81,7 +84,7 @@ class Keeper:
         """See that the server has all tools that will be called, and let it index."""
         for asking in (*self._plan.index, *self._plan.used):
             check_call(connection.server.tools, asking.tool, asking.arguments)
-        self.call(self._plan.index, clock, "index_timeout")
+        self.prepare(self._plan.index, clock)
 
     def restore(self) -> Restarted:
         """Start a server that was lost again, and let it index, within the limits of that."""
@@ -90,6 +93,11 @@ class Keeper:
     def call(self, askings: Sequence[Asking], clock: Clock, limit: str) -> tuple[CallToolResult, ...]:
         """Call tools one after the other; `limit` is the setting that a timeout is about."""
         return tuple(self._call(asking, clock, limit) for asking in askings)
+
+    def prepare(self, askings: Sequence[Asking], clock: Clock) -> None:
+        """Call tools that make or mend an index; one that says that it failed did."""
+        for asking in askings:
+            check_words(self._call(asking, clock, "index_timeout"), self._plan.failed)
 
     def answered(self) -> None:
         """Know that the server works."""
@@ -178,7 +186,7 @@ class Keeper:
             return EngineError(f"the server printed {pipes.problem} in one line", hint="ask it for less, as with {k}")
         if self._is_broken(problem):
             how = f"{pipes.child.describe_end()}{said}" if pipes else f"broke off: {_one_line(problem)}"
-            return EngineCrash(f"the server {how}", hint="run the server by hand in the corpus")
+            return EngineCrash(f"the server {how}", hint=self._plan.by_hand() or None)
         status = f" (HTTP {self._line.refusal})" if isinstance(self._line, Address) and self._line.refusal else ""
         if isinstance(problem, MCPError):
             hint = (

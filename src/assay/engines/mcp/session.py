@@ -9,6 +9,7 @@ from assay.clock import Clock
 from assay.engines.base import Answered, Reply, Usage, Wanted
 from assay.engines.filtering import merge
 from assay.engines.folders import Folders
+from assay.engines.leftovers import Leftovers
 from assay.engines.mcp.answers import read_answer
 from assay.engines.mcp.client import Line
 from assay.engines.mcp.engine import McpEngine
@@ -17,6 +18,7 @@ from assay.engines.mcp.settings import AGAIN, ToolCall
 from assay.engines.mcp.stdio import Pipes
 from assay.engines.mcp.web import Address
 from assay.engines.programs import check_program, make_task, prepare
+from assay.engines.running import by_hand
 from assay.engines.sessions import AskedSession
 from assay.engines.templates import fill, fill_json, fill_url
 from assay.engines.witness import Witness
@@ -38,6 +40,7 @@ class McpSession(AskedSession):
         self._known = frozenset(file.path for file in corpus.files)
         self._folders = Folders(engine.places, corpus.root, engine.named)
         self._witness = Witness()
+        self._leftovers = Leftovers()
         self._keeper = Keeper(self._plan(), self._witness)
 
     def start(self, seconds: float | None) -> None:
@@ -69,15 +72,24 @@ class McpSession(AskedSession):
             store_bytes=self._folders.store_bytes(),
             peak_bytes=self._witness.peak_bytes,
             version=self._keeper.version,
-            stderr=self._redactor.text(self._witness.stderr()),
+            stderr=self.said(),
         )
 
+    def said(self) -> str:
+        """Give the end of what the server said on stderr."""
+        return self._redactor.text(self._witness.stderr())
+
     def close(self) -> None:
-        """End the server and remove its store."""
+        """End the server and what it left running, and remove its store."""
         try:
             self._keeper.end()
+            self._leftovers.end()
         finally:
             self._folders.close()
+
+    def remarks(self) -> tuple[str, ...]:
+        """Tell what the server left running."""
+        return self._leftovers.remarks()
 
     def _prepare(self, clock: Clock, what: str) -> None:
         """Run the index command, if there is one."""
@@ -87,7 +99,7 @@ class McpSession(AskedSession):
 
     def _task(self, template: tuple[str, ...]) -> Task:
         """Fill a command in."""
-        return make_task(template, self._folders.places, self._settings.env)
+        return make_task(template, self._folders.places, self._settings.env, self._leftovers.marker)
 
     def _plan(self) -> Plan:
         """Say how the server is brought up."""
@@ -102,7 +114,13 @@ class McpSession(AskedSession):
             startup_timeout=settings.startup_timeout,
             index_timeout=settings.index_timeout,
             restarts=settings.restarts,
+            failed=self._layout.text.failed,
+            by_hand=self._by_hand,
         )
+
+    def _by_hand(self) -> str:
+        """Say how to see for oneself what the server does."""
+        return by_hand(self._task(self._templates.command)) if self._templates.command else "see that the server is up"
 
     def _dial(self) -> Line:
         """Start the server's program, or give its address."""
@@ -139,7 +157,7 @@ class FollowingMcpSession(McpSession):
                 self._renew(clock)
             else:
                 self._keeper.restore()
-                self._keeper.call(self._filled(self._templates.update), clock, "index_timeout")
+                self._keeper.prepare(self._filled(self._templates.update), clock)
 
     def _renew(self, clock: Clock) -> None:
         """Start the server anew, and make its index before that where the settings say so."""

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from assay.engines.filtering import Filters, read_filters
 from assay.engines.programs import Argv, read_argv
 from assay.engines.reading.settings import ReadingSettings
-from assay.engines.restarting import RESTARTS, check_restarts
+from assay.engines.restarting import RESTARTS, STARTUP_SECONDS, check_restarts, check_startup
 from assay.engines.secrets import check_written_out
 from assay.engines.templates import ASKED, check_template, names_place
 from assay.errors import ConfigError
@@ -93,7 +93,7 @@ class Settings(ReadingSettings):
         default="auto", metadata={"about": "which part of an answer is read; auto is structured where there is any"}
     )
     startup_timeout: float = field(
-        default=60.0,  # a Python server that imports a neural library takes ten
+        default=STARTUP_SECONDS,
         metadata={"about": "seconds for the server to start and to shake hands"},
     )
     restarts: int = field(
@@ -105,10 +105,7 @@ class Settings(ReadingSettings):
     def __post_init__(self) -> None:
         """Refuse what cannot work on any corpus."""
         ReadingSettings.__post_init__(self)
-        if not self.startup_timeout > 0:
-            raise ConfigError(
-                f"{WHERE}: startup_timeout = {self.startup_timeout:g}", hint="it must be more than 0 seconds"
-            )
+        check_startup(WHERE, self.startup_timeout)
         check_restarts(WHERE, self.restarts)
 
 

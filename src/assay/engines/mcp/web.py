@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 import httpx2
 from mcp.client.streamable_http import streamable_http_client
 
+from assay.processes import ANSWER_BYTES
+
 if TYPE_CHECKING:
     from mcp.client._transport import TransportStreams
 
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
 class WebLimits:
     """What one answer may cost."""
 
-    body: int = 32_000_000  # bytes; ten thousand results with their text are about 20 MB
+    body: int = ANSWER_BYTES
 
 
 WEB_LIMITS = WebLimits()

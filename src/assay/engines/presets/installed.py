@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import PurePath
 
 from assay.engines.presets.loading import Preset
-from assay.engines.templates import fill
+from assay.engines.templates import INTERPRETER, fill
 from assay.errors import AssayError, EngineError
 from assay.processes import Task, run_process
 
@@ -54,7 +54,7 @@ def tool_version(preset: Preset, limits: ProbeLimits = PROBE_LIMITS) -> str:
     if probe is None:
         return ""
     try:
-        argv = tuple(fill(part, {"preset": str(preset.path.parent)}) for part in probe.argv)
+        argv = tuple(fill(part, {**INTERPRETER, "preset": str(preset.path.parent)}) for part in probe.argv)
         done = run_process(Task(argv), limits.seconds)
     except AssayError:
         return ""
@@ -108,5 +108,9 @@ def _texts(value: object) -> Iterator[str]:
 def told(preset: Preset) -> tuple[str, ...]:
     """Say of what a preset's settings were made and what there is to know, for everybody who reads its numbers."""
     facts = preset.facts
-    proof = f"run with {facts.verified}" if facts.verified else f"unverified: written from {facts.docs or 'no source'}"
+    proof = (
+        f"last verified with {facts.verified}"
+        if facts.verified
+        else f"unverified: written from {facts.docs or 'no source'}"
+    )
     return (f"preset {preset.name}, {proof}", *((facts.note,) if facts.note else ()))

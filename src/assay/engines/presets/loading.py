@@ -64,7 +64,7 @@ class Preset:
 def _shipped() -> Mapping[str, Path]:
     """Find the presets that ship, by name."""
     folder = Path(str(resources.files("assay.data") / "presets"))
-    return {path.stem: path for path in sorted(folder.glob("*.toml"))}
+    return {path.stem: path for path in sorted(folder.glob("*.toml"), key=lambda path: path.stem)}
 
 
 def preset_names() -> tuple[str, ...]:

@@ -79,6 +79,8 @@ def documents_among_talk(text: str, *, anywhere: bool) -> Documents:
         values.append(found.value)
         at = found.end
     talk += text[at:].split("\n")
+    if any(line.count("{") > line.count("}") or line.count("[") > line.count("]") for line in talk):
+        raise ValueError("a document breaks off or is broken: what was found lies inside it")
     return _checked(Documents(tuple(values), tuple(filter(None, map(str.strip, talk)))))
 
 

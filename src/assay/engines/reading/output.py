@@ -9,6 +9,7 @@ from itertools import islice
 from typing import cast
 
 from assay.engines.base import Reply
+from assay.engines.reading.advice import propose_path, there_is
 from assay.engines.reading.documents import (
     Documents,
     clean,
@@ -18,7 +19,15 @@ from assay.engines.reading.documents import (
     whole_document,
 )
 from assay.engines.reading.hits import HIT_LIMITS, parse_location
-from assay.engines.reading.patterns import TextRules, parse_rules, read_text, says_nothing
+from assay.engines.reading.patterns import (
+    TextRules,
+    declarable,
+    is_location,
+    parse_rules,
+    read_text,
+    says_nothing,
+    told_failure,
+)
 from assay.engines.reading.selectors import Row, Selector, parse_selector, select
 from assay.engines.reading.settings import Format, ReadingSettings
 from assay.errors import ConfigError, EngineError
@@ -61,12 +70,17 @@ def make_layout(settings: ReadingSettings, where: str) -> Layout:
     """Check what is declared; fields of a result may be written from the document or from the result."""
     written = {name: getattr(settings, name) for name in (*_RESULT, *_BILL)}
     declared = {name: parse_selector(text, f"{where}: {name}") for name, text in written.items() if text}
-    path, rules = declared.get("path"), parse_rules(settings.pattern, settings.nothing, where)
+    path, rules = declared.get("path"), _rules(settings, where)
     if declared and path is None and not set(declared) <= set(_BILL):
         raise ConfigError(f"{where}: {', '.join(sorted(declared))} without path", hint="declare path as well")
     _check_format(settings, bool(declared), where)
     rooted = {name: _rooted(field, path) if name in _RESULT else field for name, field in declared.items()}
     return Layout(settings.format, text=rules, **rooted)
+
+
+def _rules(settings: ReadingSettings, where: str) -> TextRules:
+    """Check the regular expressions."""
+    return parse_rules(settings.pattern, settings.nothing, settings.failed, where)
 
 
 def _check_format(settings: ReadingSettings, fields: bool, where: str) -> None:
@@ -91,12 +105,24 @@ def _rooted(field: Selector, path: Selector | None) -> Selector:
 def read_output(data: bytes | str, layout: Layout, known: frozenset[str]) -> Reply:
     """Read an answer; raise EngineError when there is one and no way to read it. `known` are the corpus's paths."""
     text = clean(data)
+    return _judged(text, layout.text, lambda: _read(text, layout, known))
+
+
+def _judged(text: str, rules: TextRules, read: Callable[[], Reply]) -> Reply:
+    """Read an answer; one without results may say that it failed, and one that cannot be read that there is nothing."""
     try:
-        return _limited(_read(text, layout, known))
+        reply = _limited(read())
     except EngineError:
-        if says_nothing(text, layout.text):
+        failure = told_failure(text, rules.failed)
+        if failure is not None:
+            raise failure from None
+        if says_nothing(text, rules):
             return Reply(())
         raise
+    failure = None if reply.hits else told_failure(text, rules.failed)
+    if failure is not None:
+        raise failure
+    return reply
 
 
 def _read(text: str, layout: Layout, known: frozenset[str]) -> Reply:
@@ -110,24 +136,28 @@ def _read(text: str, layout: Layout, known: frozenset[str]) -> Reply:
     except (ValueError, RecursionError) as problem:
         raise EngineError(
             f"the output is no {layout.format}: {problem}; it begins {text[:60]!r}",
-            hint="let the tool print nothing else, or change format",
+            hint=_advice(text, layout),
         ) from problem
     return _read_found(found, layout)
 
 
+def _advice(text: str, layout: Layout) -> str:
+    """Say what to do about an output that is no JSON: one without a sign of it is something that the tool says."""
+    if text and not any(sign in text for sign in "{["):
+        return f"see what the tool says, or change format{declarable(text, layout.text)}"
+    return "let the tool print nothing else, or change format"
+
+
 def read_document(document: object, layout: Layout) -> Reply:
     """Read an answer that is a JSON document already."""
-    try:
-        return _limited(_read_all(Documents((document,)), layout))
-    except EngineError:
-        if says_nothing(json.dumps(document, ensure_ascii=False), layout.text):
-            return Reply(())
-        raise
+    text = json.dumps(document, ensure_ascii=False)
+    return _judged(text, layout.text, lambda: _read_all(Documents((document,)), layout))
 
 
 def _read_auto(text: str, layout: Layout, known: frozenset[str]) -> Reply:
     """Read JSON where there is any, else text; JSON without results stands back behind locations."""
     among: Reply | None = None
+    problem: EngineError | None = None
     for find in (whole_document, documents_by_line) if text[:1] in ("{", "[") else ():
         found = _attempt(find, text)
         if found and not found.talk:
@@ -135,14 +165,27 @@ def _read_auto(text: str, layout: Layout, known: frozenset[str]) -> Reply:
     found = _attempt(lambda talk: documents_among_talk(talk, anywhere=False), text)
     if found and found.values:
         among = _read_found(found, layout)
+    try:
+        among = among or _read_glued(text, layout, known)
+    except EngineError as unread:
+        problem = unread
     if among and among.hits:
         return among
     try:
         return read_text(text, layout.text, known)
-    except EngineError:
+    except EngineError as unread:
         if among is None:
-            raise
+            raise problem or unread from None
         return among
+
+
+def _read_glued(text: str, layout: Layout, known: frozenset[str]) -> Reply | None:
+    """Read JSON that begins inside a line, behind progress; None where what stands before it is a location of grep."""
+    found = _attempt(lambda talk: documents_among_talk(talk, anywhere=True), text)
+    if not found or not found.values or any(is_location(talk, known) for talk in found.talk):
+        return None
+    reply = _read_found(found, layout)
+    return reply if reply.hits or isinstance(found.values[-1], dict) else None
 
 
 def _attempt(find: Callable[[str], Documents], text: str) -> Documents | None:
@@ -201,7 +244,7 @@ def _read_cost(documents: Iterable[object], layout: Layout) -> Cost | None:
     """Add up what is billed; None when nothing is there."""
     documents = tuple(documents)
     calls, tokens = _sum(documents, layout.calls), _sum(documents, layout.tokens)
-    return None if calls is None and tokens is None else Cost(calls or 0, tokens or 0)
+    return None if calls is None and tokens is None else Cost(calls, tokens)
 
 
 def _sum(documents: Sequence[object], field: Selector | None) -> int | None:
@@ -224,15 +267,31 @@ def _rows(document: object, field: Selector) -> Sequence[Row]:
 def _read_results(document: object, layout: Layout) -> list[Hit]:
     """Read the results of a document by the declared fields, or by the names tools usually give them."""
     if layout.path is None:
-        return [_guess(item) for item in _guess_results(document)]
+        return [_guess(item, document) for item in _guess_results(document)]
     fields = (layout.path, layout.start, layout.end, layout.score, layout.snippet)
-    rows = list(select(document, fields))
+    try:
+        rows = list(select(document, fields))
+    except EngineError as problem:
+        raise EngineError(problem.message, hint=_correct(document, problem.hint)) from problem
     hits = [_hit(*row.values) for row in rows if isinstance(row.values[0], str)]
     if rows and not hits and layout.path.lists:
         raise EngineError(
-            f"no result in the output has a text at {layout.path}", hint="correct path to what the tool prints"
+            f"no result in the output has a text at {layout.path}; {there_is(document, layout.path)}",
+            hint=_correct(document, "correct path to what the tool prints"),
         )
     return hits
+
+
+def _correct(document: object, advice: str | None) -> str | None:
+    """Add the path that is in a document to an advice, where one is seen."""
+    proposed = propose_path(document, FIELD_NAMES.path)
+    return f"{advice}, perhaps {proposed}" if proposed else advice
+
+
+def _declare(document: object) -> str:
+    """Say what to declare for a document whose results are not where they mostly are."""
+    proposed = propose_path(document, FIELD_NAMES.path) or 'path = "results[].file"'
+    return f"declare it: {proposed}"
 
 
 def _hit(path: object, start: object, end: object, score: object, snippet: object = None) -> Hit:
@@ -255,18 +314,16 @@ def _guess_results(document: object) -> Sequence[object]:
                 return cast(list[object], document[name])
         if _first(document, FIELD_NAMES.path) is not None:
             return [document]
-    raise EngineError(
-        f"no list of results in the output: {json.dumps(document)[:60]}", hint='declare it: path = "results[].file"'
-    )
+    raise EngineError(f"no list of results in the output: {json.dumps(document)[:60]}", hint=_declare(document))
 
 
-def _guess(item: object) -> Hit:
-    """Read one result."""
+def _guess(item: object, document: object) -> Hit:
+    """Read one result of a document."""
     if isinstance(item, str):
         return _hit(item, None, None, None)
     path = _first(item, FIELD_NAMES.path) if isinstance(item, dict) else None
     if not isinstance(item, dict) or not isinstance(path, str):
-        raise EngineError(f"no path in the result {json.dumps(item)[:60]}", hint='declare it: path = "results[].file"')
+        raise EngineError(f"no path in the result {json.dumps(item)[:60]}", hint=_declare(document))
     found = (_first(item, names) for names in (FIELD_NAMES.start, FIELD_NAMES.end, FIELD_NAMES.score))
     return _hit(path, *found)
 

@@ -7,18 +7,20 @@ at every line, and may go over several: `^File: (?P<path>.+)\nLines: (?P<start>\
 from __future__ import annotations
 
 import re
+import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from assay.engines.base import Reply
+from assay.engines.reading.advice import propose_words
 from assay.engines.reading.hits import parse_location
 from assay.errors import ConfigError, EngineError
 from assay.types import Hit
 
 GROUPS = ("end", "path", "score", "start")
 
-# Without knowing the corpus: no blank in it, a dot or a slash, and no full stop at its end.
-_PATH = re.compile(r"\S*[./]\S*[^\s.:,;!?]")
+# Without knowing the corpus: no blank or quote in it, a dot or a slash, and no full stop at its end.
+_PATH = re.compile(r"[^\s\"]*[./][^\s\"]*[^\s\".:,;!?]")
 _FENCE = re.compile(r"\s*(?P<marks>`{3,}|~{3,})(?P<info>[^`]*)")
 
 
@@ -28,6 +30,7 @@ class TextLimits:
 
     line: int = 2_000  # characters of a line: a path and what stands around it; bounds a pattern that backtracks
     shown: int = 60  # characters of a line that a message shows
+    words: int = 300  # characters of what a tool says of its failure
 
 
 TEXT_LIMITS = TextLimits()
@@ -35,10 +38,11 @@ TEXT_LIMITS = TextLimits()
 
 @dataclass(frozen=True, slots=True)
 class TextRules:
-    """How a text is read: what a result looks like, and what is said when there is none; None is by the line."""
+    """How a text is read: what a result looks like (None is by the line), what is said of none, and of a failure."""
 
     pattern: re.Pattern[str] | None = None
     nothing: re.Pattern[str] | None = None
+    failed: re.Pattern[str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,11 +54,12 @@ class _Fenced:
     unclosed: int | None  # the line where a fence begins that never ends
 
 
-def parse_rules(pattern: str, nothing: str, where: str) -> TextRules:
+def parse_rules(pattern: str, nothing: str, failed: str, where: str) -> TextRules:
     """Check declared patterns."""
     return TextRules(
         _with_groups(_compiled(pattern, f"{where}: pattern"), where) if pattern else None,
         _compiled(nothing, f"{where}: nothing") if nothing else None,
+        _compiled(failed, f"{where}: failed") if failed else None,
     )
 
 
@@ -92,8 +97,22 @@ def read_text(text: str, rules: TextRules, known: frozenset[str]) -> Reply:
 
 def says_nothing(text: str, rules: TextRules) -> bool:
     """Tell whether a text says, in the words that are declared for it, that nothing was found."""
-    lines = (line[: TEXT_LIMITS.line] for line in text.split("\n"))
-    return rules.nothing is not None and any(map(rules.nothing.search, lines))
+    return rules.nothing is not None and any(map(rules.nothing.search, _bounded_lines(text)))
+
+
+def told_failure(text: str, failed: re.Pattern[str] | None) -> EngineError | None:
+    """Give what a text says, in the words that are declared for it, that failed; None when it says no such thing."""
+    lines = list(_bounded_lines(text)) if failed is not None else []
+    first = next((number for number, line in enumerate(lines) if failed and failed.search(line)), None)
+    if first is None:
+        return None
+    words = textwrap.shorten(" ".join(lines[first:]), TEXT_LIMITS.words, placeholder=" …")
+    return EngineError(f"the tool failed: {words}", hint="see what the tool says, and correct that")
+
+
+def _bounded_lines(text: str) -> Iterator[str]:
+    """List the lines of a text, each up to a bound."""
+    return (line[: TEXT_LIMITS.line] for line in text.split("\n"))
 
 
 def _tell(left: int, lines: int, unclosed: int | None) -> tuple[str, ...]:
@@ -118,7 +137,7 @@ def _by_line(fenced: _Fenced, known: frozenset[str]) -> list[_Found]:
     for number, raw in enumerate(fenced.lines):
         line = raw.strip()
         hit = Hit(line) if line in known else parse_location(line)
-        if hit.path.removeprefix("./") in known or _PATH.fullmatch(hit.path):
+        if hit.path.removeprefix("./") in known or _is_path(hit.path):
             found.append(_Found(number, hit))
     return found
 
@@ -190,10 +209,28 @@ def _split_fences(text: str) -> _Fenced:
     return _Fenced(tuple(lines), fences, begin if marks else None)
 
 
+def declarable(text: str, rules: TextRules) -> str:
+    """Say what to declare for an answer that is no list of results, where that is not declared yet."""
+    words = propose_words(text)
+    nothing = "" if rules.nothing else f"; if that says that nothing was found: nothing = {words}"
+    return nothing + ("" if rules.failed else f"; if it says what failed: failed = {words}")
+
+
+def is_location(text: str, known: frozenset[str]) -> bool:
+    """Tell whether a text names a place, as grep does in front of a line it shows."""
+    hit = parse_location(text)
+    return hit.start is not None or text.removesuffix(":") in known or (text.endswith(":") and _is_path(text[:-1]))
+
+
+def _is_path(text: str) -> bool:
+    """Tell whether a text looks like a path."""
+    return _PATH.fullmatch(text) is not None
+
+
 def _unread(line: str, rules: TextRules) -> EngineError:
     """Say that nothing in a text is a location."""
     begins = f"it begins {line[: TEXT_LIMITS.shown]!r}"
-    nothing = "" if rules.nothing else "; if that says that nothing was found, declare nothing"
+    nothing = declarable(line, rules)
     if rules.pattern:
         return EngineError(f"the pattern matches nothing in the output; {begins}", hint=f"correct the pattern{nothing}")
     return EngineError(

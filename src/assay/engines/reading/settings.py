@@ -7,6 +7,7 @@ from typing import ClassVar, Literal
 
 from assay.errors import ConfigError
 from assay.settings import check_counts
+from assay.types import TIME_LIMITS
 
 Format = Literal["auto", "json", "jsonl", "text"]
 
@@ -40,6 +41,13 @@ class ReadingSettings:
     nothing: str = field(
         default="", metadata={"about": "a regular expression for what the tool says when it finds nothing"}
     )
+    failed: str = field(
+        default="",
+        metadata={
+            "about": "a regular expression for what the tool says when it fails; an answer without results in which a "
+            "line matches is an error with its words"
+        },
+    )
     oversample: int = field(
         default=1, metadata={"about": "how many times k to ask for, so that k distinct files are left; printed"}
     )
@@ -47,7 +55,7 @@ class ReadingSettings:
         default=None, metadata={"about": "seconds for a query, when less than the run's own limit"}
     )
     index_timeout: float = field(
-        default=3600.0,  # a big repository and a neural model take long
+        default=TIME_LIMITS.index,
         metadata={"about": "seconds to get ready for a corpus, when less than the run's own limit"},
     )
 
