@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import hmac
+import io
 import os
 import signal
 import socket
+import sys
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -66,6 +68,8 @@ def serve_stdio(service: Service) -> None:
     """Serve until stdin ends or somebody ends us; stdout belongs to the protocol alone."""
     import anyio
 
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(line_buffering=True)  # what an engine prints must not wait until stdout is ours again
     benchmarks = service.house.benchmarks
     before = signal.signal(signal.SIGTERM, lambda *_: threading.Thread(target=_leave, args=(benchmarks,)).start())
     try:

@@ -76,5 +76,5 @@ def test_cross_encoder_that_fails_is_an_engine_error(fastembed):
 def test_cross_encoder_without_the_extra_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "fastembed", None)
     monkeypatch.setitem(sys.modules, "fastembed.rerank.cross_encoder", None)
-    with pytest.raises(EnvironmentFailure, match=r"assay\[fastembed\]"):
+    with pytest.raises(EnvironmentFailure, match=r"'\.\[fastembed\]'"):
         make_reranker("cross-encoder:tiny").order("tax", PASSAGES)
