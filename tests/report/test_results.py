@@ -103,6 +103,20 @@ def test_identical_rankings_raise_an_alarm(shop):
     assert "base and twin" in alarms[0]
 
 
+def test_many_engines_with_identical_rankings_are_one_alarm(shop):
+    def called(name):
+        def search(query, k):
+            return ["shop/tax.py"]
+
+        search.__qualname__ = name  # another name is another setting
+        return search
+
+    result = run({name: called(name) for name in "abcd"}, load_gold("gold.yaml"))
+    alarms = [w for w in analyse(result, Claim(("nDCG@10",), "a")).warnings if "identical" in w]
+    assert len(alarms) == 1
+    assert alarms[0].startswith("a, b, c and d gave identical rankings")
+
+
 def test_identical_rankings_of_one_setting_are_no_alarm(shop):
     engines = {"base": right_for_two, "twin": right_for_two}
     result, claim = made(shop, engines, baseline="base")

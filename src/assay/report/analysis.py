@@ -166,6 +166,18 @@ def _with_role(run: Run, role: Role) -> str:
     return next((e.name for e in run.engines if e.role == role), "")
 
 
+def _alike(run: Run) -> list[list[str]]:
+    """Put engines with identical rankings together, in the order of the run."""
+    groups: list[list[str]] = []
+    for pair in _unconnected(run):
+        there = next((group for group in groups if pair.first in group), None)
+        if there is None:
+            groups.append([pair.first, pair.second])
+        elif pair.second not in there:
+            there.append(pair.second)
+    return groups
+
+
 def _warnings(case: Case, facts: Sequence[EngineFacts], astray: Sequence[Strayed], queries: int) -> Iterator[str]:
     """Say what limits every number of this run."""
     yield from synthetic_notes(case.run)
@@ -180,8 +192,9 @@ def _warnings(case: Case, facts: Sequence[EngineFacts], astray: Sequence[Strayed
     deep = sorted({repr(m) for m in evaluation_measures(case.run.suite) if m.depth > case.run.k})
     if deep:
         yield f"The evaluation layer asks for {', '.join(deep)}; left out, as this run asked for {case.run.k} results."
-    for pair in _unconnected(case.run):
-        yield f"{pair.first} and {pair.second} gave identical rankings: is the setting between them connected?"
+    for names in _alike(case.run):
+        named = f"{', '.join(names[:-1])} and {names[-1]}"
+        yield f"{named} gave identical rankings: is a setting not connected, or is it one engine asked in several ways?"
     for engine, fact in zip(case.run.engines, facts, strict=True):
         yield from _trouble(case, engine, fact, {found.gold for found in astray if found.engine == engine.name})
     problems = _corpus_facts(case, "problems")
