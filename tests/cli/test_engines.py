@@ -309,3 +309,18 @@ def test_check_has_no_empty_heading(shop, capsys):
     code, out, _ = call(capsys, "check", "keywords")
     assert code == 0
     assert [line.split() for line in out.splitlines() if line.startswith("what ")] == [["what", "value"]]
+
+
+@pytest.mark.parametrize("command", [["engines", "check"], ["engines", "ask"], ["audit"]])
+def test_mistake_in_an_engine_of_the_file_is_told_with_its_line(shop, capsys, command):
+    (shop / "assay.toml").write_text('[run]\ngold = "gold.yaml"\n\n[engines.mine]\nkind = "comand"\n')
+    assert main([*command, "mine", *(["what"] if command[-1] == "ask" else []), "."]) == 2
+    assert "assay.toml:4: mine: unknown kind of engine 'comand'; did you mean 'command'?" in capsys.readouterr().err
+
+
+def test_mistake_in_a_flag_is_not_blamed_on_the_file(shop, capsys):
+    (shop / "assay.toml").write_text('[run]\ngold = "gold.yaml"\n\n[engines.mine]\nkind = "builtin"\n')
+    assert main(["run", "--engine", "mine=bultin"]) == 2
+    said = capsys.readouterr().err
+    assert "mine: unknown engine 'bultin'" in said
+    assert "assay.toml" not in said

@@ -36,13 +36,13 @@ def add_subject(parser: argparse.ArgumentParser) -> None:
 def engine_named(text: str, config: str | None) -> Recipe:
     """Find an engine: one that assay.toml names, with its seed, else a kind, `kind:value`, a preset or its file."""
     from assay.experiment.recipe import Recipe
-    from assay.experiment.spec import FILE, read_spec
+    from assay.experiment.spec import FILE, read_spec, recipe_of
 
     path = Path(config) if config else Path(FILE)
     if config or path.is_file():
         spec = read_spec(path)
         if text in spec.engines:
-            return Recipe(spec.engines[text], spec.folder, spec.seed, declared=True)
+            return recipe_of(spec, text)
     return Recipe(text)
 
 

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 from assay.errors import ConfigError, meant
 from assay.experiment.claim import BASELINE, about, check_claim, make_measures
-from assay.files import read_utf8
 from assay.gold.loading import SHIPPED
 from assay.redaction import declare
 from assay.toml import line_of, read_toml
@@ -18,6 +17,7 @@ from assay.types import TIME_LIMITS, Claim, Suite
 
 if TYPE_CHECKING:
     from assay.engines.base import FullEngine
+    from assay.experiment.recipe import Recipe
 
 FILE = "assay.toml"
 
@@ -197,17 +197,13 @@ def engine_table(
 
 def make_engines(spec: Spec, suite: Suite) -> dict[str, FullEngine]:
     """Make every engine of a specification; what is wrong with one is told with its name, file and line."""
-    from assay.engines import make_engine
+    return {name: recipe_of(spec, name, suite).make() for name in spec.all_engines()}
 
-    made = {}
-    for name, settings in spec.all_engines().items():
-        try:
-            made[name] = make_engine(settings, suite=suite, seed=spec.seed, folder=spec.folder)
-        except ConfigError as error:
-            text = read_utf8(Path(spec.file)) if spec.file and name in spec.engines else ""
-            line = locate(text, f"engines.{name}")
-            file = error.file or (spec.file if line else None)
-            raise ConfigError(
-                f"{name}: {error.message}", file=file, line=error.line or line, hint=error.hint
-            ) from error
-    return made
+
+def recipe_of(spec: Spec, name: str, suite: Suite | None = None) -> Recipe:
+    """Say how one of its engines is made; a table is always the file's, flags are texts."""
+    from assay.experiment.recipe import Recipe
+
+    settings = spec.all_engines()[name]
+    file = spec.file if isinstance(settings, Mapping) else None
+    return Recipe(settings, spec.folder, spec.seed, suite, name, file)

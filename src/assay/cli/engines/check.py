@@ -57,7 +57,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def handle(args: argparse.Namespace) -> int:
     """Check the engine and tell what was seen."""
     from assay.experiment.checkup import check_gold, check_up
-    from assay.experiment.spec import FILE
     from assay.types import CorpusSpec, Gold
 
     given = given_flags(args, "timeout", "index_timeout")
@@ -71,7 +70,7 @@ def handle(args: argparse.Namespace) -> int:
     gold = replace(check_gold(corpus), corpus=without_ours(corpus.spec, args.config))
     engine = _make(recipe, gold)
     found = check_up(args.engine, engine, gold, **given, progress=teller(args))
-    checked = _Checked(args.engine, engine, corpus, found, (args.config or FILE) if recipe.declared else None)
+    checked = _Checked(args.engine, engine, corpus, found, recipe.file)
     emit(args, _document(checked), _data(checked))
     return 4 if found.problems else 0
 
