@@ -105,21 +105,21 @@ def _rooted(field: Selector, path: Selector | None) -> Selector:
 def read_output(data: bytes | str, layout: Layout, known: frozenset[str]) -> Reply:
     """Read an answer; raise EngineError when there is one and no way to read it. `known` are the corpus's paths."""
     text = clean(data)
-    return _judged(text, layout.text, lambda: _read(text, layout, known))
+    return _judged(lambda: text, layout.text, lambda: _read(text, layout, known))
 
 
-def _judged(text: str, rules: TextRules, read: Callable[[], Reply]) -> Reply:
+def _judged(text: Callable[[], str], rules: TextRules, read: Callable[[], Reply]) -> Reply:
     """Read an answer; one without results may say that it failed, and one that cannot be read that there is nothing."""
     try:
         reply = _limited(read())
     except EngineError:
-        failure = told_failure(text, rules.failed)
+        failure = told_failure(text(), rules.failed)
         if failure is not None:
             raise failure from None
-        if says_nothing(text, rules):
+        if says_nothing(text(), rules):
             return Reply(())
         raise
-    failure = None if reply.hits else told_failure(text, rules.failed)
+    failure = None if reply.hits else told_failure(text(), rules.failed)
     if failure is not None:
         raise failure
     return reply
@@ -150,8 +150,9 @@ def _advice(text: str, layout: Layout) -> str:
 
 def read_document(document: object, layout: Layout) -> Reply:
     """Read an answer that is a JSON document already."""
-    text = json.dumps(document, ensure_ascii=False)
-    return _judged(text, layout.text, lambda: _read_all(Documents((document,)), layout))
+    return _judged(
+        lambda: json.dumps(document, ensure_ascii=False), layout.text, lambda: _read_all(Documents((document,)), layout)
+    )
 
 
 def _read_auto(text: str, layout: Layout, known: frozenset[str]) -> Reply:
