@@ -292,6 +292,15 @@ class Resources:
 
 
 @dataclass(frozen=True, slots=True)
+class Variation:
+    """What an engine is a variant of, and by which settings."""
+
+    base: str
+    changes: Mapping[str, object] = field(default_factory=dict)  # dotted setting -> value
+    sweep: str = ""  # the sweep that made it, if one did
+
+
+@dataclass(frozen=True, slots=True)
 class EngineRun:
     """All that one engine answered, in suite order, with what is known of how it was run."""
 
@@ -306,6 +315,8 @@ class EngineRun:
     version: str = ""  # what it says of itself
     stderr: Mapping[str, str] = field(default_factory=dict)  # by gold name: the end of what it said, secrets struck out
     parallel: int = 1  # questions that were in flight at once
+    variation: Variation | None = None
+    date: str = ""  # the day it was asked, UTC
 
 
 @dataclass(frozen=True, slots=True)
@@ -330,6 +341,8 @@ class Claim:
     margin: float = 0.02  # the smallest difference anybody would act on
     alpha: float = 0.05
     seed: int = 0
+    family: tuple[str, ...] = ()  # engines whose comparisons were declared; none: every contestant but the baseline
+    cluster: str = "auto"  # what is drawn independently: auto, repository, intent or tag:NAME
 
     @property
     def primary(self) -> str:
@@ -348,6 +361,8 @@ class Header:
     environment: Mapping[str, object] = field(default_factory=dict)
     timeout: float = TIME_LIMITS.query  # seconds that one query had: what a failed one is charged
     claim: Claim | None = None
+    skipped: Mapping[str, str] = field(default_factory=dict)  # engine -> why it was not run
+    timed: bool = True  # False: cells ran side by side or were kept from earlier, so there are no times
 
 
 @dataclass(frozen=True, slots=True)

@@ -95,6 +95,10 @@ class FullEngine(Engine, Protocol):
     def secrets(self) -> tuple[str, ...]:
         """Values that no record, message or report may hold."""
 
+    @property
+    def identity(self) -> str | None:
+        """A digest of all that decides its answers beside corpus and question; None where that cannot be known."""
+
 
 @runtime_checkable
 class TimedSession(Protocol):
@@ -162,6 +166,7 @@ class InHouse:
     git: bool = False
     parallel: int = 1
     secrets: tuple[str, ...] = ()
+    identity: str | None = None
 
 
 class EngineCrash(EngineError):

@@ -86,6 +86,11 @@ class PythonEngine:
         """What the engine declares."""
         return self.inner.secrets
 
+    @property
+    def identity(self) -> str | None:
+        """What the thing itself declares."""
+        return self.inner.identity
+
     def open(self, corpus: Corpus) -> Session:
         """Open the engine behind the name."""
         return self.inner.open(corpus)

@@ -13,7 +13,7 @@ from assay.settings import check_counts
 from assay.types import Corpus, Role
 
 Search = Callable[[str, int], object]
-_DECLARED = ("config", "oversample", "notes", "role", "private", "git", "parallel", "secrets")
+_DECLARED = ("config", "oversample", "notes", "role", "private", "git", "parallel", "secrets", "identity")
 
 
 def as_engine(thing: Engine | Search) -> FullEngine:
@@ -120,6 +120,12 @@ class _Declared:
     def secrets(self) -> tuple[str, ...]:
         """What it declares, else none."""
         return tuple(getattr(self.engine, "secrets", ()))
+
+    @property
+    def identity(self) -> str | None:
+        """What it declares, else that nobody knows."""
+        found = getattr(self.engine, "identity", None)
+        return None if found is None else str(found)
 
     def open(self, corpus: Corpus) -> Session:
         """Open the engine itself."""

@@ -46,6 +46,7 @@ class CommandEngine:
     dialogue: Dialogue | None  # None: the program is run once for each query
     role: Role = "contestant"
     notes: tuple[str, ...] = ()
+    identity: str | None = None  # what a program or a server is today is not known
     private: bool = True  # nobody knows where a tool leaves its index
     parallel: int = 1  # a second run would slow the first one down
 

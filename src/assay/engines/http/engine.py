@@ -33,6 +33,7 @@ class HttpEngine:
     filters: Filters = field(default_factory=Filters)
     role: Role = "contestant"
     notes: tuple[str, ...] = ()
+    identity: str | None = None  # what a program or a server is today is not known
     git: bool = False
 
     @property

@@ -36,6 +36,7 @@ class McpEngine:
     places: Mapping[str, str]  # {here} and {preset}
     role: Role = "contestant"
     notes: tuple[str, ...] = ()
+    identity: str | None = None  # what a program or a server is today is not known
     parallel: int = 1
 
     @property
