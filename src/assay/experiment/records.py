@@ -21,6 +21,7 @@ from typing import Any
 from assay import types
 from assay._version import __version__
 from assay.errors import AssayError, InputError
+from assay.experiment.codec import dump, gold_json, ranking_json, read_gold, read_header, read_ranking
 from assay.files import write_atomic
 
 FORMAT = 1
@@ -28,7 +29,6 @@ MANIFEST = "run.json"
 #: Results inside a repository are no part of it: the next run must not find them.
 _IGNORE_FILE = ".assayignore"
 _LOCK_FILE = ".lock"
-_HALVES = re.compile("[\ud800-\udfff]")
 _IGNORE = "# Results are not source: this keeps them out of every corpus.\n*\n"
 
 
@@ -56,7 +56,7 @@ def writing(folder: Path) -> Iterator[None]:
 
 def write_run(run: types.Run, folder: Path) -> None:
     """Write a run into a folder; what an earlier run left there goes once the new one is in place."""
-    members = {"gold.json": _dump(_suite_json(run.suite)), "lines.json": _dump(run.lines)}
+    members = {"gold.json": dump(_suite_json(run.suite)), "lines.json": dump(run.lines)}
     members |= {f"engines/{_slug(e.name)}.jsonl": _engine_lines(run, e) for e in run.engines}
     named = {_hashed(name, text): text for name, text in members.items()}
     keep_out(folder)
@@ -95,7 +95,7 @@ def read_run(folder: Path) -> types.Run:
             engines=tuple(sorted(engines, key=lambda e: order[e.name])),
             lines={g: {p: tuple(sizes) for p, sizes in files.items()} for g, files in lines.items()},
             hashes=manifest["hashes"],
-            header=_header(manifest["header"]),
+            header=read_header(manifest["header"]),
         )
     except (KeyError, TypeError, ValueError) as error:
         raise _broken(folder, f"a record is malformed ({type(error).__name__}: {error})") from error
@@ -160,7 +160,7 @@ def _engine_lines(run: types.Run, engine: types.EngineRun) -> str:
         "resources": {name: asdict(taken) for name, taken in engine.resources.items()},
         "stderr": dict(engine.stderr),
     }
-    return "".join(f"{_dump(line)}\n" for line in [header, *map(_ranking_json, engine.rankings)])
+    return "".join(f"{dump(line)}\n" for line in [header, *map(ranking_json, engine.rankings)])
 
 
 def config_hash(config: Mapping[str, object]) -> str:
@@ -168,34 +168,12 @@ def config_hash(config: Mapping[str, object]) -> str:
     return hashlib.sha256(json.dumps(config, sort_keys=True, default=str).encode()).hexdigest()[:16]
 
 
-def _ranking_json(ranking: types.Ranking) -> dict[str, object]:
-    """Turn a ranking into one JSON object; snippets stay out, they are source code."""
-    hits = [_hit_json(h, t) for h, t in zip(ranking.hits, ranking.tokens, strict=True)]
-    line: dict[str, object] = {
-        "gold": ranking.gold,
-        "query": ranking.query,
-        "form": ranking.form,
-        "status": str(ranking.status),
-        "seconds": ranking.seconds,
-        "hits": hits,
-    }
-    cost = {} if ranking.cost is None else {k: v for k, v in asdict(ranking.cost).items() if v is not None}
-    optional = {"error": ranking.error, "notes": list(ranking.notes), "cost": cost}
-    return line | {key: value for key, value in optional.items() if value}
-
-
-def _hit_json(hit: types.Hit, tokens: int) -> dict[str, object]:
-    """Turn a hit into JSON, leaving out what it does not have."""
-    values = {"path": hit.path, "start": hit.start, "end": hit.end, "score": hit.score, "tokens": tokens}
-    return {key: value for key, value in values.items() if value is not None}
-
-
 def _read_engine(text: str) -> types.EngineRun:
     """Read one engine's records; those of older runs have no version, resources or stderr."""
     header, *rows = (json.loads(line) for line in text.split("\n") if line)
     return types.EngineRun(
         name=header["engine"],
-        rankings=tuple(map(_ranking, rows)),
+        rankings=tuple(map(read_ranking, rows)),
         role=header["role"],
         oversample=header["oversample"],
         config=header["config"],
@@ -208,88 +186,14 @@ def _read_engine(text: str) -> types.EngineRun:
     )
 
 
-def _ranking(row: Mapping[str, Any]) -> types.Ranking:
-    """Read one ranking."""
-    hits = row["hits"]
-    return types.Ranking(
-        gold=row["gold"],
-        query=row["query"],
-        form=row["form"],
-        hits=tuple(types.Hit(h["path"], h.get("start"), h.get("end"), h.get("score")) for h in hits),
-        tokens=tuple(h["tokens"] for h in hits),
-        status=types.Status(row["status"]),
-        seconds=row["seconds"],
-        error=row.get("error"),
-        notes=tuple(row.get("notes", ())),
-        cost=types.Cost(**row["cost"]) if "cost" in row else None,
-    )
-
-
-def _header(row: Mapping[str, Any]) -> types.Header:
-    """Read what a run was made with."""
-    claim = row["claim"]
-    corpora = {
-        name: types.CorpusFacts(**{**facts, "notes": tuple(facts["notes"]), "problems": tuple(facts["problems"])})
-        for name, facts in row["corpora"].items()
-    }
-    made = None if claim is None else types.Claim(**{**claim, "measures": tuple(claim["measures"])})
-    return types.Header(**{**row, "corpora": corpora, "claim": made})
-
-
 def _suite_json(suite: types.Suite) -> list[dict[str, Any]]:
     """Turn a resolved suite into JSON."""
-    return [asdict(gold) for gold in suite.golds]
+    return [gold_json(gold) for gold in suite.golds]
 
 
 def _suite(golds: Iterable[Mapping[str, Any]]) -> types.Suite:
     """Read a resolved suite."""
-    return types.Suite(tuple(map(_gold, golds)))
-
-
-def _gold(row: Mapping[str, Any]) -> types.Gold:
-    """Read one gold set."""
-    spec = row["corpus"]
-    corpus = types.CorpusSpec(**{**spec, "include": tuple(spec["include"]), "exclude": tuple(spec["exclude"])})
-    queries = tuple(map(_query, row["queries"]))
-    return types.Gold(row["name"], corpus, queries, row["provenance"], row["source"])
-
-
-def _query(row: Mapping[str, Any]) -> types.Query:
-    """Read one query."""
-    parts = dict(row)
-    rationale = parts["rationale"]
-    parts["targets"] = tuple(map(_target, parts["targets"]))
-    parts["adversaries"] = tuple(types.Adversary(**{**a, "target": _target(a["target"])}) for a in parts["adversaries"])
-    parts["rationale"] = None if rationale is None else types.Rationale(**rationale)
-    parts["measures"] = tuple(parts["measures"])
-    parts["labels"] = tuple(map(_label, parts.get("labels", ())))  # older runs have none
-    return types.Query(**parts)
-
-
-def _label(row: Mapping[str, Any]) -> types.Label:
-    """Read where one label comes from."""
-    return types.Label(**{**row, "by": tuple(row["by"]), "shown_by": tuple(row["shown_by"])})
-
-
-def _target(row: Mapping[str, Any]) -> types.Target:
-    """Read one target."""
-    unit = row["unit"]
-    return types.Target(
-        span=types.Span(**row["span"]),
-        grade=row["grade"],
-        symbol=row["symbol"],
-        unit=None if unit is None else types.Span(**unit),
-        digest=row.get("digest"),
-    )
-
-
-def _dump(value: object) -> str:
-    """Write compact JSON; a NaN is a bug here, not a value.
-
-    Half a character, which an engine's JSON can hold and UTF-8 cannot, is written as its escape and reads back.
-    """
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    return _HALVES.sub(lambda half: f"\\u{ord(half[0]):04x}", text)
+    return types.Suite(tuple(map(read_gold, golds)))
 
 
 def _sha(text: str) -> str:

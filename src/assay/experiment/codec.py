@@ -1,0 +1,114 @@
+"""Records as JSON and back: what the files of a run, kept cells and shards are written with."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+from assay import types
+
+_HALVES = re.compile("[\ud800-\udfff]")
+
+
+def gold_json(gold: types.Gold) -> dict[str, Any]:
+    """Turn a gold set into JSON."""
+    return asdict(gold)
+
+
+def ranking_json(ranking: types.Ranking) -> dict[str, object]:
+    """Turn a ranking into one JSON object; snippets stay out, they are source code."""
+    hits = [_hit_json(h, t) for h, t in zip(ranking.hits, ranking.tokens, strict=True)]
+    line: dict[str, object] = {
+        "gold": ranking.gold,
+        "query": ranking.query,
+        "form": ranking.form,
+        "status": str(ranking.status),
+        "seconds": ranking.seconds,
+        "hits": hits,
+    }
+    cost = {} if ranking.cost is None else {k: v for k, v in asdict(ranking.cost).items() if v is not None}
+    optional = {"error": ranking.error, "notes": list(ranking.notes), "cost": cost}
+    return line | {key: value for key, value in optional.items() if value}
+
+
+def _hit_json(hit: types.Hit, tokens: int) -> dict[str, object]:
+    """Turn a hit into JSON, leaving out what it does not have."""
+    values = {"path": hit.path, "start": hit.start, "end": hit.end, "score": hit.score, "tokens": tokens}
+    return {key: value for key, value in values.items() if value is not None}
+
+
+def read_ranking(row: Mapping[str, Any]) -> types.Ranking:
+    """Read one ranking."""
+    hits = row["hits"]
+    return types.Ranking(
+        gold=row["gold"],
+        query=row["query"],
+        form=row["form"],
+        hits=tuple(types.Hit(h["path"], h.get("start"), h.get("end"), h.get("score")) for h in hits),
+        tokens=tuple(h["tokens"] for h in hits),
+        status=types.Status(row["status"]),
+        seconds=row["seconds"],
+        error=row.get("error"),
+        notes=tuple(row.get("notes", ())),
+        cost=types.Cost(**row["cost"]) if "cost" in row else None,
+    )
+
+
+def read_header(row: Mapping[str, Any]) -> types.Header:
+    """Read what a run was made with."""
+    claim = row["claim"]
+    corpora = {
+        name: types.CorpusFacts(**{**facts, "notes": tuple(facts["notes"]), "problems": tuple(facts["problems"])})
+        for name, facts in row["corpora"].items()
+    }
+    made = None if claim is None else types.Claim(**{**claim, "measures": tuple(claim["measures"])})
+    return types.Header(**{**row, "corpora": corpora, "claim": made})
+
+
+def read_gold(row: Mapping[str, Any]) -> types.Gold:
+    """Read one gold set."""
+    spec = row["corpus"]
+    corpus = types.CorpusSpec(**{**spec, "include": tuple(spec["include"]), "exclude": tuple(spec["exclude"])})
+    queries = tuple(map(_query, row["queries"]))
+    return types.Gold(row["name"], corpus, queries, row["provenance"], row["source"])
+
+
+def _query(row: Mapping[str, Any]) -> types.Query:
+    """Read one query."""
+    parts = dict(row)
+    rationale = parts["rationale"]
+    parts["targets"] = tuple(map(_target, parts["targets"]))
+    parts["adversaries"] = tuple(types.Adversary(**{**a, "target": _target(a["target"])}) for a in parts["adversaries"])
+    parts["rationale"] = None if rationale is None else types.Rationale(**rationale)
+    parts["measures"] = tuple(parts["measures"])
+    parts["labels"] = tuple(map(_label, parts.get("labels", ())))  # older runs have none
+    return types.Query(**parts)
+
+
+def _label(row: Mapping[str, Any]) -> types.Label:
+    """Read where one label comes from."""
+    return types.Label(**{**row, "by": tuple(row["by"]), "shown_by": tuple(row["shown_by"])})
+
+
+def _target(row: Mapping[str, Any]) -> types.Target:
+    """Read one target."""
+    unit = row["unit"]
+    return types.Target(
+        span=types.Span(**row["span"]),
+        grade=row["grade"],
+        symbol=row["symbol"],
+        unit=None if unit is None else types.Span(**unit),
+        digest=row.get("digest"),
+    )
+
+
+def dump(value: object) -> str:
+    """Write compact JSON; a NaN is a bug here, not a value.
+
+    Half a character, which an engine's JSON can hold and UTF-8 cannot, is written as its escape and reads back.
+    """
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return _HALVES.sub(lambda half: f"\\u{ord(half[0]):04x}", text)
