@@ -24,8 +24,9 @@ ALLOWED = {
     "_version": set(),
     "syntax": {"errors", "types"},
     "corpus": {"errors", "types", "syntax", "files", "processes", "_version"},
+    "artefacts": {"errors", "corpus"},
     "gold": {"errors", "types", "syntax", "corpus", "files", "chat"},
-    "search": {"errors", "types", "settings", "toml", "syntax", "corpus", "files", "http", "chat"},
+    "search": {"errors", "types", "settings", "toml", "syntax", "corpus", "artefacts", "files", "http", "chat"},
     "engines": {
         "errors",
         "types",
@@ -34,6 +35,7 @@ ALLOWED = {
         "toml",
         "syntax",
         "corpus",
+        "artefacts",
         "files",
         "http",
         "processes",

@@ -1,8 +1,10 @@
-"""A deadline that is looked at before everything that may block."""
+"""A deadline that is looked at before everything that may block, and the day."""
 
 from __future__ import annotations
 
+import os
 import time
+from datetime import UTC, datetime
 
 
 class Clock:
@@ -49,3 +51,10 @@ def shortest(*limits: float | None) -> float | None:
 def told(seconds: float | None) -> str:
     """Say a number of seconds as people would: what a part of the work has taken off a limit is no part of it."""
     return f"{round(seconds or 0.0, 2):g} s"
+
+
+def today() -> str:
+    """Name the day, in UTC; SOURCE_DATE_EPOCH (reproducible-builds.org) says another."""
+    fixed = os.environ.get("SOURCE_DATE_EPOCH", "")
+    now = datetime.fromtimestamp(int(fixed), UTC) if fixed.isdigit() else datetime.now(UTC)
+    return now.date().isoformat()

@@ -39,9 +39,7 @@ def atomic_stream(path: Path) -> Iterator[IO[bytes]]:
                 os.unlink(name)
             raise
     except OSError as error:
-        raise EnvironmentFailure(
-            f"cannot write {path}: {error.strerror or error}", hint="check the folder's rights and the free disk space"
-        ) from error
+        raise cannot_write(path, error) from error
 
 
 @contextmanager
@@ -58,10 +56,14 @@ def atomic_folder(folder: Path) -> Iterator[Path]:
         finally:
             shutil.rmtree(work, ignore_errors=True)
     except OSError as error:
-        raise EnvironmentFailure(
-            f"cannot write {folder}: {error.strerror or error}",
-            hint="check the folder's rights and the free disk space",
-        ) from error
+        raise cannot_write(folder, error) from error
+
+
+def cannot_write(path: Path, error: OSError) -> EnvironmentFailure:
+    """Make the error of a disk that does not take what is written."""
+    return EnvironmentFailure(
+        f"cannot write {path}: {error.strerror or error}", hint="check the folder's rights and the free disk space"
+    )
 
 
 def remove_leftovers(folder: Path, name: str = "*") -> None:

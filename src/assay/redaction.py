@@ -92,7 +92,7 @@ def environment_secrets() -> tuple[str, ...]:
 
 def declare(settings: object) -> None:
     """Take the variables that settings name, as {env:NAME} or in a key such as token_env, for secrets from now on."""
-    declare_values(os.environ.get(name, "").strip() for name in _variables(settings))
+    declare_values(os.environ.get(name, "").strip() for name in variables(settings))
 
 
 def declare_values(values: Iterable[str]) -> None:
@@ -100,15 +100,15 @@ def declare_values(values: Iterable[str]) -> None:
     _DECLARED.update(values)
 
 
-def _variables(settings: object) -> set[str]:
+def variables(settings: object) -> set[str]:
     """Find the names of variables in settings, however deep."""
     if isinstance(settings, str):
         return set(_VARIABLE.findall(settings))
     if isinstance(settings, Mapping):
         named = {str(value) for key, value in settings.items() if str(key).endswith("_env")}
-        return named.union(*(_variables(value) for value in settings.values()))
+        return named.union(*(variables(value) for value in settings.values()))
     items = settings if isinstance(settings, list | tuple) else ()
-    return set().union(*(_variables(item) for item in items))
+    return set().union(*(variables(item) for item in items))
 
 
 def is_secret_name(name: str) -> bool:

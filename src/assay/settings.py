@@ -54,6 +54,15 @@ def _changed(record: Any, values: Mapping[str, object], where: str) -> object:  
     )
 
 
+def merge(settings: Mapping[str, object], changes: Mapping[str, object]) -> dict[str, Any]:
+    """Change settings; a table in them is changed key by key."""
+    merged = dict(settings)
+    for key, value in changes.items():
+        old = merged.get(key)
+        merged[key] = merge(old, value) if isinstance(old, Mapping) and isinstance(value, Mapping) else value
+    return merged
+
+
 def unknown(what: str, name: str, known: list[str], kind: str) -> ConfigError:
     """Say that a name is not known, which one is nearest, and which there are."""
     near = nearest(name, known)

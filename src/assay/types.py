@@ -317,6 +317,8 @@ class EngineRun:
     parallel: int = 1  # questions that were in flight at once
     variation: Variation | None = None
     date: str = ""  # the day it was asked, UTC
+    assay: str = ""  # the version that asked it; empty: that of the run
+    environment: Mapping[str, object] = field(default_factory=dict)  # it was asked in; empty: that of the run
 
 
 @dataclass(frozen=True, slots=True)
@@ -343,6 +345,7 @@ class Claim:
     seed: int = 0
     family: tuple[str, ...] = ()  # engines whose comparisons were declared; none: every contestant but the baseline
     cluster: str = "auto"  # what is drawn independently: auto, repository, intent or tag:NAME
+    tables: tuple[str, ...] = ()  # shown beside the usual ones: matrix, bootstrap, forest, ranks, pairs
 
     @property
     def primary(self) -> str:

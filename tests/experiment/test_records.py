@@ -1,11 +1,7 @@
 """Runs on disk: what is read is what was written, and nothing is ever half there."""
 
 import json
-import multiprocessing
-import os
-import random
-import signal
-import time
+import shutil
 from dataclasses import replace
 from importlib import resources
 from pathlib import Path
@@ -38,9 +34,20 @@ from assay.types import (
     Status,
     Suite,
     Target,
+    Variation,
 )
 
 GOLDEN = Path(__file__).parent / "golden"
+ENVIRONMENT = {
+    "python": "3.11.7",
+    "implementation": "cpython",
+    "os": "Linux",
+    "machine": "x86_64",
+    "cpu": "a cpu",
+    "cores": 2,
+    "packages": {"numpy": "2.0"},
+    "threads": {},
+}
 
 
 def example() -> Run:
@@ -90,29 +97,36 @@ def example() -> Run:
         "v2.0.1",
         {"g": "loading\nTraceback: \x1b[31mno\n"},
         4,
+        Variation("my engine", {"search.without": ["stem"]}, "stages"),
+        "2026-01-02",
+        "0.0.9",
+        {**ENVIRONMENT, "cpu": "another cpu"},
     )
     facts = CorpusFacts("git:https://example.org/x", "abc", "d" * 64, 4, {"binary": 1}, ("a note",), ("a problem",))
-    environment = {
-        "python": "3.11.7",
-        "implementation": "cpython",
-        "os": "Linux",
-        "machine": "x86_64",
-        "cpu": "a cpu",
-        "cores": 2,
-        "packages": {"numpy": "2.0"},
-        "threads": {},
-    }
-    claim = Claim(("nDCG@10", "RR@10"), "my engine/v2", 0.05, 0.1, 3)
-    header = Header("0.1.0", "2026-01-01T00:00:00+00:00", "0123456789abcdef", {"g": facts}, environment, 30.0, claim)
+    claim = Claim(("nDCG@10", "RR@10"), "my engine/v2", 0.05, 0.1, 3, ("my engine/v2",), "tag:area")
+    header = Header(
+        "0.1.0",
+        "2026-01-01T00:00:00+00:00",
+        "0123456789abcdef",
+        {"g": facts},
+        ENVIRONMENT,
+        30.0,
+        claim,
+        {"other": "needs env:KEY"},
+        False,
+    )
     return Run(Suite((gold,)), 10, (engine,), {"g": {"a/b.py": (3, 4, 5)}}, {"g/q1": "ffff"}, header)
 
 
 def older() -> Run:
-    """The same as it was before engines told their version, resources, stderr and cost."""
+    """The same as it was before engines told their version, resources, stderr and cost, and before variants."""
     made = example()
+    assert made.header.claim
     rankings = tuple(replace(ranking, cost=None) for ranking in made.engines[0].rankings)
     engine = replace(made.engines[0], rankings=rankings, resources={}, version="", stderr={}, parallel=1)
-    return replace(made, engines=(engine,))
+    engine = replace(engine, variation=None, date="", assay="", environment={})
+    header = replace(made.header, claim=replace(made.header.claim, family=(), cluster="auto"), skipped={}, timed=True)
+    return replace(made, engines=(engine,), header=header)
 
 
 def test_run_reads_back_as_it_was_written(tmp_path):
@@ -189,8 +203,22 @@ def test_records_equal_the_golden_file(tmp_path):
     assert lines == (GOLDEN / "records.jsonl").read_text(encoding="utf-8")
 
 
-def test_golden_run_without_the_newer_fields_is_still_read():
+def test_run_equals_the_golden_folder(tmp_path):
+    write_run(example(), tmp_path)
+    for name in ("run.json", "gold.jsonl", "lines.jsonl"):
+        assert (tmp_path / name).read_text(encoding="utf-8") == (GOLDEN / "run-2" / name).read_text(encoding="utf-8")
+
+
+def test_golden_run_of_the_first_format_is_still_read():
     assert read_run(GOLDEN / "run") == older()
+
+
+def test_first_format_is_replaced_by_the_next_run_with_nothing_left(tmp_path):
+    shutil.copytree(GOLDEN / "run", tmp_path / "out")
+    write_run(example(), tmp_path / "out")
+    assert read_run(tmp_path / "out") == example()
+    left = sorted(p.relative_to(tmp_path / "out").as_posix() for p in (tmp_path / "out").rglob("*.json*"))
+    assert left == ["engines/my-engine-v2-d846de.jsonl", "gold.jsonl", "lines.jsonl", "run.json"]
 
 
 def test_half_a_character_of_an_engine_costs_no_run(tmp_path):
@@ -247,31 +275,6 @@ def test_manifest_cannot_name_files_outside_its_folder(tmp_path):
     (folder / "run.json").write_text(json.dumps(manifest))
     with pytest.raises(InputError, match="outside the folder"):
         read_run(folder)
-
-
-def _write_for_ever(folder: str, first: int) -> None:
-    base = example()
-    for number in range(first, first + 10**6):
-        write_run(replace(base, k=number), Path(folder))
-
-
-def _kill_and_read(folder: Path, rng: random.Random) -> None:
-    """Kill a writer at a random instant; what is there afterwards is a whole run."""
-    before = read_run(folder).k
-    child = multiprocessing.get_context("fork").Process(target=_write_for_ever, args=(str(folder), before + 1))
-    child.start()
-    time.sleep(rng.uniform(0.0, 0.05))
-    os.kill(child.pid or 0, signal.SIGKILL)
-    child.join()
-    assert read_run(folder).k >= before
-
-
-@pytest.mark.parametrize("kills", [5, pytest.param(100, marks=pytest.mark.soak)])
-def test_killed_writer_leaves_the_old_run_or_the_new_one(tmp_path, kills):
-    write_run(example(), tmp_path)
-    rng = random.Random(0)
-    for _ in range(kills):
-        _kill_and_read(tmp_path, rng)
 
 
 def test_folder_that_is_no_run_is_refused_before_anything_is_written(tmp_path):

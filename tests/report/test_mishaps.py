@@ -14,8 +14,8 @@ from assay.report import analyse, document, results_json, write_reports
 from assay.report.html import to_html
 from assay.report.markdown import to_markdown
 from assay.report.mishaps import breaches, mishaps, strayed
+from assay.report.plain import plain
 from assay.report.terminal import print_document
-from assay.report.writing import plain
 from assay.types import Claim, Status
 
 HOSTILE = (

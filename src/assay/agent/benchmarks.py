@@ -105,9 +105,9 @@ class Benchmarks:
 
     def carry_out(self, order: Order, watch: Watch) -> Done:
         """Run, write the records and the reports."""
-        from assay.experiment import check_folder, write_run, writing
+        from assay.experiment import check_folder
         from assay.experiment.suites import run_spec
-        from assay.report import analyse, write_reports
+        from assay.report import publish
 
         with self._alone(watch):
             spec = self._specified(order)
@@ -116,11 +116,7 @@ class Benchmarks:
             made = run_spec(spec, suite, progress=watch)
             if order.out is None:
                 _keep_from_git(folder.parent)
-            with writing(folder):
-                write_run(made, folder)
-                results = analyse(made, spec.claim())
-                write_reports(results, made, folder)
-            return Done(folder, results)
+            return Done(folder, publish(made, spec.claim(), folder).results)
 
     def stop(self) -> None:
         """End the run that is under way, in the middle of a question too, and wait until its engines are gone."""

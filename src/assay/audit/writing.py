@@ -11,7 +11,7 @@ from assay.experiment.records import keep_out
 from assay.files import write_atomic
 from assay.report.html import to_html
 from assay.report.markdown import to_markdown
-from assay.report.writing import plain
+from assay.report.plain import plain
 
 FILES = ("audit.json", "audit.md", "audit.html")
 

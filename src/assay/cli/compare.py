@@ -80,7 +80,7 @@ def _tables(args: argparse.Namespace) -> Comparison:
     from assay.scoring import parse_measure
     from assay.stats import Names, compare_values, read_values
 
-    refuse(args, "two tables", "measure", "baseline")
+    refuse(args, "two tables", "measure", "baseline", "family", "cluster_by")
     given = {"margin": args.margin, "alpha": args.alpha, "seed": args.seed}
     settings = {key: value for key, value in given.items() if value is not None}
     names = Names(args.first, args.second)

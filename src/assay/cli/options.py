@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,6 +22,8 @@ def add_claim(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--baseline", metavar="ENGINE", help="the engine the others are compared with")
     group.add_argument("--margin", type=float, metavar="X", help="smallest difference that matters (0.02)")
     group.add_argument("--alpha", type=float, metavar="X", help="error rate of the verdicts (0.05)")
+    group.add_argument("--family", metavar="LIST", help="engines that get a verdict, by commas; globs too (all)")
+    group.add_argument("--cluster-by", metavar="UNIT", help="drawn independently: auto, repository, intent, tag:NAME")
     group.add_argument("--seed", type=int, metavar="N", help="seed of every random draw (0)")
 
 
@@ -32,9 +35,17 @@ def add_full(parser: argparse.ArgumentParser) -> None:
 def claim_flags(args: argparse.Namespace) -> dict[str, Any]:
     """Collect the claim flags that the command has; None where one was not given."""
     names = {"measures": "measure", "primary": "primary", "baseline": "baseline", "margin": "margin"}
-    names |= {"alpha": "alpha", "seed": "seed"}
+    names |= {"alpha": "alpha", "seed": "seed", "cluster": "cluster_by"}
     given = {key: getattr(args, flag, None) for key, flag in names.items()}
     return given | {"measures": tuple(given["measures"]) if given["measures"] else None}
+
+
+def family_flag(args: argparse.Namespace, names: Sequence[str]) -> tuple[str, ...] | None:
+    """Read the engines that --family names; None where it was not given."""
+    from assay.experiment.claim import split_names
+
+    text = getattr(args, "family", None)
+    return None if text is None else split_names(text, names)
 
 
 def given_flags(args: argparse.Namespace, *names: str) -> dict[str, Any]:
@@ -44,17 +55,22 @@ def given_flags(args: argparse.Namespace, *names: str) -> dict[str, Any]:
 
 def claim_for(run: Run, args: argparse.Namespace) -> Claim:
     """Take the claim that a run was made for, changed by the flags given now."""
-    from assay.experiment.claim import changed, check_claim, claim_of
+    from assay.experiment.claim import changed, check_claim, check_suite, claim_of, resolved_family
 
+    names = [*(engine.name for engine in run.engines), *run.header.skipped]
     claim = changed(claim_of(run), run.k, **claim_flags(args))
-    return check_claim(claim, run.k, [engine.name for engine in run.engines])
+    family = family_flag(args, names)
+    if family is not None:
+        claim = replace(claim, family=resolved_family(family, names, claim.baseline))
+    check_suite(claim.cluster, run.suite)
+    return check_claim(claim, run.k, names)
 
 
 def refuse(args: argparse.Namespace, what: str, *flags: str) -> None:
     """Refuse flags that mean nothing here: a flag without an effect is worse than none."""
     for flag in flags:
         if getattr(args, flag) is not None:
-            raise ConfigError(f"--{flag} means nothing for {what}", hint="leave it out")
+            raise ConfigError(f"--{flag.replace('_', '-')} means nothing for {what}", hint="leave it out")
 
 
 def read_results(text: str) -> Run:

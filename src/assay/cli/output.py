@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def emit(args: argparse.Namespace, document: Document, data: Mapping[str, object]) -> None:
     """Print a result: the document for people, or its data as JSON."""
     if args.json:
-        from assay.report.writing import plain
+        from assay.report.plain import plain
 
         print(json.dumps(plain(data), ensure_ascii=False, indent=1, allow_nan=False))  # noqa: T201  # stdout is the result
         return
@@ -45,7 +45,8 @@ def teller(args: argparse.Namespace) -> Callable[[Progress], None] | None:
 
 def _moving(progress: Progress) -> None:
     """Rewrite one line of the terminal."""
-    ends = progress.step == "trouble" or (progress.step == "search" and progress.done == progress.total)
+    last = progress.step in ("search", "cells") and progress.done == progress.total
+    ends = progress.step == "trouble" or last
     end = "\n" if ends else ""
     sys.stderr.write(f"\r\033[K{_words(progress)}{end}")
     sys.stderr.flush()
@@ -65,6 +66,8 @@ def _words(progress: Progress) -> str:
         return f"{progress.engine}: opening on {progress.gold}"
     if progress.step == "trouble":
         return f"{progress.engine}: {progress.trouble}"
+    if progress.step == "cells":
+        return f"{progress.done}/{progress.total} cells{f', last on {progress.gold}' if progress.gold else ''}"
     return f"{progress.engine}: {progress.done}/{progress.total} queries of {progress.gold}"
 
 

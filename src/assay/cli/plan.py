@@ -28,6 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     pilot.add_argument("--engine", metavar="NAME", help="the engine whose differences are taken")
     pilot.add_argument("--baseline", metavar="ENGINE", help="the engine it is compared with")
     pilot.add_argument("--primary", metavar="M", help="the measure")
+    pilot.add_argument("--cluster-by", metavar="UNIT", help="drawn independently: auto, repository, intent, tag:NAME")
     group = parser.add_argument_group("from assumptions, instead of a pilot")
     group.add_argument("--sd", type=float, metavar="X", help="standard deviation of the paired differences")
     group.add_argument("--icc", type=float, metavar="X", help="correlation inside a repository (0)")
@@ -53,7 +54,7 @@ def _assumed(args: argparse.Namespace) -> Plan:
     """Plan from assumptions."""
     from assay.stats import components_of, plan
 
-    refuse(args, "a plan from assumptions", "results", "engine", "baseline", "primary")
+    refuse(args, "a plan from assumptions", "results", "engine", "baseline", "primary", "cluster_by")
     alpha = {} if args.alpha is None else {"alpha": args.alpha}
     components = components_of(args.sd, args.icc or 0.0, args.repositories or 1, args.queries or 20.0)
     return plan(components, args.detect, power=args.power, **alpha)
@@ -61,7 +62,7 @@ def _assumed(args: argparse.Namespace) -> Plan:
 
 def _piloted(args: argparse.Namespace) -> Plan:
     """Plan from the paired differences of a run."""
-    from assay.report.case import dead_engines, rivals
+    from assay.report.case import dead_engines, family_of
     from assay.scoring import score
     from assay.stats import plan_claim
 
@@ -70,7 +71,7 @@ def _piloted(args: argparse.Namespace) -> Plan:
     run = read_results(folder)
     log_look(args, run, "plan")
     claim = claim_for(run, args)
-    alive = [name for name in rivals(run, claim.baseline) if name not in dead_engines(run)]
+    alive = [name for name in family_of(run, claim) if name not in dead_engines(run)]
     engine = args.engine or next(iter(alive), None)
     if engine is None:
         raise ConfigError(f"no engine to compare with {claim.baseline}", hint="name one with --engine")
@@ -82,5 +83,6 @@ def _piloted(args: argparse.Namespace) -> Plan:
         delta=args.detect,
         alpha=claim.alpha,
         power=args.power,
+        cluster=claim.cluster,
     )
     return replace(plan, sentence=f"From {engine} − {claim.baseline} on {claim.primary} in {folder}. {plan.sentence}")

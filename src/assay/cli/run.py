@@ -6,18 +6,25 @@ without one, flags alone are enough:
   assay run --gold stdlib
   assay run --gold gold.yaml --engine mine="command:my-search --json {query}"
   assay run --gold octocode/code.csv --corpus git:../octocode@b1771ba --tag difficulty=hard:101-127
+
+Variants and sweeps of assay.toml run side by side and share what they can; --dry-run shows the plan:
+
+  assay run --only 'weights:*' --set run.k=20 --set engines.mine.search.stem.files=0.4
 """
 
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from assay.cli.options import add_claim, add_full, claim_flags
-from assay.cli.output import counted, emit, say, teller
+from assay.cli.options import add_claim, add_full, claim_flags, family_flag
+from assay.cli.output import counted, emit, say, teller, warn
+from assay.errors import ConfigError
 
 if TYPE_CHECKING:
+    from assay.experiment.places import Missing
     from assay.experiment.spec import Spec
     from assay.types import Run, Suite
 
@@ -25,11 +32,25 @@ if TYPE_CHECKING:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the flags of this command."""
     parser.add_argument("--config", metavar="FILE", help="an assay.toml (default: the one in this folder, if any)")
+    parser.add_argument("--preset", metavar="NAME", help="an experiment that ships, instead of an assay.toml")
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="TABLE.KEY=VALUE",
+        help="change any key of the file: run.k=20 (repeatable)",
+    )
+    parser.add_argument(
+        "--only", action="append", metavar="NAME", help="ask this engine or variant, or a glob of them (repeatable)"
+    )
     parser.add_argument("--gold", action="append", metavar="PATH", help="gold file or folder, or 'stdlib' (repeatable)")
     parser.add_argument("--corpus", metavar="SPEC", help="folder, stdlib, git:URL@REV, pypi:NAME==V, npm:NAME@V")
     parser.add_argument("--tag", action="append", metavar="K=V:ROWS", help="tag rows of a CSV: difficulty=hard:101-127")
     parser.add_argument(
-        "--engine", action="append", metavar="[NAME=]SPEC", help="of assay.toml, a preset, command:…, …"
+        "--engine",
+        action="append",
+        metavar="[NAME=]SPEC",
+        help="of assay.toml, a preset, command:…, …; runs instead of all that the file declares",
     )
     parser.add_argument("-k", type=int, metavar="N", help="results asked for and scored (10)")
     parser.add_argument("--forms", metavar="LIST", help="phrasings to ask, by commas (all)")
@@ -40,36 +61,67 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--one-at-a-time", action="store_true", help="open one engine at a time (they take turns at every question)"
     )
     parser.add_argument("--out", metavar="FOLDER", help="where the run goes (results)")
+    parser.add_argument("--forget", action="store_true", help="drop the rows of earlier runs that do not fit this one")
+    parser.add_argument("--parquet", action="store_true", help="write per-query.parquet too (extra: parquet)")
     parser.add_argument("--no-references", action="store_true", help="leave out random, keywords and oracle")
     parser.add_argument("--allow-missing", action="store_true", help="report targets that are not there and go on")
+    _add_way(parser)
     add_full(parser)
     add_claim(parser)
 
 
+def _add_way(parser: argparse.ArgumentParser) -> None:
+    """Add the flags that say how a run is carried out; nothing of it shows in the results."""
+    group = parser.add_argument_group("how it is run")
+    group.add_argument("--dry-run", action="store_true", help="show the plan, what of it is kept, and an estimate")
+    group.add_argument(
+        "--times",
+        action=argparse.BooleanOptionalAction,
+        help="engines take turns and are timed, or run side by side without times",
+    )
+    group.add_argument("--jobs", type=int, metavar="N", help="processes to run in, without times (0: all processors)")
+    group.add_argument("--cluster", metavar="ADDRESS", help="a Dask cluster to run on, such as tcp://host:8786")
+    group.add_argument("--shard", metavar="I/N", help="run one of N parts; `assay merge` puts them together")
+    group.add_argument("--fresh", action="store_true", help="ask again what earlier runs have kept")
+    group.add_argument("--reuse-index", action="store_true", help="let tools take up the indexes of earlier runs")
+
+
 def handle(args: argparse.Namespace) -> int:
     """Run, write the records and the reports, print the report."""
+    from assay.cli.carrying import show_plan
     from assay.experiment.suites import load_suite
 
     spec = _spec(args)
-    return execute(args, spec, load_suite(spec), allow_missing=args.allow_missing)
+    suite = load_suite(spec)
+    missing: Missing | None = "report" if args.allow_missing else None
+    if args.dry_run:
+        return show_plan(args, spec, suite, missing)
+    if args.shard:
+        from assay.cli.merge import run_shard
+
+        return run_shard(args, spec, suite, missing)
+    return execute(args, spec, suite, missing)
 
 
-def execute(args: argparse.Namespace, spec: Spec, suite: Suite, *, allow_missing: bool) -> int:
+def execute(args: argparse.Namespace, spec: Spec, suite: Suite, missing: Missing | None) -> int:
     """Run a checked specification over loaded gold, write the records and the reports, print the report."""
-    from assay.experiment import check_folder, write_run, writing
-    from assay.experiment.suites import run_spec
-    from assay.report import analyse, document, results_json, write_reports
+    from assay.cli.carrying import carry_out, how_of, write_down
+    from assay.experiment import check_folder
+    from assay.experiment.merging import declared_hashes
+    from assay.report import WRITTEN, document, publish, require_parquet, results_json
 
     folder = check_folder(Path(spec.out))
+    if args.parquet:
+        require_parquet()
     _tell_sealed(args, spec, suite)
-    made = run_spec(spec, suite, missing="report" if allow_missing else None, progress=teller(args))
-    with writing(folder):
-        write_run(made, folder)
-        results = analyse(made, spec.claim())
-        write_reports(results, made, folder)
-    emit(args, document(results, full=args.full), results_json(results))
-    say(args, f"\nwritten to {folder}/: report.html, RESULTS.md, results.json, per-query.csv and the records")
-    return 4 if _unopened(made) else 0
+    with how_of(args, folder) as how:
+        carried = carry_out(args, spec, suite, missing, how)
+    declared = declared_hashes(spec, suite)
+    done = publish(carried.run, spec.claim(), folder, declared=declared, forget=args.forget, parquet=args.parquet)
+    write_down(folder, carried)
+    emit(args, document(done.results, full=args.full), results_json(done.results))
+    say(args, f"\nwritten to {folder}/: {WRITTEN}")
+    return 4 if _unopened(carried.run) else 0
 
 
 def _tell_sealed(args: argparse.Namespace, spec: Spec, suite: Suite) -> None:
@@ -91,23 +143,62 @@ def _unopened(made: Run) -> bool:
 
 def _spec(args: argparse.Namespace) -> Spec:
     """Read the configuration file, if there is one, and apply the flags."""
-    from assay.experiment.spec import FILE, Spec, engine_table, override, read_spec
+    from assay.experiment.claim import chosen_names
+    from assay.experiment.spec import override
 
-    path = Path(args.config) if args.config else Path(FILE)
-    spec = read_spec(path) if args.config or path.is_file() else Spec()
-    return override(
-        spec,
-        **claim_flags(args),
-        gold=tuple(args.gold) if args.gold else None,
-        corpus=args.corpus,
-        tags=tuple(args.tag) if args.tag else None,
-        engines=engine_table(args.engine, spec.engines) if args.engine else None,
-        k=args.k,
-        forms=tuple(f.strip() for f in args.forms.split(",")) if args.forms else None,
-        split=tuple(part.strip() for part in args.split.split(",")) if args.split else None,
-        timeout=args.timeout,
-        threads=args.threads,
-        interleave=False if args.one_at_a_time else None,
-        out=args.out,
-        references=False if args.no_references else None,
-    )
+    spec = _flagged(args, _declared(args))
+    names = list(spec.all_engines())
+    only = chosen_names(args.only, names, "--only") if args.only else None
+    spec = override(spec, **claim_flags(args), family=family_flag(args, names), only=only)
+    _check_runnable(args, spec)
+    return spec
+
+
+def _declared(args: argparse.Namespace) -> Spec:
+    """Read what a file or a shipped experiment declares, changed by --set."""
+    from assay.experiment.spec import FILE, load_spec
+
+    if args.preset and args.config:
+        hint = f'write extends = "preset:{args.preset}" into {args.config}'
+        raise ConfigError("--preset and --config are two experiments", hint=hint)
+    file = None if args.preset else Path(args.config) if args.config else Path(FILE)
+    path = file if file and (args.config or file.is_file()) else None
+    return load_spec(path, preset=args.preset, sets=args.set)
+
+
+def _flagged(args: argparse.Namespace, spec: Spec) -> Spec:
+    """Replace what the flags name but for the claim, which the engines must be known for."""
+    from assay.experiment.spec import with_engines
+
+    given = {
+        "gold": tuple(args.gold) if args.gold else None,
+        "corpus": args.corpus,
+        "tags": tuple(args.tag) if args.tag else None,
+        "k": args.k,
+        "forms": tuple(f.strip() for f in args.forms.split(",")) if args.forms else None,
+        "split": tuple(part.strip() for part in args.split.split(",")) if args.split else None,
+        "timeout": args.timeout,
+        "threads": args.threads,
+        "interleave": False if args.one_at_a_time else None,
+        "times": args.times,
+        "jobs": args.jobs,
+        "out": args.out,
+        "references": False if args.no_references else None,
+    }
+    changed = replace(spec, **{key: value for key, value in given.items() if value is not None})
+    return with_engines(changed, args.engine) if args.engine else changed
+
+
+def _check_runnable(args: argparse.Namespace, spec: Spec) -> None:
+    """Refuse what cannot be run here, and tell what would be run twice."""
+    from assay.experiment.spec import twin_notes, unmet
+
+    flag = next((flag for flag in ("cluster", "shard") if getattr(args, flag)), None)
+    if spec.times and flag:
+        raise ConfigError(f"times = true with --{flag}", hint="cells that run side by side have no times: --no-times")
+    baseline = spec.subject(spec.claim().baseline)
+    reason = unmet(baseline.requires) if baseline else None
+    if baseline and reason:
+        raise ConfigError(f"baseline = {baseline.name!r} cannot run here: {reason}", hint="choose another --baseline")
+    for note in twin_notes(spec):
+        warn(note)

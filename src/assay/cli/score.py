@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from assay.cli.options import add_claim, add_full, claim_for, log_look, read_results
 from assay.cli.output import emit, say, warn
-from assay.errors import AssayError
+from assay.errors import AssayError, ConfigError
 
 if TYPE_CHECKING:
     from assay.types import Gold, Query, Run
@@ -18,9 +18,8 @@ if TYPE_CHECKING:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the flags of this command."""
     parser.add_argument("results", nargs="?", default="results", help="folder that `assay run` wrote (results)")
-    parser.add_argument(
-        "--write", action="store_true", help="replace RESULTS.md, results.json, per-query.csv, report.html"
-    )
+    parser.add_argument("--write", action="store_true", help="replace every report in the folder")
+    parser.add_argument("--parquet", action="store_true", help="with --write: per-query.parquet too (extra: parquet)")
     parser.add_argument(
         "--without-pooled", action="store_true", help="also score without the labels that engines' results brought up"
     )
@@ -30,16 +29,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def handle(args: argparse.Namespace) -> int:
     """Score, print, and write where asked."""
-    from assay.report import analyse, document, results_json, write_reports
+    from assay.experiment import writing
+    from assay.report import document, report_again, require_parquet, results_json, write_reports
     from assay.report.document import Heading
     from assay.report.unpooled import score_unpooled
 
+    if args.parquet and not args.write:
+        raise ConfigError("--parquet means nothing without --write", hint="add --write")
+    if args.parquet:
+        require_parquet()
     run = read_results(args.results)
     claim = claim_for(run, args)
     log_look(args, run, "score")
-    results = analyse(run, claim)
+    results = report_again(run, claim, Path(args.results))
     if args.write:
-        write_reports(results, run, Path(args.results))
+        with writing(Path(args.results)):
+            write_reports(results, run, Path(args.results), parquet=args.parquet)
         say(args, f"written to {args.results}/")
     shown, data = document(results, full=args.full), results_json(results)
     if args.without_pooled:

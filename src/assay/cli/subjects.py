@@ -41,7 +41,7 @@ def engine_named(text: str, config: str | None) -> Recipe:
     path = Path(config) if config else Path(FILE)
     if config or path.is_file():
         spec = read_spec(path)
-        if text in spec.engines:
+        if text in spec.engines or spec.subject(text) is not None:
             return recipe_of(spec, text)
     return Recipe(text)
 

@@ -32,6 +32,7 @@ __all__ = [
     "as_engine",
     "describe",
     "make_engine",
+    "table_of",
 ]
 
 
@@ -69,6 +70,15 @@ def _make_preset(named: str, changes: Mapping[str, object], context: Context) ->
     except ConfigError as problem:
         raise place(problem, preset, changes) from problem
     return with_notes(made, told(preset))
+
+
+def table_of(spec: str) -> dict[str, object]:
+    """Write an engine that is named by a text as a table of assay.toml."""
+    kind = spec.partition(":")[0]
+    if kind not in KINDS:
+        return {"preset": spec}
+    named, settings = _read_text(spec)
+    return {"kind": named, **settings}
 
 
 def _read_text(spec: str) -> tuple[str, dict[str, object]]:

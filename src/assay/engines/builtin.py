@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from assay.engines.base import Context, InHouse, Session, Wanted
+from assay.engines.parts import Part
+from assay.engines.sharing import Shelf, Step, step_key
 from assay.search import Index, Per, SearchConfig
+from assay.search.identity import (
+    candidates_digest,
+    ranking_digest,
+    search_identity,
+    table_digest,
+    vectors_digest,
+)
+from assay.search.laws import STAGES
+from assay.search.sharing import Keys, share_index
 from assay.settings import read_settings
 from assay.types import Corpus, Hit, Role
 
@@ -37,6 +48,29 @@ class BuiltinEngine(InHouse):
         """Build the index from source."""
         return BuiltinSession(Index.build(corpus, self.settings.search), self.settings.per)
 
+    @property
+    def identity(self) -> str | None:  # type: ignore[override]  # computed: it takes a look at code and models
+        """All settings, the code and the models; None when a model is behind an address."""
+        return search_identity(self.settings.search, self.settings.per)
+
+    def steps(self) -> tuple[Step, ...]:
+        """List the way from corpus to ranking."""
+        search, per = self.settings.search, self.settings.per
+        dense = search.dense.shown()
+        left_out = f", without {', '.join(search.without)}" if search.without else ""
+        return (
+            Step("chunks", table_digest(search), f"cut by {search.index.chunks.kind}"),
+            Step("vectors", vectors_digest(search.dense), " and ".join(filter(None, (dense.model, dense.docs_model)))),
+            Step("candidates", candidates_digest(search, per), f"fusion {dense.fusion}" if dense.model else "words"),
+            Step("ranking", ranking_digest(search, per), f"per {per}{left_out}"),
+        )
+
+    def open_shared(self, corpus: Corpus, shelf: Shelf, _seconds: float | None) -> Session:
+        """Open on a table and vectors that others made or will use."""
+        steps = self.steps()
+        keys = Keys(step_key(corpus.digest, steps[:1]), step_key(corpus.digest, steps[:2]))
+        return BuiltinSession(share_index(corpus, self.settings.search, shelf, keys), self.settings.per)
+
 
 class BuiltinSession:
     """An index being asked."""
@@ -66,3 +100,43 @@ class BuiltinSession:
 def make(settings: Mapping[str, object], _context: Context) -> BuiltinEngine:
     """Make the engine from its settings."""
     return BuiltinEngine(read_settings(Settings, settings, "engine builtin"))
+
+
+#: Signals that have no say by design: one that never speaks is no part of that ranking.
+_SILENT: Mapping[Per, frozenset[str]] = {"file": frozenset({"neighbours", "scope"}), "span": frozenset({"references"})}
+
+
+def ablations(settings: Mapping[str, object]) -> tuple[Part, ...]:
+    """Name what can be left out of the engine, in the order it works; what is off already is no part."""
+    read = read_settings(Settings, settings, "engine builtin")
+    return (*_sources(read), *_signals(read))
+
+
+def _sources(read: Settings) -> Iterator[Part]:
+    """Name where matches come from beside the words of the code."""
+    search = read.search
+    fields = search.index.fields
+    for name, keys in (("names", ("name", "scope", "signature")), ("paths", ("stem", "folder"))):
+        used = [key for key in keys if getattr(fields, key)]
+        if used:
+            yield Part(name, {f"search.index.fields.{key}": 0.0 for key in used})
+    if search.index.description.url:
+        yield Part("description", {"search.index.description.url": ""})
+    if search.translation.model:
+        yield Part("translation", {"search.translation.model": ""})
+    if search.dense.model:
+        yield Part("dense", {"search.dense.model": ""})
+    if search.dense.model and search.dense.feedback.weight and read.per == "span":
+        yield Part("feedback", {"search.dense.feedback.weight": 0.0})
+
+
+def _signals(read: Settings) -> Iterator[Part]:
+    """Name the signals, and what orders results anew; a ranking of files is made of coherence, which is cut down."""
+    left = [stage for stage in STAGES if stage not in read.search.without and stage not in _SILENT[read.per]]
+    for stage in left:
+        if stage != "coherence" or read.per == "span":
+            yield Part(stage, {"search.without": [stage]})
+        elif read.search.coherence.chunks > 1:
+            yield Part(stage, {"search.coherence.chunks": 1})
+    if read.search.rerank.model:
+        yield Part("rerank", {"search.rerank.model": ""})

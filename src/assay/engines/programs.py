@@ -65,6 +65,14 @@ def prepare(task: Task, seconds: float | None, what: str, seen: Callable[[Finish
         raise EngineError(f"{what} failed: {describe_failure(task, finished)}", hint=by_hand(task))
 
 
+def file_facts(commands: Sequence[Sequence[str]], places: Mapping[str, str]) -> list[object]:
+    """Tell programs, and the files that they are given, from what will lie there after the next installation."""
+    named = {fill(part, places) for command in commands for part in command[1:]}
+    programs = {_locate(fill(command[0], places), Path(places["here"])) for command in commands}
+    files = {os.path.realpath(path) for path in (*named, *map(shutil.which, programs)) if path and os.path.isfile(path)}
+    return [[path, os.stat(path).st_size, os.stat(path).st_mtime_ns] for path in sorted(files)]
+
+
 def _locate(program: str, folder: Path) -> str:
     """Read a relative path of a program from the user's folder; a link stays one: programs look at their own name."""
     return os.path.abspath(folder / program) if "/" in program else program

@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from assay.engines.base import Context, InHouse, Session
+from assay.engines.reading.docnos import TAG, from_column, from_docno
 from assay.engines.reading.hits import parse_location, read_hit
 from assay.errors import ConfigError, EngineError, InputError
 from assay.files import read_utf8
@@ -147,6 +148,7 @@ class _Entry:
     rank: int
     score: float
     line: int
+    ours: bool = False  # Assay wrote it: what does not fit into a column is escaped
 
 
 def read_trec(text: str, file: str) -> dict[str, tuple[Hit, ...]]:
@@ -175,7 +177,7 @@ def _order(entry: _Entry) -> tuple[float, int, int]:
 
 def _to_hit(entry: _Entry) -> Hit:
     """Read the location that a docno is."""
-    place = parse_location(entry.docno)
+    place = (from_docno if entry.ours else parse_location)(entry.docno)
     return Hit(place.path, place.start, place.end, entry.score)
 
 
@@ -190,7 +192,9 @@ def _read_entry(line: str, file: str, number: int) -> _Entry:
             hint="qid Q0 docno rank score tag; use JSON lines for paths with blanks",
         )
     try:
-        entry = _Entry(columns[0], columns[2], int(columns[3]), float(columns[4]), number)
+        ours = columns[5].startswith(TAG)
+        query = from_column(columns[0]) if ours else columns[0]
+        entry = _Entry(query, columns[2], int(columns[3]), float(columns[4]), number, ours)
     except ValueError as problem:
         raise InputError(
             f"rank {columns[3]!r} or score {columns[4]!r} is no number",

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 from assay.clock import told
 from assay.engines.base import EngineCrash
-from assay.engines.folders import STORE
+from assay.engines.folders import CONFIG, STORE
 from assay.errors import CorpusError, EngineError, EngineTimeout, EnvironmentFailure
 from assay.processes import PROCESS_LIMITS, Child, Finished, ProcessLimits, Task, run_process
 
@@ -62,6 +62,7 @@ def by_hand(task: Task) -> str:
     """Say how to see for oneself; our copy of the corpus and the store are gone by then."""
     root = str(task.cwd)
     argv = [re.sub(rf"\S*/{STORE}\w+", "../store", part.replace(root, ".")) for part in task.argv]
+    argv = [re.sub(rf"\S*/{CONFIG}\w+/", "../", part) for part in argv]
     return f"run it by hand in the folder of your code: {shlex.join(argv)}"
 
 

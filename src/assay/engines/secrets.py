@@ -76,6 +76,12 @@ def check_written_out(where: str, templates: Mapping[str, object]) -> None:
                 raise _refusal(where, setting, "a secret")
 
 
+def hidden_values(table: Mapping[str, object]) -> tuple[str, ...]:
+    """List what is a secret in a file of the user's, where it may be written out."""
+    found = (text for name, value in table.items() for text in _texts(name, value, shown=False))
+    return tuple(dict.fromkeys(text.value for text in found if text.is_secret or _SHAPE.search(text.value)))
+
+
 def _refusal(where: str, setting: str, name: str) -> ConfigError:
     """Say what to write instead."""
     told = f"{where}: {name}" if setting in (name, "") else f"{where}: {setting}: {name}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 
 from assay.engines.base import Answered, Wanted
 from assay.engines.filtering import Filters
@@ -12,10 +13,15 @@ class AskedSession(ABC):
     """A session whose every search is one with filters, perhaps with none."""
 
     filtering: Filters  # those that are declared
+    places: Mapping[str, str]  # what templates name
 
     @abstractmethod
     def search_filtered(self, query: str, k: int, wanted: Wanted, seconds: float | None) -> Answered:
         """Search among what is wanted only; the shorter of the two time limits holds."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Let go of everything."""
 
     @property
     def filters(self) -> frozenset[str]:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import threading
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, TypeVar, cast, runtime_checkable
 
-from assay.engines.base import Session
+from assay.engines.base import Engine, FullEngine, Session, TimedEngine, TimedSession
 from assay.types import Corpus
 
 if TYPE_CHECKING:
@@ -75,3 +77,59 @@ def sharing(engine: object) -> SharingEngine | None:
             return None
         engine = inner
     return engine
+
+
+@dataclass(frozen=True, slots=True)
+class _OnShelf:
+    """An engine that is opened with what others made."""
+
+    engine: SharingEngine
+    shelf: Shelf
+    config: Mapping[str, object]
+
+    def open(self, corpus: Corpus) -> Session:
+        """Open it, with no limit but its own."""
+        return self.engine.open_shared(corpus, self.shelf, None)
+
+
+@dataclass(frozen=True, slots=True)
+class _TimedOnShelf(_OnShelf):
+    """The same for an engine that keeps to a time limit when it is opened."""
+
+    def open_within(self, corpus: Corpus, seconds: float | None) -> TimedSession:
+        """Open it, in time."""
+        return cast(TimedSession, self.engine.open_shared(corpus, self.shelf, seconds))
+
+
+def on_shelf(engine: FullEngine, shelf: Shelf | None) -> Engine:
+    """Give an engine that takes from a shelf what is there; one that cannot share stays as it is."""
+    shares = sharing(engine)
+    if shelf is None or shares is None:
+        return engine
+    return (_TimedOnShelf if isinstance(engine, TimedEngine) else _OnShelf)(shares, shelf, engine.config)
+
+
+def place_of(session: object) -> Corpus | None:
+    """Tell on which copy of the corpus a session works, where it shares one."""
+    found = getattr(session, "shared_corpus", None)
+    return found if isinstance(found, Corpus) else None
+
+
+def step_key(corpus: str, steps: Sequence[Step]) -> str:
+    """Name what the last of some steps makes of a corpus, given by its digest: all steps before it decide it too."""
+    way = [[step.name, step.digest] for step in steps]
+    return hashlib.sha256(json.dumps([corpus, way]).encode()).hexdigest()
+
+
+#: The kinds of artefact that steps leave; other steps live as long as the process.
+STEP_KINDS: Mapping[str, str] = {"chunks": "tables", "vectors": "vectors", "index": "indexes"}
+
+
+def kept_steps(engine: SharingEngine, corpus: str, artefacts: Artefacts) -> frozenset[str]:
+    """Name the steps of an engine whose work on a corpus is kept."""
+    steps = engine.steps()
+    return frozenset(
+        step.name
+        for number, step in enumerate(steps, start=1)
+        if step.name in STEP_KINDS and artefacts.has(STEP_KINDS[step.name], step_key(corpus, steps[:number]))
+    )

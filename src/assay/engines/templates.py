@@ -1,9 +1,9 @@
 """Templates with `{placeholders}`, filled in a single pass: braces in a query stay what they are.
 
-{query} and {k} are of the question, {root}, {here}, {store} and {preset} are folders, {path} and {language} stand in
-filters. `{env:NAME}` is a variable of the environment and a secret: it is in no record. `{python:PROGRAM}` is the
-interpreter that PROGRAM itself starts with, so that a driver runs among the packages of an installed tool; `{python}`
-is the one that Assay runs in.
+{query} and {k} are of the question, {root}, {here}, {store} and {preset} are folders, {config} is a file that was
+rendered for the engine, {path} and {language} stand in filters. `{env:NAME}` is a variable of the environment and a
+secret: it is in no record. `{python:PROGRAM}` is the interpreter that PROGRAM itself starts with, so that a driver runs
+among the packages of an installed tool; `{python}` is the one that Assay runs in.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from urllib.parse import quote
 from assay.errors import ConfigError, EnvironmentFailure, nearest
 
 #: Known as soon as a corpus is opened.
-FOLDERS = ("here", "preset", "root", "store")
+FOLDERS = ("here", "preset", "root", "store", "config")
 #: Known always, under its name.
 INTERPRETER: Mapping[str, str] = {"python": sys.executable}
 #: Known with a question.
@@ -53,6 +53,15 @@ def fill_json(template: object, places: Mapping[str, object]) -> object:
     if isinstance(template, Sequence):
         return [fill_json(value, places) for value in template]
     return template
+
+
+def fill_texts(template: object, places: Mapping[str, str]) -> object:
+    """Fill every text in tables and lists; a text stays one."""
+    if isinstance(template, str):
+        return fill(template, places)
+    if isinstance(template, Mapping):
+        return {key: fill_texts(value, places) for key, value in template.items()}
+    return [fill_texts(value, places) for value in template] if isinstance(template, list | tuple) else template
 
 
 def fill_url(template: str, places: Mapping[str, object]) -> str:

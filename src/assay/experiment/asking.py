@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Literal
 
 from assay.corpus.copying import folder_bytes
@@ -13,6 +14,7 @@ from assay.engines.base import FullEngine, Session, TimedEngine, Usage
 from assay.engines.calling import Answer, ask, close_session, one_line, open_session, session_notes, session_usage
 from assay.engines.memory import AddedMemory
 from assay.engines.normalise import Normaliser
+from assay.engines.sharing import Shelf, on_shelf, place_of, sharing
 from assay.errors import EngineError, EnvironmentFailure
 from assay.experiment.places import Place, Question
 from assay.experiment.workplace import workplace
@@ -41,7 +43,7 @@ class Progress:
     gold: str
     done: int
     total: int
-    step: Literal["corpus", "index", "search", "trouble"]
+    step: Literal["corpus", "index", "search", "trouble", "cells"]
     trouble: str = ""  # of an engine that is asked no more, in a line
 
 
@@ -62,11 +64,15 @@ class Stay:
 
 
 def stay_together(
-    engines: Mapping[str, FullEngine], place: Place, k: int, limits: Limits, tell: Tell
+    engines: Mapping[str, FullEngine], place: Place, k: int, limits: Limits, tell: Tell, *, shelf: Shelf | None = None
 ) -> dict[str, Stay]:
-    """Open every engine, ask them in turns, close them; the order rotates, so that nobody always follows the same."""
+    """Open every engine, ask them in turns, close them; the order rotates, so that nobody always follows the same.
+
+    With a shelf, engines share what they can; nothing of what they take is measured then.
+    """
     with ExitStack() as stack:
-        desks = [stack.enter_context(_desk(name, engine, place, k, limits, tell)) for name, engine in engines.items()]
+        order = _Order(place, k, limits, tell, shelf)
+        desks = [stack.enter_context(_desk(name, engine, order)) for name, engine in engines.items()]
         taking_turns = [desk for desk in desks if desk.parallel == 1]
         for number, question in enumerate(place.questions):
             first = number % len(taking_turns) if taking_turns else 0
@@ -78,12 +84,25 @@ def stay_together(
         return {desk.name: desk.leave() for desk in desks}
 
 
+@dataclass(frozen=True, slots=True)
+class _Order:
+    """What every engine on one gold set is told."""
+
+    place: Place
+    k: int
+    limits: Limits
+    tell: Tell
+    shelf: Shelf | None = None
+
+
 @contextmanager
-def _desk(name: str, engine: FullEngine, place: Place, k: int, limits: Limits, tell: Tell) -> Iterator[_Desk]:
+def _desk(name: str, engine: FullEngine, order: _Order) -> Iterator[_Desk]:
     """Give an engine its place and open it there; whatever happens, it is closed and its place is cleared."""
-    tell(Progress(name, place.gold.name, 0, len(place.questions), "index"))
-    with workplace(engine, place.corpus) as corpus:
-        desk = _Desk(name, engine, place, corpus, k, limits, tell)
+    place = order.place
+    order.tell(Progress(name, place.gold.name, 0, len(place.questions), "index"))
+    shares = order.shelf is not None and sharing(engine) is not None
+    with nullcontext(place.corpus) if shares else workplace(engine, place.corpus) as corpus:
+        desk = _Desk(name, engine, corpus, order)
         try:
             desk.open()
             yield desk
@@ -94,19 +113,17 @@ def _desk(name: str, engine: FullEngine, place: Place, k: int, limits: Limits, t
 class _Desk:
     """One engine on one gold set."""
 
-    def __init__(
-        self, name: str, engine: FullEngine, place: Place, corpus: Corpus, k: int, limits: Limits, tell: Tell
-    ) -> None:
+    def __init__(self, name: str, engine: FullEngine, corpus: Corpus, order: _Order) -> None:
         self.name = name
         self.engine = engine
         self.parallel = engine.parallel if isinstance(engine, TimedEngine) else 1  # the others have one thread
-        self._place = place
+        self._place = order.place
         self._corpus = corpus
-        self._k = k
-        self._limits = limits
-        self._tell = tell
+        self._k = order.k
+        self._limits = order.limits
+        self._tell = order.tell
+        self._shelf = order.shelf
         self._redactor = hiding(engine.secrets)
-        self._normalise = Normaliser(corpus, lambda path: len(place.sizes.lines(path)), also=(place.corpus.root,))
         self._session: Session | None = None
         self._problem = ""
         self._last_words = ""  # of an engine that did not open
@@ -119,10 +136,11 @@ class _Desk:
 
     def open(self) -> None:
         """Open the engine; one that does not open costs the engine, never the run."""
-        before = folder_bytes(self._corpus.root) if self.engine.private else 0
+        measured = self.engine.private and self._shelf is None
+        before = folder_bytes(self._corpus.root) if measured else 0
         try:
             with self._watching():
-                opened = open_session(self.engine, self._corpus, self._limits.index)
+                opened = open_session(on_shelf(self.engine, self._shelf), self._corpus, self._limits.index)
         except (EngineError, EnvironmentFailure) as error:
             self._problem = self._clean(one_line(error)).removeprefix("cannot be opened: ")
             self._last_words = error.stderr if isinstance(error, EngineError) else ""
@@ -131,7 +149,8 @@ class _Desk:
             return
         self._session = opened.session
         self._seconds = round(opened.seconds, _DIGITS)
-        if self.engine.private:
+        self._corpus = place_of(opened.session) or self._corpus
+        if measured:
             self._left = max(0, folder_bytes(self._corpus.root) - before)
 
     def ask(self, question: Question) -> None:
@@ -180,8 +199,9 @@ class _Desk:
         return asked
 
     def _watching(self) -> AbstractContextManager[None]:
-        """Watch the memory of a call, unless the engine has processes of its own."""
-        return nullcontext() if isinstance(self.engine, TimedEngine) else self._memory.watching()
+        """Watch the memory of a call, unless the engine has processes of its own or shares what it takes."""
+        apart = isinstance(self.engine, TimedEngine) or self._shelf is not None
+        return nullcontext() if apart else self._memory.watching()
 
     def _tell_trouble(self, text: str) -> None:
         """Say at once that no more answers will come: whoever waits may want to stop the run."""
@@ -190,7 +210,7 @@ class _Desk:
 
     def _keep(self, question: Question, answer: Answer) -> None:
         """Make the record of one answer."""
-        normal = self._normalise(answer.hits, self._k, oversample=self.engine.oversample)
+        normal = self._normaliser(answer.hits, self._k, oversample=self.engine.oversample)
         shown = [replace(hit, snippet=None, path=self._clean_path(hit.path)) for hit in normal.hits]
         kept = [hit for hit in shown if not self._place.is_ours(hit.path)]
         ours = [hit.path for hit in shown if self._place.is_ours(hit.path)]
@@ -209,6 +229,12 @@ class _Desk:
         if self._session is not None:  # of one that did not open there is nothing to count
             done, total = len(self._rankings), len(self._place.questions)
             self._tell(Progress(self.name, self._place.gold.name, done, total, "search"))
+
+    @cached_property
+    def _normaliser(self) -> Normaliser:
+        """Know the files of the place where the engine was opened, and of the original."""
+        original = self._place.corpus.root
+        return Normaliser(self._corpus, lambda path: len(self._place.sizes.lines(path)), also=(original,))
 
     def _resources(self, usage: Usage) -> Resources:
         """Put together what was measured from outside and what the session knows."""

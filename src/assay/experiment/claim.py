@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from fnmatch import fnmatchcase
 
-from assay.errors import AssayError, ConfigError
-from assay.types import Claim, Run
+from assay.errors import AssayError, ConfigError, meant
+from assay.types import Claim, Run, Suite
 
+#: Engines that every table carries: the floor, what a careful grep finds, and the reachable ceiling.
+REFERENCES = ("random", "keywords", "oracle")
 #: What a run without a declared baseline is compared with: what a careful grep finds.
 BASELINE = "keywords"
 
@@ -44,9 +47,12 @@ def changed(
     margin: float | None = None,
     alpha: float | None = None,
     seed: int | None = None,
+    family: Sequence[str] | None = None,
+    cluster: str | None = None,
 ) -> Claim:
     """Change what is given; None leaves it as it is."""
-    given = {"baseline": baseline, "margin": margin, "alpha": alpha, "seed": seed}
+    given = {"baseline": baseline, "margin": margin, "alpha": alpha, "seed": seed, "cluster": cluster}
+    given["family"] = None if family is None else tuple(family)
     kept = measures if measures is not None else claim.measures
     named = make_measures(k, primary or claim.primary, kept)
     return replace(claim, measures=named, **{key: value for key, value in given.items() if value is not None})  # type: ignore[arg-type]  # names and types are those of the record
@@ -57,7 +63,7 @@ def check_claim(claim: Claim, k: int, engines: Sequence[str]) -> Claim:
     from assay.scoring import parse_measure
     from assay.stats.config import Settings
 
-    Settings(claim.margin, claim.alpha, claim.seed)
+    Settings(claim.margin, claim.alpha, claim.seed, cluster=claim.cluster)
     deepest = max(parse_measure(m).depth for m in claim.measures)
     if deepest > k:
         raise ConfigError(
@@ -65,7 +71,51 @@ def check_claim(claim: Claim, k: int, engines: Sequence[str]) -> Claim:
         )
     if claim.baseline not in engines:
         raise ConfigError(f"baseline = {claim.baseline!r}", hint=f"name an engine of this run: {', '.join(engines)}")
+    chosen_names(claim.family, engines, "family")
+    if claim.baseline in claim.family:
+        raise ConfigError(
+            f"family holds the baseline {claim.baseline!r}",
+            hint="leave it out: it is what the others are compared with",
+        )
     return claim
+
+
+def check_suite(cluster: str, suite: Suite) -> None:
+    """Refuse a cluster by a tag that no query has, before anything runs."""
+    from assay.stats.config import check_tag
+
+    check_tag(cluster, (tag for gold in suite.golds for query in gold.queries for tag in query.tags))
+
+
+def resolved_family(patterns: Sequence[str], engines: Sequence[str], baseline: str) -> tuple[str, ...]:
+    """Name the engines of a declared family; a glob never takes in the baseline or a reference."""
+    return chosen_names(patterns, engines, "family", apart=(baseline, *REFERENCES))
+
+
+def chosen_names(
+    patterns: Sequence[str], names: Sequence[str], what: str, *, apart: Sequence[str] = ()
+) -> tuple[str, ...]:
+    """Find what names and globs mean, in the order of `names`; one that means nothing is an error."""
+    found: set[str] = set()
+    for pattern in patterns:
+        matched = {pattern} & set(names) or {n for n in names if n not in apart and fnmatchcase(n, pattern)}
+        if not matched:
+            hint = meant(pattern, names) or f"there are: {', '.join(names)}"
+            raise ConfigError(f"{what} = {pattern!r} means no engine here", hint=hint)
+        found |= matched
+    return tuple(name for name in names if name in found)
+
+
+def split_names(text: str, names: Sequence[str]) -> tuple[str, ...]:
+    """Split a list at its commas, but for those that belong to a name: `w:a=1,b=2,other`."""
+    pieces = [piece.strip() for piece in text.split(",")]
+    found, at = [], 0
+    while at < len(pieces):
+        ends = (end for end in range(len(pieces), at, -1) if ",".join(pieces[at:end]) in names)
+        end = next(ends, at + 1)
+        found.append(",".join(pieces[at:end]))
+        at = end
+    return tuple(filter(None, found))
 
 
 def about(error: AssayError) -> str:

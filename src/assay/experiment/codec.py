@@ -60,23 +60,30 @@ def read_ranking(row: Mapping[str, Any]) -> types.Ranking:
 def read_header(row: Mapping[str, Any]) -> types.Header:
     """Read what a run was made with."""
     claim = row["claim"]
-    corpora = {
-        name: types.CorpusFacts(**{**facts, "notes": tuple(facts["notes"]), "problems": tuple(facts["problems"])})
-        for name, facts in row["corpora"].items()
-    }
-    made = None if claim is None else types.Claim(**{**claim, "measures": tuple(claim["measures"])})
-    return types.Header(**{**row, "corpora": corpora, "claim": made})
+    corpora = {name: read_facts(facts) for name, facts in row["corpora"].items()}
+    return types.Header(**{**row, "corpora": corpora, "claim": None if claim is None else read_claim(claim)})
+
+
+def read_claim(row: Mapping[str, Any]) -> types.Claim:
+    """Read what was going to be said; those of older runs declare no family and no tables."""
+    lists = {key: tuple(row.get(key, ())) for key in ("measures", "family", "tables")}
+    return types.Claim(**{**row, **lists})
+
+
+def read_facts(row: Mapping[str, Any]) -> types.CorpusFacts:
+    """Read what is kept of a corpus."""
+    return types.CorpusFacts(**{**row, "notes": tuple(row["notes"]), "problems": tuple(row["problems"])})
 
 
 def read_gold(row: Mapping[str, Any]) -> types.Gold:
     """Read one gold set."""
     spec = row["corpus"]
     corpus = types.CorpusSpec(**{**spec, "include": tuple(spec["include"]), "exclude": tuple(spec["exclude"])})
-    queries = tuple(map(_query, row["queries"]))
+    queries = tuple(map(read_query, row["queries"]))
     return types.Gold(row["name"], corpus, queries, row["provenance"], row["source"])
 
 
-def _query(row: Mapping[str, Any]) -> types.Query:
+def read_query(row: Mapping[str, Any]) -> types.Query:
     """Read one query."""
     parts = dict(row)
     rationale = parts["rationale"]
@@ -105,10 +112,11 @@ def _target(row: Mapping[str, Any]) -> types.Target:
     )
 
 
-def dump(value: object) -> str:
-    """Write compact JSON; a NaN is a bug here, not a value.
+def dump(value: object, *, indent: int | None = None) -> str:
+    """Write JSON, compact or with a line for each value; a NaN is a bug here, not a value.
 
     Half a character, which an engine's JSON can hold and UTF-8 cannot, is written as its escape and reads back.
     """
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    gaps = (",", ":") if indent is None else (",", ": ")
+    text = json.dumps(value, ensure_ascii=False, separators=gaps, allow_nan=False, indent=indent)
     return _HALVES.sub(lambda half: f"\\u{ord(half[0]):04x}", text)

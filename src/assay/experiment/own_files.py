@@ -9,6 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from assay.errors import AssayError
+from assay.experiment.ledger.chain import head_file, is_ledger
+from assay.experiment.ledger.entry import FILE as LEDGER
 from assay.experiment.spec import Spec
 from assay.gold.loading import SHIPPED, load_gold
 from assay.gold.split.looks import looks_file
@@ -16,10 +18,19 @@ from assay.types import CorpusSpec
 
 
 def files_of(spec: Spec) -> tuple[Path, ...]:
-    """List assay.toml, the gold files that it names and what lies beside them; nothing when it names none."""
+    """List assay.toml, what it extends, its gold files and what lies beside them; nothing when it names none."""
     gold = [file for source in spec.gold if source not in SHIPPED for file in _gold_files(Path(source))]
     beside = [looks_file(file) for file in gold]
-    return (*gold, *beside, *([Path(spec.file)] if spec.file else [])) if gold else ()
+    return (*gold, *beside, *map(Path, spec.files), *ledgers_above(spec.folder)) if gold else ()
+
+
+def ledgers_above(folder: Path) -> list[Path]:
+    """List the ledgers in a folder and above it: they grow, and a corpus that holds one would be another each time."""
+    found = []
+    for place in (folder.resolve(), *folder.resolve().parents):
+        for file in sorted(place.glob(f"*{LEDGER}")):
+            found += [file, head_file(file)] if is_ledger(file) else []
+    return found
 
 
 def _gold_files(source: Path) -> list[Path]:

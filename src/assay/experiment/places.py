@@ -9,7 +9,7 @@ from typing import Literal
 
 from assay.corpus import open_corpus, read_text
 from assay.errors import ConfigError, CorpusError, GoldError, meant
-from assay.experiment.own_files import hidden, inside
+from assay.experiment.own_files import hidden, inside, ledgers_above
 from assay.experiment.records import MANIFEST
 from assay.experiment.spec import FILE
 from assay.gold import resolve
@@ -142,5 +142,8 @@ def _check_measures(gold: Gold) -> None:
 
 def _own_files(spec: CorpusSpec, base: Path | None, source: str | None) -> list[str]:
     """List our own files that lie inside the corpus: a gold set, its looks, and the configuration beside it."""
-    mine = [Path(source), looks_file(Path(source)), Path(source).parent / FILE] if source else []
+    if source is None:
+        return []
+    folder = Path(source).parent
+    mine = [Path(source), looks_file(Path(source)), folder / FILE, *ledgers_above(folder)]
     return inside(spec, base, mine)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from assay.errors import ConfigError
-from assay.files import read_utf8
-from assay.toml import line_of
 from assay.types import Suite
 
 if TYPE_CHECKING:
@@ -26,6 +25,8 @@ class Recipe:
     suite: Suite | None = field(default=None, repr=False)
     name: str = ""  # what it is called, if it is
     file: str | None = None  # the assay.toml that declares it under that name
+    line: int | None = None  # where, if that is known
+    flags: tuple[str, ...] = ()  # the --set flags that changed its settings
 
     def make(self) -> FullEngine:
         """Make it; what is wrong with it is told with its name and where it is declared."""
@@ -35,6 +36,14 @@ class Recipe:
             return make_engine(self.spec, suite=self.suite, seed=self.seed, folder=self.folder)
         except ConfigError as error:
             message = f"{self.name}: {error.message}" if self.name else error.message
-            line = None if self.file is None else line_of(read_utf8(Path(self.file)), f"engines.{self.name}")
-            file, line = (error.file, error.line) if error.file else (self.file, error.line or line)
+            flag = self._blamed(error)
+            if flag:
+                raise ConfigError(f"{flag}: {message}", hint=error.hint) from error
+            file, line = (error.file, error.line) if error.file else (self.file, error.line or self.line)
             raise ConfigError(message, file=file, line=line, hint=error.hint) from error
+
+    def _blamed(self, error: ConfigError) -> str | None:
+        """Find the flag that an error is about: the last one whose setting it names."""
+        words = set(re.findall(r"\w+", error.message))
+        keys = {flag: re.findall(r"\w+", flag.partition("=")[0])[-1] for flag in self.flags}
+        return next((flag for flag in reversed(self.flags) if keys[flag] in words), None)

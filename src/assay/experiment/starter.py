@@ -17,6 +17,7 @@ from assay.types import Corpus, SourceFile, Symbol
 
 _CONFIG = """\
 # What to measure. Every key with its default; unknown keys are errors.
+# extends = "base.toml"     # change what another file says, or "preset:NAME" that ships; also a list
 [run]
 gold = ["gold.yaml"]        # gold files or folders, relative to this file
 # corpus = "."              # only for gold formats that name no corpus (CSV)
@@ -27,6 +28,8 @@ k = 10                      # results asked for and scored
 #             "SpanR(iou=0.3)@10", "RecallAtTokens(2000)"]
 # primary = "nDCG@10"       # the measure that verdicts are about
 baseline = "keywords"       # the engine the others are compared with
+# family = ["no-stem", "weights:*"]  # the engines that get a verdict, names or globs; all but the baseline
+# cluster = "auto"          # drawn independently: repositories from six up, else intents; or "tag:team"
 margin = 0.02               # the smallest difference you would act on
 # alpha = 0.05
 # seed = 0
@@ -35,6 +38,9 @@ margin = 0.02               # the smallest difference you would act on
 # give_up = 10              # time-outs in a row after which an engine is not asked any more; 0: never
 # threads = 0               # processors that every engine has; 0: all there are
 # interleave = true         # engines take turns at every question; false: one is open at a time
+# times = false             # true: engines take turns and are timed; false: side by side, sharing work
+# jobs = 0                  # processes to run side by side in; 0: as many as processors
+# tables = ["matrix"]       # beside the usual ones: matrix, bootstrap, forest, ranks, pairs
 out = "results"             # records, RESULTS.md, results.json, per-query.csv, report.html
 
 # The engines under test. random, keywords and oracle are added as floor, yardstick and ceiling.
@@ -45,6 +51,19 @@ kind = "builtin"
 # [engines.mine]
 # kind = "command"
 # argv = ["my-search", "--limit", "{k}", "--", "{query}"]
+
+# A variant is an engine with some settings changed, under a name of its own. What it requires and is not there
+# makes a skipped row: env:NAME is set, tool:NAME is on the PATH, extra:NAME of Assay is installed.
+# [variants.no-stem]
+# engine = "builtin"
+# set = { "search.without" = ["stem"] }
+# requires = ["tool:git"]
+
+# A sweep is many variants: way = "grid", "one-at-a-time" or "leave-one-out" (with parts instead of knobs).
+# [sweeps.weights]
+# engine = "builtin"
+# way = "grid"
+# knobs = { "search.stem.files" = [0.2, 0.4], "search.stem.spans" = [0.1, 0.3] }
 
 # What `assay search` and its kin do in this folder; `assay search --show-config` prints every setting.
 # [search.stem]

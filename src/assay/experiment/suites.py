@@ -10,9 +10,13 @@ from pathlib import Path
 from assay.corpus import parse_spec
 from assay.errors import ConfigError
 from assay.experiment.asking import Tell
+from assay.experiment.cells.keeping import Keeper
+from assay.experiment.claim import check_suite
+from assay.experiment.matrix import How, asked_now, is_timed, matrix
 from assay.experiment.places import Missing
+from assay.experiment.records import keep_out
 from assay.experiment.runner import run
-from assay.experiment.spec import Spec, make_engines
+from assay.experiment.spec import Spec, recipe_of
 from assay.gold import TagRule, join, load_gold
 from assay.types import CorpusSpec, Gold, Run, Suite
 
@@ -23,13 +27,37 @@ def load_suite(spec: Spec) -> Suite:
         raise ConfigError("no gold set is named", hint="use --gold PATH or --gold stdlib, or begin with `assay init`")
     rules = [TagRule.parse(text) for text in spec.tags]
     corpus = parse_spec(spec.corpus) if spec.corpus else None
-    return join([load_on(source, corpus, tags=rules) for source in spec.gold])
+    suite = join([load_on(source, corpus, tags=rules) for source in spec.gold])
+    check_suite(spec.cluster, suite)
+    return suite
 
 
-def run_spec(spec: Spec, suite: Suite, *, missing: Missing | None = None, progress: Tell | None = None) -> Run:
-    """Run a checked specification over loaded gold; the claim it was made for goes with it."""
+def run_spec(
+    spec: Spec,
+    suite: Suite,
+    *,
+    missing: Missing | None = None,
+    progress: Tell | None = None,
+    how: How | None = None,
+) -> Run:
+    """Run a checked specification over loaded gold; the claim it was made for goes with it.
+
+    Where it measures times, engines take turns in this process; else its cells are run by a fleet.
+    """
+    if is_timed(spec, how):
+        return _take_turns(spec, suite, missing, progress, how or How())
+    return matrix(spec, suite, missing=missing, progress=progress, how=how).run
+
+
+def _take_turns(spec: Spec, suite: Suite, missing: Missing | None, progress: Tell | None, how: How) -> Run:
+    """Run engines that take turns, with what is there."""
+    asked = asked_now(spec)
+    engines = {subject.name: recipe_of(spec, subject.name, suite).make() for subject in asked.run}
+    keeper = Keeper(how.folder, fresh=how.fresh) if how.folder else None
+    if how.folder:
+        keep_out(how.folder)
     made = run(
-        make_engines(spec, suite),
+        engines,
         suite,
         k=spec.k,
         forms=spec.forms or None,
@@ -41,8 +69,10 @@ def run_spec(spec: Spec, suite: Suite, *, missing: Missing | None = None, progre
         interleave=spec.interleave,
         missing=missing,
         progress=progress,
+        keeper=keeper,
+        variations={s.name: s.variation for s in asked.run if s.variation},
     )
-    return replace(made, header=replace(made.header, claim=spec.claim()))
+    return replace(made, header=replace(made.header, claim=spec.claim(), skipped=asked.skipped))
 
 
 def load_on(

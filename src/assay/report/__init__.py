@@ -1,7 +1,18 @@
 """Claims → people: numbers first, then a document, then terminal, Markdown and HTML."""
 
 from assay.report.analysis import analyse
+from assay.report.per_query import require_parquet
+from assay.report.publishing import publish, report_again
 from assay.report.sections import document
-from assay.report.writing import results_json, write_reports
+from assay.report.writing import WRITTEN, results_json, write_reports
 
-__all__ = ["analyse", "document", "results_json", "write_reports"]
+__all__ = [
+    "WRITTEN",
+    "analyse",
+    "document",
+    "publish",
+    "report_again",
+    "require_parquet",
+    "results_json",
+    "write_reports",
+]

@@ -4,20 +4,36 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
 
-from assay.report.case import Case, dead_engines, forms_of, open_case, pick, real_engines, rivals
+from assay.report.alarms import alarms
+from assay.report.bootstrap import bootstrap
+from assay.report.case import (
+    Case,
+    absent_notes,
+    dead_engines,
+    family_of,
+    forms_of,
+    open_case,
+    pick,
+    real_engines,
+)
 from assay.report.comparing import compare_family
+from assay.report.duels import duels
 from assay.report.groups import breakdowns, layers, phrasings, traps
+from assay.report.matrix import matrix
 from assay.report.mishaps import breaches, mishaps, said, stray_sentence, strayed
 from assay.report.ranks import failures, rank_distribution
 from assay.report.results import EngineFacts, Results, Strayed
+from assay.report.rows import make_rows
 from assay.report.spending import conditions, spending
 from assay.report.synthetic import suite_name, synthetic_notes, synthetic_sets
+from assay.report.tables import wanted
 from assay.report.texts import SHOWN, clip
-from assay.scoring import Ties, Twins, evaluation_measures, identical_rankings, parse_measure, ties
+from assay.scoring import Ties, evaluation_measures, parse_measure, ties
 from assay.stats import compare_slices
 from assay.stats.records import Comparison, SliceRow
 from assay.types import Claim, EngineRun, Role, Run, Status
@@ -43,6 +59,8 @@ def analyse(run: Run, claim: Claim) -> Results:
     tied = ties(run, [parse_measure(case.primary)], np.random.default_rng(claim.seed))
     facts = tuple(_facts(case, engine, ties_of) for engine, ties_of in zip(run.engines, tied, strict=True))
     astray = strayed(run)
+    raised = alarms(case)
+    shown = wanted(claim, run.header)
     return Results(
         suite=suite_name(run),
         k=run.k,
@@ -62,8 +80,12 @@ def analyse(run: Run, claim: Claim) -> Results:
         layers=tuple(layers(case)),
         ranks=tuple(rank_distribution(case, name) for name in real_engines(run)),
         failures=tuple(f for name in real_engines(run) for f in failures(case, name)),
-        warnings=(*map(stray_sentence, astray), *_warnings(case, facts, astray, len(units))),
-        notes=tuple(_corpus_facts(case, "notes")),
+        warnings=(
+            *map(stray_sentence, astray),
+            *_warnings(case, facts, astray, len(units)),
+            *(alarm.text for alarm in raised if alarm.grave),
+        ),
+        notes=(*_corpus_facts(case, "notes"), *(alarm.text for alarm in raised if not alarm.grave)),
         header=run.header,
         spending=spending(run),
         conditions=conditions(run),
@@ -72,6 +94,12 @@ def analyse(run: Run, claim: Claim) -> Results:
         strayed=astray,
         stderr=said(run),
         synthetic=synthetic_sets(run),
+        rows=make_rows(case, comparison),
+        alarms=raised,
+        tables=shown,
+        matrix=tuple(matrix(case)) if "matrix" in shown else (),
+        bootstrap=tuple(bootstrap(case, comparison)) if "bootstrap" in shown else (),
+        duels=duels(case, comparison) if "pairs" in shown else (),
     )
 
 
@@ -79,7 +107,8 @@ def _comparison(case: Case) -> Comparison:
     """Compare the real engines with the baseline; floor and ceiling have means but are no contestants."""
     claim = case.claim
     scores = pick(case.scores, measures=claim.measures)
-    return compare_family(scores, claim, rivals(case.run, claim.baseline), dead_engines(case.run))
+    found = compare_family(scores, claim, family_of(case.run, claim), dead_engines(case.run))
+    return replace(found, notes=(*absent_notes(case.run, claim), *found.notes))
 
 
 def _slices(case: Case, leader: str) -> tuple[SliceRow, ...]:
@@ -95,6 +124,7 @@ def _slices(case: Case, leader: str) -> tuple[SliceRow, ...]:
         margin=claim.margin,
         alpha=claim.alpha,
         seed=claim.seed,
+        cluster=claim.cluster,
     )
 
 
@@ -166,18 +196,6 @@ def _with_role(run: Run, role: Role) -> str:
     return next((e.name for e in run.engines if e.role == role), "")
 
 
-def _alike(run: Run) -> list[list[str]]:
-    """Put engines with identical rankings together, in the order of the run."""
-    groups: list[list[str]] = []
-    for pair in _unconnected(run):
-        there = next((group for group in groups if pair.first in group), None)
-        if there is None:
-            groups.append([pair.first, pair.second])
-        elif pair.second not in there:
-            there.append(pair.second)
-    return groups
-
-
 def _warnings(case: Case, facts: Sequence[EngineFacts], astray: Sequence[Strayed], queries: int) -> Iterator[str]:
     """Say what limits every number of this run."""
     yield from synthetic_notes(case.run)
@@ -192,9 +210,6 @@ def _warnings(case: Case, facts: Sequence[EngineFacts], astray: Sequence[Strayed
     deep = sorted({repr(m) for m in evaluation_measures(case.run.suite) if m.depth > case.run.k})
     if deep:
         yield f"The evaluation layer asks for {', '.join(deep)}; left out, as this run asked for {case.run.k} results."
-    for names in _alike(case.run):
-        named = f"{', '.join(names[:-1])} and {names[-1]}"
-        yield f"{named} gave identical rankings: is a setting not connected, or is it one engine asked in several ways?"
     for engine, fact in zip(case.run.engines, facts, strict=True):
         yield from _trouble(case, engine, fact, {found.gold for found in astray if found.engine == engine.name})
     problems = _corpus_facts(case, "problems")
@@ -202,12 +217,6 @@ def _warnings(case: Case, facts: Sequence[EngineFacts], astray: Sequence[Strayed
         lost = "; ".join(problems[:_SHOWN_PROBLEMS])
         yield f"{len(problems)} places of the gold set are not in this corpus and were left out, such as {lost}."
         yield from _corpus_facts(case, "notes")
-
-
-def _unconnected(run: Run) -> list[Twins]:
-    """Find the pairs that answer the same though they are set otherwise; one setting twice ought to."""
-    config = {engine.name: engine.config for engine in run.engines}
-    return [p for p in identical_rankings(run) if not config[p.first] or config[p.first] != config[p.second]]
 
 
 def _trouble(case: Case, engine: EngineRun, fact: EngineFacts, astray: Collection[str]) -> Iterator[str]:

@@ -65,6 +65,27 @@ def rivals(run: Run, baseline: str) -> tuple[str, ...]:
     return tested or tuple(name for name in real_engines(run) if name != baseline)
 
 
+def family_of(run: Run, claim: Claim) -> tuple[str, ...]:
+    """Name the engines whose comparisons get a verdict: the declared ones that were run, else all rivals."""
+    if not claim.family:
+        return rivals(run, claim.baseline)
+    asked = {engine.name for engine in run.engines}
+    return tuple(name for name in claim.family if name in asked and name != claim.baseline)
+
+
+def competing(run: Run, claim: Claim) -> tuple[str, ...]:
+    """Name the engines whose pairs are compared: all that compete, or a declared family with its baseline."""
+    declared = {claim.baseline, *claim.family} if claim.family else set(real_engines(run))
+    return tuple(name for name in real_engines(run) if name in declared)
+
+
+def absent_notes(run: Run, claim: Claim) -> tuple[str, ...]:
+    """Say which engines of the declared family were not run: no claim is made of them."""
+    asked = {engine.name for engine in run.engines}
+    absent = [name for name in claim.family if name not in asked]
+    return (f"Of the declared family these were not run: {', '.join(absent)}.",) if absent else ()
+
+
 def answered_nothing(engine: EngineRun) -> bool:
     """Tell whether every query of an engine failed: its values are all the worst, and say nothing of its ranking."""
     return bool(engine.rankings) and all(ranking.status != Status.OK for ranking in engine.rankings)

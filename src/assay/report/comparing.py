@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from assay.errors import ConfigError, EngineError, NotComparableError
-from assay.report.case import contestants, dead_engines, pick, real_engines, rivals
+from assay.report.case import absent_notes, competing, contestants, dead_engines, family_of, pick, rivals
 from assay.report.synthetic import synthetic_notes
 from assay.scoring import score
 from assay.stats import Names, all_pairs, compare, compare_scores, means, means_only
@@ -16,14 +16,33 @@ from assay.types import Claim, Run, Scores
 
 def compare_engines(run: Run, claim: Claim, engine: str | None = None) -> Comparison:
     """Compare one engine of a run, or every one that competes, with the baseline."""
-    family = (engine,) if engine else rivals(run, claim.baseline)
+    family = (engine,) if engine and not claim.family else family_of(run, claim)
     if not family:
         raise ConfigError(
             f"nothing to compare with {claim.baseline}", hint="run another engine, or choose a --baseline"
         )
-    chosen = tuple(dict.fromkeys((claim.baseline, *family)))
+    others = rivals(run, claim.baseline) if claim.family else ()
+    chosen = tuple(dict.fromkeys((claim.baseline, *family, *others)))
     found = compare_family(pick(score(run, claim.measures), engines=chosen), claim, family, dead_engines(run))
-    return replace(found, notes=(*synthetic_notes(run), *found.notes))
+    found = _narrowed(found, claim, engine) if engine and claim.family else found
+    return replace(found, notes=(*synthetic_notes(run), *absent_notes(run, claim), *found.notes))
+
+
+def _narrowed(found: Comparison, claim: Claim, engine: str) -> Comparison:
+    """Show one engine of a declared family; its p-value stays adjusted for all of them."""
+    if engine not in claim.family:
+        raise ConfigError(
+            f"{engine!r} is not in the declared family: {', '.join(claim.family)}",
+            hint=f"a verdict on it would be an afterthought; --family {engine} declares another claim",
+        )
+    kept = (engine, claim.baseline)
+    return replace(
+        found,
+        rows=tuple(row for row in found.rows if row.engine == engine),
+        secondary=tuple(row for row in found.secondary if row.engine == engine),
+        means=tuple(row for row in found.means if row.engine in kept),
+        failed=tuple(name for name in found.failed if name in kept),
+    )
 
 
 def compare_family(scores: Scores, claim: Claim, family: Sequence[str], dead: Collection[str]) -> Comparison:
@@ -31,7 +50,9 @@ def compare_family(scores: Scores, claim: Claim, family: Sequence[str], dead: Co
     left = [] if claim.baseline in dead else [name for name in family if name not in dead]
     failed = [name for name in (claim.baseline, *family) if name in dead]
     if not left:
-        found = means_only(scores, baseline=claim.baseline, primary=claim.primary, alpha=claim.alpha)
+        found = means_only(
+            scores, baseline=claim.baseline, primary=claim.primary, alpha=claim.alpha, cluster=claim.cluster
+        )
         return _without(found, failed, claim.baseline)
     found = compare(
         pick(scores, engines=[name for name in scores.engines if name not in dead]),
@@ -41,8 +62,9 @@ def compare_family(scores: Scores, claim: Claim, family: Sequence[str], dead: Co
         alpha=claim.alpha,
         seed=claim.seed,
         family=left,
+        cluster=claim.cluster,
     )
-    every = means(scores, alpha=claim.alpha) if dead else found.means
+    every = means(scores, alpha=claim.alpha, cluster=claim.cluster) if dead else found.means
     return _without(replace(found, means=every), failed, claim.baseline)
 
 
@@ -57,8 +79,8 @@ def _without(found: Comparison, failed: Sequence[str], baseline: str = "") -> Co
 
 
 def compare_all_pairs(run: Run, claim: Claim) -> AllPairs:
-    """Compare every engine that competes with every other."""
-    real, dead = real_engines(run), dead_engines(run)
+    """Compare every engine that competes with every other; of a declared family, its engines and the baseline."""
+    real, dead = competing(run, claim), dead_engines(run)
     left, failed = [name for name in real if name not in dead], [name for name in real if name in dead]
     if failed and len(left) < 2:
         raise EngineError(
@@ -66,7 +88,14 @@ def compare_all_pairs(run: Run, claim: Claim) -> AllPairs:
             hint="assay score shows what they said",
         )
     scores = pick(score(run, claim.measures), engines=left)
-    found = all_pairs(scores, claim.primary, margin=claim.margin, alpha=claim.alpha, seed=claim.seed)
+    found = all_pairs(
+        scores,
+        claim.primary,
+        margin=claim.margin,
+        alpha=claim.alpha,
+        seed=claim.seed,
+        cluster=claim.cluster,
+    )
     shared = _without(found, failed)
     return replace(found, failed=shared.failed, notes=(*synthetic_notes(run), *shared.notes))
 
@@ -78,6 +107,13 @@ def compare_runs(
 
     Runs that asked for different k, or on a corpus that changed, are refused; `moved` allows the latter.
     """
+    refuse_unlike(old, new, moved=moved)
+    found = _between(old, new, claim, Names(*names), engine)
+    return replace(found, notes=(*synthetic_notes(old, new), *_changes(old, new), *found.notes))
+
+
+def refuse_unlike(old: Run, new: Run, *, moved: bool = False) -> None:
+    """Refuse two runs that must not be compared."""
     if old.k != new.k:
         raise NotComparableError(
             f"one run asked for {old.k} results, the other for {new.k}", hint="run both with one k"
@@ -86,8 +122,6 @@ def compare_runs(
         raise NotComparableError(
             " ".join(_moved(old, new)), hint="--allow-changed-corpus compares all the same, and says so"
         )
-    found = _between(old, new, claim, Names(*names), engine)
-    return replace(found, notes=(*synthetic_notes(old, new), *_changes(old, new), *found.notes))
 
 
 def _between(old: Run, new: Run, claim: Claim, names: Names, engine: str | None) -> Comparison:
@@ -104,11 +138,20 @@ def _between(old: Run, new: Run, claim: Claim, names: Names, engine: str | None)
     left = [[name for name in side.engines if name not in dead] for side in sides]
     shared = set(chosen[0]) & set(chosen[1])
     if failed and (not all(left) or (shared and shared <= dead)):
-        found = means_only(sides[1], baseline=names.old, primary=claim.primary, alpha=claim.alpha)
+        found = means_only(
+            sides[1], baseline=names.old, primary=claim.primary, alpha=claim.alpha, cluster=claim.cluster
+        )
         return _without(found, [called for _, called in failed])
     kept = [pick(side, engines=who) for side, who in zip(sides, left, strict=True)]
     found = compare_scores(
-        *kept, primary=claim.primary, names=names, margin=claim.margin, alpha=claim.alpha, seed=claim.seed
+        *kept,
+        primary=claim.primary,
+        names=names,
+        margin=claim.margin,
+        alpha=claim.alpha,
+        seed=claim.seed,
+        family=None if engine else claim.family or None,
+        cluster=claim.cluster,
     )
     return _without(found, [called for _, called in failed])
 

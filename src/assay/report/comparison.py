@@ -44,7 +44,7 @@ def comparison_blocks(found: Comparison) -> list[Block]:
         return [grid]
     reach = _round_up(max(abs(v) for r in rows for v in (r.interval.low, r.interval.high)))
     points = tuple(
-        Estimate(f"{r.engine} − {r.baseline}", r.difference, r.interval.low, r.interval.high, _tone(r)) for r in rows
+        Estimate(f"{r.engine} − {r.baseline}", r.difference, r.interval.low, r.interval.high, verdict_tone(r)) for r in rows
     )
     return [grid, Paragraph(_LEGEND, "quiet"), Forest(points, -reach, reach, line=0.0)]
 
@@ -52,8 +52,8 @@ def comparison_blocks(found: Comparison) -> list[Block]:
 _LEGEND = (
     "better and worse need Holm's p; equivalent and not inferior are read from the narrower interval. d_z: the "
     "difference in standard deviations of the differences. harmed: queries that got worse. ICC, n eff.: how alike "
-    "queries of one repository are, and how many independent ones they are worth. MDE: the smallest "
-    "difference this set would probably have shown."
+    "queries of one repository, or of one declared cluster, are, and how many independent ones they are worth. "
+    "MDE: the smallest difference this set would probably have shown."
 )
 
 
@@ -68,7 +68,7 @@ def _comparison(row: ComparisonRow) -> list[str | Cell]:
     return [
         row.engine,
         row.baseline,
-        Cell(row.claim, _tone(row)),
+        Cell(row.claim, verdict_tone(row)),
         f"{row.difference:+.3f} [{row.interval.low:+.3f}, {row.interval.high:+.3f}]",
         f"[{row.equivalence.low:+.3f}, {row.equivalence.high:+.3f}]",
         "–" if p is None else p_text(p),
@@ -87,7 +87,7 @@ def _failed(name: str, found: Comparison, width: int) -> list[str | Cell]:
     return [name, baseline, Cell(NOT_COMPARED, "bad"), *["–"] * (width - 3)]
 
 
-def _tone(row: ComparisonRow) -> Tone:
+def verdict_tone(row: ComparisonRow) -> Tone:
     """Colour a comparison by its verdict."""
     return "plain" if row.verdict is None else _TONES[row.verdict]
 

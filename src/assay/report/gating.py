@@ -97,7 +97,8 @@ def judge_gate(
     rows = [row for row in comparison.rows if row.in_family] if comparison else []
     checks += [_regression(row, claim, strict) for row in rows]
     checks += [_uncompared(name) for name in (comparison.failed if comparison else ())]
-    checks += [_counterpart(name, known) for name in gated if known is not None]
+    compared = [name for name in gated if engine or not claim.family or name in claim.family]
+    checks += [_counterpart(name, known) for name in compared if known is not None]
     return Gate(tuple(checks), comparison, strict, () if comparison else synthetic_notes(run))
 
 
@@ -126,7 +127,7 @@ def _floor(run: Run, claim: Claim, floor: Floor, gated: Sequence[str]) -> list[C
     measure = parse_measure(floor.measure)
     if measure.depth > run.k:
         raise ConfigError(f"{floor.measure} looks at {measure.depth} results", hint=f"the run asked for {run.k}")
-    rows = means(pick(score(run, [measure]), engines=gated), alpha=claim.alpha)
+    rows = means(pick(score(run, [measure]), engines=gated), alpha=claim.alpha, cluster=claim.cluster)
     if not rows:
         raise ConfigError(f"{floor.measure} applies to no query of this run", hint="require another measure")
     checks = []

@@ -37,11 +37,17 @@ def breakdowns(case: Case) -> Iterator[Breakdown]:
     }
     yield _breakdown(case, "words shared with the answer's path or symbol", groups)
     for tag in sorted({tag for i in case.headline for tag in units[i].tags}):
-        rest = "standard" if tag == "difficulty" else "untagged"
-        values = {i: units[i].tags.get(tag, rest) for i in case.headline}
-        names = sorted(set(values.values()), key=_difficulty_first)
-        if 1 < len(names) <= _MOST_GROUPS:
-            yield _breakdown(case, tag, {name: [i for i in case.headline if values[i] == name] for name in names})
+        parts = by_tag(case, tag)
+        if 1 < len(parts) <= _MOST_GROUPS:
+            yield _breakdown(case, tag, parts)
+
+
+def by_tag(case: Case, tag: str) -> dict[str, list[int]]:
+    """Put the headline queries together that have the same value of a tag."""
+    rest = "standard" if tag == "difficulty" else "untagged"
+    values = {i: case.scores.units[i].tags.get(tag, rest) for i in case.headline}
+    names = sorted(set(values.values()), key=_difficulty_first)
+    return {name: [i for i in case.headline if values[i] == name] for name in names}
 
 
 def _difficulty_first(value: str) -> tuple[int, str]:
@@ -60,22 +66,22 @@ def _breakdown(case: Case, by: str, groups: dict[str, list[int]]) -> Breakdown:
         GroupMean(m.engine, name, m.queries, m.mean, m.interval.low, m.interval.high)
         for name, columns in groups.items()
         if columns
-        for m in _group_means(case, columns, (case.primary,))
+        for m in group_means(case, columns, (case.primary,))
     ]
     return Breakdown(by, case.primary, tuple(found))
 
 
-def _group_means(case: Case, columns: Sequence[int], measures: Sequence[str]) -> list[MeanRow]:
+def group_means(case: Case, columns: Sequence[int], measures: Sequence[str]) -> list[MeanRow]:
     """Compute means over some units, as if they were all there is."""
     part = pick(case.scores, measures=measures, columns=columns)
     heads = replace(part, units=tuple(replace(u, headline=True) for u in part.units))
-    return list(means(heads, alpha=case.claim.alpha))
+    return list(means(heads, alpha=case.claim.alpha, cluster=case.claim.cluster))
 
 
 def phrasings(case: Case) -> Iterator[Phrasing]:
     """Compute the measures over phrasings."""
     names = [m for m in case.scores.measures if parse_measure(m).of is not None]
-    for row in _group_means(case, case.headline, names) if names else []:
+    for row in group_means(case, case.headline, names) if names else []:
         yield Phrasing(row.engine, row.measure, row.mean, row.interval.low, row.interval.high, row.queries)
 
 

@@ -20,16 +20,26 @@ _EXAMPLE = ", e.g. "
 
 def mishaps(run: Run) -> tuple[Mishap, ...]:
     """Count the queries that got no answer, by engine, kind and message."""
-    return tuple(mishap for engine in run.engines for mishap in _mishaps(engine))
+    return tuple(mishap for engine in run.engines for mishap in _mishaps(engine, _opened(engine, run)))
 
 
-def _mishaps(engine: EngineRun) -> list[Mishap]:
+def _opened(engine: EngineRun, run: Run) -> frozenset[str]:
+    """Name the gold sets that an engine was opened on; without times, those where not all failed in the same words."""
+    if engine.index_seconds or run.header.timed:
+        return frozenset(engine.index_seconds)
+    said: dict[str, set[str | None]] = {}
+    for ranking in engine.rankings:
+        said.setdefault(ranking.gold, set()).add(None if ranking.status == Status.OK else ranking.error or "")
+    return frozenset(gold for gold, errors in said.items() if None in errors or len(errors) > 1)
+
+
+def _mishaps(engine: EngineRun, opened: frozenset[str]) -> list[Mishap]:
     """Count one engine's, the gravest kind first and the most frequent message first in it."""
     found: dict[tuple[str, str], Mishap] = {}
     for ranking in engine.rankings:
         if ranking.status == Status.OK:
             continue
-        kind = _kind(engine, ranking)
+        kind = _kind(ranking, opened)
         message = clip(ranking.error or "", SHOWN.message)
         key = (kind, shape(message))
         asked = f"{ranking.gold}/{ranking.query} ({ranking.form})"
@@ -39,9 +49,9 @@ def _mishaps(engine: EngineRun) -> list[Mishap]:
     return sorted(found.values(), key=lambda m: (_KINDS.index(m.kind), -m.queries, m.message, m.first))
 
 
-def _kind(engine: EngineRun, ranking: Ranking) -> str:
+def _kind(ranking: Ranking, opened: frozenset[str]) -> str:
     """Name how a query failed; one whose engine was never opened was not even asked."""
-    return str(ranking.status) if ranking.gold in engine.index_seconds else NOT_OPENED
+    return str(ranking.status) if ranking.gold in opened else NOT_OPENED
 
 
 def breaches(run: Run) -> tuple[Breach, ...]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from assay.stats.records import Comparison, SliceRow
+from assay.report.rows.records import Row
+from assay.stats.records import Comparison, Interval, MeanRow, SliceRow, Verdict
 from assay.types import Header, Role
 
 
@@ -200,6 +202,58 @@ class Layer:
 
 
 @dataclass(frozen=True, slots=True)
+class MatrixPart:
+    """Every engine on every measure, over all queries or a part of them."""
+
+    part: str  # "all", or a tag's value such as "difficulty = hard"
+    queries: int
+    means: tuple[MeanRow, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Resampled:
+    """A mean or a paired difference with the interval that published results use, and ours beside it."""
+
+    engine: str
+    against: str  # empty for a mean
+    measure: str
+    value: float
+    published: Interval  # percentile bootstrap over queries
+    ours: Interval
+    queries: int
+    resamples: int
+
+
+@dataclass(frozen=True, slots=True)
+class Duel:
+    """One pair of all pairs; the difference is first − second."""
+
+    first: str
+    second: str
+    measure: str
+    difference: float
+    interval: Interval
+    verdict: Verdict | None  # on the first
+
+
+@dataclass(frozen=True, slots=True)
+class Alarm:
+    """What of a run cannot mean what it seems to mean, and what to do about it."""
+
+    kind: str  # identical rankings, dead knob, nearly dead knob, within noise, best of many
+    names: tuple[str, ...]  # the engines; of a knob its name
+    sentence: str
+    next: str
+    evidence: Mapping[str, object]
+    grave: bool = True  # False: a note, not a warning
+
+    @property
+    def text(self) -> str:
+        """What a person reads."""
+        return f"{self.sentence} {self.next}"
+
+
+@dataclass(frozen=True, slots=True)
 class Results:
     """All that may be said of one run."""
 
@@ -231,6 +285,12 @@ class Results:
     strayed: tuple[Strayed, ...]
     stderr: tuple[Said, ...]
     synthetic: tuple[str, ...] = ()  # the gold sets that were made from the code, not by people
+    rows: tuple[Row, ...] = ()  # one an engine: of this run, skipped in it, or of an earlier one
+    alarms: tuple[Alarm, ...] = ()
+    tables: tuple[str, ...] = ()  # that were wanted beside the usual ones
+    matrix: tuple[MatrixPart, ...] = ()
+    bootstrap: tuple[Resampled, ...] = ()
+    duels: tuple[Duel, ...] = ()
 
     def shown(self, engine: str) -> str:
         """Name an engine in a table of scores, marked where its values are those of failures only."""

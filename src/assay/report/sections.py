@@ -20,7 +20,9 @@ from assay.report.document import (
     table,
 )
 from assay.report.results import Breakdown, Failure, Results, Trap
+from assay.report.rows import row_blocks, skipped_blocks
 from assay.report.synthetic import marked
+from assay.report.tables import table_blocks
 from assay.report.time_and_space import spending_blocks
 from assay.scoring import parse_measure
 from assay.stats.records import MeanRow, SliceRow
@@ -34,10 +36,12 @@ _SHOWN_FAILURES = 8
 def document(results: Results, *, full: bool = True) -> Document:
     """Build the report; the short one keeps what decides, the full one has every section."""
     short = [
+        *_rows(results, full=full),
         Paragraph(results.reading),
         *_warnings(results),
         *_scores(results),
         *_verdicts(results),
+        *table_blocks(results),
         *_breakdowns(results, full=full),
         *_traps(results, full=full),
         *_ranks(results),
@@ -67,6 +71,13 @@ def headline(results: Results) -> str:
         return f"{results.suite}: {results.leader} on {results.comparison.primary}"
     row = rows[0]
     return f"{results.suite}: {row.engine} against {row.baseline} on {row.measure}: {row.claim}"
+
+
+def _rows(results: Results, *, full: bool) -> list[Block]:
+    """Begin with one row an engine; where the scores are all that is shown, with what they do not have."""
+    if not full:
+        return skipped_blocks(results.rows)
+    return row_blocks(results.rows, results.comparison.primary, results.measures)
 
 
 def _warnings(results: Results) -> list[Block]:

@@ -42,6 +42,8 @@ SHOWING = Showing()
 def spending(run: Run) -> tuple[Spending, ...]:
     """Add up what each engine took, and set its times in relation to the fastest that competes."""
     rows = [_spent(engine, limit_of(engine, run.header.timeout)) for engine in run.engines]
+    if not run.header.timed:
+        return tuple(map(_untimed, rows))
     real = [row for row in rows if row.engine in real_engines(run)]
     fastest = _least((_compared(row) for row in real), FLOORS.query_ms)
     readiest = _least((row.index_seconds for row in real), FLOORS.index_seconds)
@@ -50,6 +52,27 @@ def spending(run: Run) -> tuple[Spending, ...]:
         if row in real
         else row
         for row in rows
+    )
+
+
+def _untimed(row: Spending) -> Spending:
+    """Leave out what was measured beside others: what remains is what the engine says itself, and what failed."""
+    return Spending(
+        engine=row.engine,
+        version=row.version,
+        startup_seconds=None,
+        index_seconds=None,
+        index_by_gold={},
+        first_ms=None,
+        warm_ms=None,
+        warm_p95_ms=None,
+        warm_queries=0,
+        charged=row.charged,
+        peak_bytes=None,
+        index_bytes=None,
+        calls=row.calls,
+        tokens=row.tokens,
+        limit_seconds=row.limit_seconds,
     )
 
 

@@ -25,6 +25,8 @@ class _Column:
 
 def spending_blocks(results: Results) -> list[Block]:
     """Show what each engine took, and what that was measured under."""
+    if not results.header.timed:
+        return _untimed(results)
     columns = [c for c in _COLUMNS if not c.optional or any(c.text(row) not in ("", "–") for row in results.spending)]
     rows = [[row.engine, *(column.text(row) for column in columns)] for row in results.spending]
     notes = " ".join(_footnotes(results))
@@ -32,6 +34,21 @@ def spending_blocks(results: Results) -> list[Block]:
     if len(results.header.corpora) > 1:
         blocks.append(_by_gold(results))
     return [*blocks, Paragraph(_under(results.conditions), "quiet")]
+
+
+def _untimed(results: Results) -> list[Block]:
+    """Say why there are no times; what engines say of themselves holds all the same."""
+    told = [c for c in _COLUMNS if c.optional and any(c.text(row) not in ("", "–") for row in results.spending)]
+    rows = [[row.engine, *(column.text(row) for column in told)] for row in results.spending]
+    blocks: list[Block] = [Heading("Time and space"), Paragraph(NO_TIMES)]
+    return [*blocks, table(["engine", *(c.title for c in told)], rows)] if told else blocks
+
+
+#: What stands in the place of times that cannot be compared.
+NO_TIMES = (
+    "Cells ran side by side or were taken from earlier work: times are not comparable, so none are shown. "
+    "timings.json has what was taken, where it was."
+)
 
 
 def _number(value: float | None, digits: int = 1) -> str:

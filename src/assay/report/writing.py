@@ -1,64 +1,63 @@
-"""The files a run leaves for people and programs, each replaced whole."""
+"""The files a run leaves for people and programs, each replaced whole: nothing in them but what the run says."""
 
 from __future__ import annotations
 
-import csv
-import io
 import json
-import math
-from collections.abc import Mapping
+from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from assay.files import write_atomic
+from assay.files import remove_leftovers, write_atomic
+from assay.report.forest import FILE as FOREST_FILE
+from assay.report.forest import forest_csv
 from assay.report.html import to_html
 from assay.report.markdown import to_markdown
+from assay.report.per_query import per_query_csv, write_parquet
+from assay.report.plain import plain
 from assay.report.results import Results
+from assay.report.rows import rows_text
 from assay.report.sections import document
+from assay.report.trec import trec_files
 from assay.scoring import score
-from assay.types import Run, Scores
+from assay.types import Run
+
+#: What a person looks for in the folder.
+WRITTEN = "report.html, RESULTS.md, results.json, per-query.csv, TREC runs and the records"
+#: Files that not every run leaves; whatever of an earlier run is there goes.
+_EXTRA = ("runs/*.trec", "runs/files/*.trec", "qrels/*.qrels", FOREST_FILE)
 
 
 def results_json(results: Results) -> dict[str, Any]:
     """Give the results as JSON can hold them."""
-    return {"schema": "assay/results/1", **asdict(results)}
+    return {"schema": "assay/results/1", **asdict(results), "skipped": dict(results.header.skipped)}
 
 
-def write_reports(results: Results, run: Run, folder: Path) -> None:
-    """Write RESULTS.md, results.json, per-query.csv and report.html."""
+def write_reports(results: Results, run: Run, folder: Path, *, parquet: bool = False) -> None:
+    """Write RESULTS.md, results.json, rows.json, per-query.csv, TREC files, report.html, and forest.csv if wanted."""
     report = document(results)
-    write_atomic(folder / "results.json", json.dumps(plain(results_json(results)), indent=1, ensure_ascii=False) + "\n")
-    write_atomic(folder / "RESULTS.md", to_markdown(report))
-    write_atomic(folder / "per-query.csv", per_query_csv(score(run, results.measures)))
-    write_atomic(folder / "report.html", to_html(report))
+    scores = score(run, results.measures)
+    extra = trec_files(run) | ({FOREST_FILE: forest_csv(results)} if "forest" in results.tables else {})
+    texts = {
+        "results.json": json.dumps(plain(results_json(results)), indent=1, ensure_ascii=False) + "\n",
+        "rows.json": rows_text(results.rows),
+        "RESULTS.md": to_markdown(report),
+        "per-query.csv": per_query_csv(scores),
+        "report.html": to_html(report),
+        **extra,
+    }
+    for name, text in texts.items():
+        remove_leftovers((folder / name).parent, Path(name).name)
+        write_atomic(folder / name, text)
+    if parquet:
+        write_parquet(scores, folder / "per-query.parquet")
+    _sweep(folder, extra)
 
 
-def per_query_csv(scores: Scores) -> str:
-    """Write one line for each engine × form of a query, one column for each measure; empty where it does not apply."""
-    stream = io.StringIO()
-    writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(["engine", "gold", "query", "form", "repository", "hash", *scores.measures])
-    for e, engine in enumerate(scores.engines):
-        for u, unit in enumerate(scores.units):
-            values = [_text(float(scores.values[e, m, u])) for m in range(len(scores.measures))]
-            writer.writerow([engine, unit.gold, unit.query, unit.form, unit.repository, unit.hash, *values])
-    return stream.getvalue()
-
-
-def _text(value: float) -> str:
-    """Write a value so that it reads back as the same number."""
-    return "" if math.isnan(value) else repr(value)
-
-
-def plain(value: object) -> object:
-    """Make a value JSON can hold in UTF-8: a number that does not exist is null, half a character its code."""
-    if isinstance(value, str):
-        return value.encode("utf-8", "backslashreplace").decode("utf-8")
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if isinstance(value, Mapping):
-        return {str(key): plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [plain(item) for item in value]
-    return value
+def _sweep(folder: Path, keep: Iterable[str]) -> None:
+    """Remove the files of engines and gold sets that the run no longer has, and of tables it does not want."""
+    kept = {folder / name for name in keep}
+    for pattern in _EXTRA:
+        for path in sorted(folder.glob(pattern)):
+            if path not in kept:
+                path.unlink(missing_ok=True)

@@ -1,7 +1,7 @@
 """How good is one ranking? Targets and hits in, numbers out; nothing here knows which engine it was."""
 
 from assay.scoring.adversarial import Slice, breakdown
-from assay.scoring.audit import Ties, Twins, identical_rankings, ties
+from assay.scoring.audit import Ties, Twins, identical_rankings, ranking_codes, ties
 from assay.scoring.match import LEVELS, Level, Match, match
 from assay.scoring.measure import Measure
 from assay.scoring.measures import (
@@ -64,6 +64,7 @@ __all__ = [
     "match",
     "nDCG",
     "parse_measure",
+    "ranking_codes",
     "score",
     "ties",
 ]

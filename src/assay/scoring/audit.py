@@ -157,18 +157,27 @@ def identical_rankings(run: Run) -> tuple[Twins, ...]:
 
     Engines that answered nothing are no pair: there is nothing to tell them apart by.
     """
-    answers = {engine.name: _answers(engine) for engine in run.engines}
+    names = [engine.name for engine in run.engines]
+    rows = [row.tobytes() if row.any() else None for row in ranking_codes(run)]
     return tuple(
-        Twins(first, second)
-        for first, second in combinations(answers, 2)
-        if answers[first] and answers[first] == answers[second]
+        Twins(names[first], names[second])
+        for first, second in combinations(range(len(names)), 2)
+        if rows[first] is not None and rows[first] == rows[second]
     )
 
 
-def _answers(engine: EngineRun) -> dict[tuple[str, str, str], tuple[object, ...]]:
-    """What was returned where, without scores; only answers that hold something."""
-    return {
-        (ranking.gold, ranking.query, ranking.form): tuple(hit.span for hit in ranking.hits)
-        for ranking in engine.rankings
-        if ranking.status == Status.OK and ranking.hits
-    }
+def ranking_codes(run: Run) -> IntArray:
+    """Number what each engine (row) answered to each question (column): equal numbers are equal hits in equal order.
+
+    Scores play no part. 0 is no answer: a failure, nothing found, or not asked.
+    """
+    asked = {(r.gold, r.query, r.form): None for engine in run.engines for r in engine.rankings}
+    column = {key: place for place, key in enumerate(asked)}
+    known: dict[tuple[tuple[str, int | None, int | None], ...], int] = {(): 0}
+    codes = np.zeros((len(run.engines), len(column)), dtype=np.intp)
+    for row, engine in enumerate(run.engines):
+        for r in engine.rankings:
+            if r.status == Status.OK:
+                spans = tuple([(hit.path, hit.start, hit.end) for hit in r.hits])
+                codes[row, column[r.gold, r.query, r.form]] = known.setdefault(spans, len(known))
+    return codes

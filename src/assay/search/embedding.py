@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +21,7 @@ from assay.corpus.cache import cache_dir
 from assay.errors import EnvironmentFailure
 from assay.search.filters import scope_text, unit_text
 from assay.search.meaning import Dense, Meaning, readable
-from assay.search.models import DenseSettings
+from assay.search.models import DenseSettings, Kind
 from assay.search.store.format import JSON, Stored, StoreProblem, read_store, write_store
 from assay.search.store.lock import writer_lock
 from assay.search.tables import FILE_KINDS, LongArray, Table
@@ -33,21 +33,37 @@ if TYPE_CHECKING:
     Embed: TypeAlias = Callable[[Sequence[str], Role], NDArray[np.float32]]
 
 
+Columns: TypeAlias = Mapping[str, NDArray[Any]]
+
 #: Raised when a unit is written in another way for a model to read, so that kept vectors are made anew.
 _PASSAGE: Final = 1
+
+
+class Group(NamedTuple):
+    """Units that one model reads."""
+
+    model: str
+    name: str
+    rows: LongArray
+
+
+def groups(table: Table, settings: DenseSettings) -> tuple[Group, ...]:
+    """Say which model reads which units; none when no model is set."""
+    if not settings.model:
+        return ()
+    docs = table.files.kind[table.units.file] == FILE_KINDS.index("docs")
+    every = np.ones(len(table.units), dtype=bool)
+    code = Group(settings.model, "code", np.flatnonzero(~docs if settings.docs_model else every))
+    return (code, Group(settings.docs_model, "docs", np.flatnonzero(docs))) if settings.docs_model else (code,)
 
 
 def embed_table(table: Table, settings: DenseSettings, folder: Path | None) -> Dense | None:
     """Give every unit its vector; None when no model is set. With a folder, vectors are kept there and reused."""
     if not settings.model:
         return None
-    docs = table.files.kind[table.units.file] == FILE_KINDS.index("docs")
-    every = np.ones(len(table.units), dtype=bool)
-    groups = [(settings.model, "code", ~docs if settings.docs_model else every)]
-    groups += [(settings.docs_model, "docs", docs)] if settings.docs_model else []
     parts = (
-        _part(table, settings, spec, np.flatnonzero(chosen), folder and folder / f"vectors-{name}.assay")
-        for spec, name, chosen in groups
+        _part(table, settings, group, folder and folder / f"vectors-{group.name}.assay")
+        for group in groups(table, settings)
     )
     return Dense(settings, tuple(parts), len(table.units))
 
@@ -71,26 +87,53 @@ def _scan(settings: DenseSettings) -> VectorConfig:
     return VectorConfig(rescored=max(VectorConfig().rescored, 2 * settings.reach))
 
 
-def _part(table: Table, settings: DenseSettings, spec: str, rows: LongArray, place: Path | None) -> Meaning:
-    """Embed units, or read their vectors if nothing changed since they were written."""
-    from assay.search.dense import Vectors, make_embedder
+def open_embedder(settings: DenseSettings, model: str) -> Embedder:
+    """Open a model with what it is told."""
+    from assay.search.dense import make_embedder
 
-    embedder = make_embedder(spec, _embedder_config(settings))
-    digest = _digest(embedder, settings, table)
+    return make_embedder(model, _embedder_config(settings))
+
+
+def _part(table: Table, settings: DenseSettings, group: Group, place: Path | None) -> Meaning:
+    """Embed units, or read their vectors if nothing changed since they were written."""
+    embedder = open_embedder(settings, group.model)
+    digest = vectors_digest(embedder, settings, table)
     stored = _read(place) if place else None
     if stored and stored.meta.get("digest") == digest:
-        vectors = Vectors.from_columns(stored.arrays, _scan(settings))
-        return _meaning(table, settings, Meaning(embedder, rows, vectors), stored.arrays)
-    made = _made(embedder, table, rows, stored, cached=place is not None)
-    vectors = Vectors.build(made.matrix, settings.vectors, _scan(settings))
+        return meaning_of(table, settings, group, embedder, stored.arrays)
+    columns = embed_units(embedder, table, group, settings.vectors, stored, cached=place is not None)
     if place:
         meta: dict[str, JSON] = {"digest": digest, "model": embedder.identity}
         with suppress(EnvironmentFailure, OSError), writer_lock(place.parent):  # unwritable: it only costs time
-            write_store(place, meta, {**vectors.columns(), **made.columns})
-    return _meaning(table, settings, Meaning(embedder, rows, vectors), made.columns)
+            write_store(place, meta, columns)
+    return meaning_of(table, settings, group, embedder, columns)
 
 
-def _meaning(table: Table, settings: DenseSettings, plain: Meaning, columns: Mapping[str, NDArray[Any]]) -> Meaning:
+def embed_units(
+    embedder: Embedder,
+    table: Table,
+    group: Group,
+    kind: Kind,
+    stored: Stored | None = None,
+    *,
+    cached: bool = False,
+) -> Columns:
+    """Embed units, and give the vectors and what is kept beside them as columns."""
+    from assay.search.dense import Vectors
+
+    made = _made(embedder, table, group.rows, stored, cached=cached)
+    return {**Vectors.build(made.matrix, kind).columns(), **made.columns}
+
+
+def meaning_of(table: Table, settings: DenseSettings, group: Group, embedder: Embedder, columns: Columns) -> Meaning:
+    """Put a model and the vectors of its units together."""
+    from assay.search.dense import Vectors
+
+    vectors = Vectors.from_columns(columns, _scan(settings))
+    return _meaning(table, settings, Meaning(embedder, group.rows, vectors), columns)
+
+
+def _meaning(table: Table, settings: DenseSettings, plain: Meaning, columns: Columns) -> Meaning:
     """Add the words of paths, where they are known and wanted."""
     from assay.search.static import UnitVectors, path_words
 
@@ -104,7 +147,7 @@ class _Made:
     """Vectors, and what is kept beside them so that fewer need be made next time."""
 
     matrix: NDArray[np.float32]
-    columns: Mapping[str, NDArray[Any]]
+    columns: Columns
 
 
 def _made(embedder: Embedder, table: Table, rows: LongArray, stored: Stored | None, *, cached: bool) -> _Made:
@@ -154,7 +197,7 @@ def passage(table: Table, unit: int) -> str:
     return readable(f"{' '.join(filter(None, header))}\n{unit_text(table, file, unit, unit)}")
 
 
-def _digest(embedder: Embedder, settings: DenseSettings, table: Table) -> str:
+def vectors_digest(embedder: Embedder, settings: DenseSettings, table: Table) -> str:
     """Name what decides the vectors: the model, and the files, for in a folder of one shape they decide the units."""
     files = [table.files.paths, table.files.hashes, table.files.languages]
     facts = [_PASSAGE, embedder.identity, settings.vectors, bool(settings.docs_model), *files]

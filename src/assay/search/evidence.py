@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+from collections.abc import Callable, Hashable
+from functools import cached_property, partial
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,14 +14,24 @@ from assay.search.question import Per, Question
 from assay.search.tables import LongArray
 from assay.search.view import View
 
+T = TypeVar("T")
 Values = NDArray[np.float64]
 
 
 class Evidence:
     """A question put to a view, and how well each unit matches it."""
 
-    def __init__(self, question: Question, view: View, units: Values, coherence: Values, words: Values) -> None:
+    def __init__(
+        self,
+        question: Question,
+        view: View,
+        units: Values,
+        coherence: Values,
+        words: Values,
+        basis: Hashable = None,
+    ) -> None:
         """Put a question."""
+        self.basis = basis  # the settings that decide how well each unit matches
         self.question = question
         self.view = view
         self.words = words  # how well the words of each unit match, relative to the best
@@ -50,8 +62,12 @@ class Evidence:
         """Match the words of the query with names, once."""
         key = (id(index), prefixes)
         if key not in self._names:
-            self._names[key] = index.match(self.question.words, prefixes)
+            self._names[key] = self.recall(("names", *key), partial(index.match, self.question.words, prefixes))
         return self._names[key]
+
+    def recall(self, key: Hashable, make: Callable[[], T]) -> T:
+        """Compute something for this question, or take it from who did with other settings; `key` decides it."""
+        return self.view.recall(self.question.text, key, make)
 
 
 def best(owner: LongArray | NDArray[np.int32], values: Values, size: int) -> Values:

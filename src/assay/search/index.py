@@ -90,9 +90,13 @@ class Index:
         cls, corpus: Corpus, table: Table, config: SearchConfig, dense: Dense | None, notes: tuple[str, ...] = ()
     ) -> Self:
         """Put an index around a table."""
-        view = View(table, config.graph, dense, make_translator(config.translation))
+        return cls.around(corpus, View(table, config.graph, dense, make_translator(config.translation)), config, notes)
+
+    @classmethod
+    def around(cls, corpus: Corpus, view: View, config: SearchConfig, notes: tuple[str, ...] = ()) -> Self:
+        """Put an index around a view of a corpus that was made with these settings."""
         reranker = _make_reranker(config.rerank)
-        return cls(corpus.root, config, table, view, corpus.skipped, (*corpus.notes, *notes), reranker)
+        return cls(corpus.root, config, view.table, view, corpus.skipped, (*corpus.notes, *notes), reranker)
 
     def search(
         self,

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.search.memo import Memo
 from assay.search.models import DenseSettings, Feedback
 from assay.search.question import Per, QueryKind
 from assay.search.tables import LongArray
@@ -80,6 +82,14 @@ def _scaled(near: Vector, reach: int) -> Values:
     return np.clip((near.astype(np.float64) - low) / (high - low), 0.0, 1.0)
 
 
+class _Look(NamedTuple):
+    """What one model says of a query at first sight."""
+
+    query: Vector
+    near: Vector
+    found: Values
+
+
 @dataclass(frozen=True, slots=True)
 class Dense:
     """How near in meaning each unit is to a query."""
@@ -87,6 +97,7 @@ class Dense:
     settings: DenseSettings
     parts: tuple[Meaning, ...]
     units: int
+    memo: Memo | None = None  # of what other settings found out about the same question
 
     def weight(self, kind: QueryKind, per: Per) -> float:
         """Choose the weight by the kind of the query and by what is ranked."""
@@ -101,20 +112,30 @@ class Dense:
         """
         scores = np.zeros(self.units)
         for part in self.parts:
-            scores[part.rows] = self._scores(part, part.ask(query), per, words[part.rows], weight)
+            scores[part.rows] = self._scores(part, query, per, words[part.rows], weight)
         return scores
 
-    def _scores(self, part: Meaning, query: Vector, per: Per, words: Values, weight: float) -> Values:
+    def _scores(self, part: Meaning, query: str, per: Per, words: Values, weight: float) -> Values:
         """Ask one model, when spans are ranked twice: of files, several units speak together already."""
-        reach, feedback = self.settings.reach, self.settings.feedback
-        if not len(part.rows) or not reach or not query.any():
-            return np.zeros(len(part.rows))
-        near = part.near(query, per)
-        found = _scaled(near, reach)
-        if per == "file" or not feedback.weight or not found.any():
-            return found
-        again = part.ask_again(query, self.settings.words * words + weight * found, feedback)
-        return _scaled(part.near_again(again, near, _AGAIN * reach), reach)
+        look, feedback = self._seen(part, query, per), self.settings.feedback
+        if per == "file" or not feedback.weight or not look.found.any():
+            return look.found
+        again = part.ask_again(look.query, self.settings.words * words + weight * look.found, feedback)
+        return _scaled(part.near_again(again, look.near, _AGAIN * self.settings.reach), self.settings.reach)
+
+    def _seen(self, part: Meaning, query: str, per: Per) -> _Look:
+        """Take a first look, or recall that of other settings which shared the model and the reach."""
+        if self.memo is None:
+            return self._look(part, query, per)
+        return self.memo.of(query, ("look", id(part), per, self.settings.reach), partial(self._look, part, query, per))
+
+    def _look(self, part: Meaning, query: str, per: Per) -> _Look:
+        """Ask one model once."""
+        vector = part.ask(query)
+        if not len(part.rows) or not self.settings.reach or not vector.any():
+            return _Look(vector, vector[:0], np.zeros(len(part.rows)))
+        near = part.near(vector, per)
+        return _Look(vector, near, _scaled(near, self.settings.reach))
 
 
 def readable(text: str) -> str:

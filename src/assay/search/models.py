@@ -116,7 +116,9 @@ class RerankSettings:
     model: str = field(
         default="",
         repr=False,
-        metadata={"about": "cross-encoder:MODEL, rerank:URL#MODEL or chat:URL#MODEL; empty for none"},
+        metadata={
+            "about": "cross-encoder:MODEL, rerank:URL#MODEL or chat:URL#MODEL, where {env:NAME} may stand; or empty"
+        },
     )
     depth: int = field(
         default=20,  # a fixed number, so that the top 5 stays a prefix of the top 10
@@ -153,7 +155,9 @@ def _shown(spec: str) -> str:
 
 
 def _shown_url(url: str) -> str:
-    """Give an address without its secrets; most searches ask no server and need no client."""
+    """Give an address without its secrets; most searches ask no server and need no client. {env:NAME} is no secret."""
+    if url.startswith("{env:") and url.endswith("}"):
+        return url
     from assay.http import shown_url
 
     return shown_url(url)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple, Protocol
 
 import numpy as np
@@ -45,9 +45,14 @@ def stages(config: SearchConfig) -> tuple[Stage, ...]:
 
 def retrieve(question: Question, view: View, config: SearchConfig, per: Per) -> Evidence:
     """Find out how well every unit and every file matches a question, for a ranking of files or of spans."""
-    words = relative(config.lexical(question, view))
-    units = _fuse(words, question, view, per)
-    return Evidence(question, view, units, config.coherence.gather(units, view.table.units.file, view.files), words)
+    text, gather = question.text, config.coherence
+    spoken = (config.lexical, view.translator and view.translator.settings)
+    words = view.recall(text, ("words", spoken), lambda: relative(config.lexical(question, view)))
+    basis = ("units", spoken, view.dense and view.dense.settings, per)
+    units = view.recall(text, basis, lambda: _fuse(words, question, view, per))
+    together = ("coherence", basis, gather.chunks, gather.decay, gather.pool)
+    coherence = view.recall(text, together, lambda: gather.gather(units, view.table.units.file, view.files))
+    return Evidence(question, view, units, coherence, words, basis)
 
 
 def _fuse(words: Values, question: Question, view: View, per: Per) -> Values:
@@ -94,11 +99,16 @@ def rank(seen: Evidence, config: SearchConfig, per: Per, watch: Watcher | None =
 
 def rank_inside(seen: Evidence, config: SearchConfig) -> Values:
     """Score units beside those of the same file, by what tells them apart: the file's own signals are all equal."""
+    chosen = tuple(stage for stage in stages(config) if stage.name in _INSIDE)
+    return seen.view.recall(seen.question.text, ("inside", seen.basis, chosen), lambda: _ranked_inside(seen, chosen))
+
+
+def _ranked_inside(seen: Evidence, chosen: Sequence[Stage]) -> Values:
+    """Let signals speak of units."""
     seen.per = "span"
     scores = seen.units
-    for stage in stages(config):
-        if stage.name in _INSIDE:
-            scores = stage.signal(scores, seen)
+    for stage in chosen:
+        scores = stage.signal(scores, seen)
     return scores
 
 

@@ -8,17 +8,16 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator
 from contextlib import ExitStack, suppress
 from dataclasses import asdict, dataclass
 from functools import cache
-from importlib import metadata, resources
-from importlib.resources.abc import Traversable
+from importlib import metadata
 from pathlib import Path
 from typing import Final
 
 import numpy as np
 
+from assay.artefacts import code_digest
 from assay.corpus import Memory, open_corpus, parse_spec
 from assay.corpus.cache import cache_dir
 from assay.errors import EnvironmentFailure
@@ -67,7 +66,7 @@ def open_table(root: Path, config: IndexConfig, workers: int | None = None, *, k
     memory = _remembered(folder)
     corpus = open_corpus(parse_spec(str(root)), memory=memory)
     found = _stored(folder)
-    if found.table is not None and not _stale(found.table, corpus):
+    if found.table is not None and not is_stale(found.table, corpus):
         _remember(folder, memory, corpus)
         return Opened(corpus, found.table, found.notes, 0, folder)
     opened = _renewed(found, folder, corpus, _Making(config, workers, keep))
@@ -130,30 +129,7 @@ def shape(config: IndexConfig) -> str:
     versions = {name: metadata.version(name) for name in ("tree-sitter", "PyStemmer", *packages())}
     settings = asdict(config) | {"description": description_identity(config.description)}
     plain = json.dumps([settings, versions], sort_keys=True)
-    return hashlib.sha256(plain.encode("utf-8") + _way_of_analysing()).hexdigest()
-
-
-@cache
-def _way_of_analysing() -> bytes:
-    """Digest the code that makes a table, so that nobody has to remember to raise a number when it changes."""
-    home = resources.files("assay")
-    files = [entry for place in _ANALYSERS for entry in _sources(home.joinpath(place))]
-    digest = hashlib.sha256()
-    for entry in sorted(files, key=lambda entry: entry.name):
-        digest.update(entry.name.encode() + b"\0" + entry.read_bytes())
-    return digest.digest()
-
-
-def _sources(place: Traversable) -> Iterator[Traversable]:
-    """List the code and queries of a folder, or a file alone."""
-    if place.is_file():
-        yield place
-        return
-    for entry in place.iterdir():
-        if entry.is_dir() and not entry.name.startswith("_"):
-            yield from _sources(entry)
-        elif entry.name.endswith((".py", ".scm")):
-            yield entry
+    return hashlib.sha256(f"{plain}{code_digest(*_ANALYSERS)}".encode()).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +150,7 @@ def _stored(folder: Path) -> _Stored:
         return _Stored(None, (f"the index lacks a column ({problem}); it is built anew",))
 
 
-def _stale(table: Table, corpus: Corpus) -> bool:
+def is_stale(table: Table, corpus: Corpus) -> bool:
     """Tell whether a table does not fit its corpus."""
     if len(table.files) != len(corpus.files):
         return True

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+from collections.abc import Callable, Hashable
 from math import log1p
-from typing import NamedTuple
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assay.search.graph import Graph, GraphConfig, build_graph
 from assay.search.meaning import Dense
+from assay.search.memo import Memo
 from assay.search.names import NameIndex
 from assay.search.noise import NOISE
 from assay.search.question import QueryKind
@@ -19,7 +20,25 @@ from assay.search.translating import Translator
 from assay.search.words import term_hash
 from assay.syntax.outline import Lines
 
+T = TypeVar("T")
 Values = NDArray[np.float64]
+
+
+class OfTable(Generic[T]):
+    """What a table alone decides: computed when it is first asked for, and known to all views of the table."""
+
+    def __init__(self, make: Callable[[View], T]) -> None:
+        self._make = make
+        self._name = make.__name__
+        self.__doc__ = make.__doc__
+
+    def __get__(self, view: View, _owner: type[View]) -> T:
+        """Look it up; from then on Python finds it in the view itself."""
+        if self._name not in view.known:
+            view.known[self._name] = self._make(view)
+        found: T = view.known[self._name]
+        view.__dict__[self._name] = found
+        return found
 
 
 class Lookup(NamedTuple):
@@ -33,18 +52,34 @@ class View:
     """A table, seen from a query. Nothing here depends on one."""
 
     def __init__(
-        self, table: Table, graph: GraphConfig, dense: Dense | None = None, translator: Translator | None = None
+        self,
+        table: Table,
+        graph: GraphConfig,
+        dense: Dense | None = None,
+        translator: Translator | None = None,
+        known: dict[Hashable, Any] | None = None,
+        memo: Memo | None = None,
     ) -> None:
-        """Look at a table; `dense` knows what its units mean, `translator` what its words do."""
+        """Look at a table; `dense` knows what its units mean, `translator` what its words do.
+
+        Views of one table may share what is `known` of it, and what was found out about a question.
+        """
         self.table = table
         self.dense = dense
         self.translator = translator
+        self.memo = memo
         self.files = len(table.files)
         self.units = len(table.units)
+        self.known: dict[Hashable, Any] = {} if known is None else known
         self._graph = graph
-        self._terms: dict[str, int] = {}
-        self._lookups: dict[tuple[str, QueryKind | None], Lookup] = {}
-        self._norms: dict[tuple[float, float], NDArray[np.float32]] = {}
+        self._terms: dict[str, int] = self.known.setdefault("terms", {})
+        self._norms: dict[tuple[float, float], NDArray[np.float32]] = self.known.setdefault("norms", {})
+        spoken = translator and translator.settings
+        self._lookups: dict[tuple[str, QueryKind | None], Lookup] = self.known.setdefault(("lookups", spoken), {})
+
+    def recall(self, question: str, key: Hashable, make: Callable[[], T]) -> T:
+        """Compute something for a question, or take it from a view that did; `key` is all that decides it."""
+        return make() if self.memo is None else self.memo.of(question, key, make)
 
     def term(self, term: str) -> int:
         """Number a term; -1 when nobody holds it."""
@@ -100,66 +135,70 @@ class View:
             found = self._norms[k1, b] = np.float32(k1) * (np.float32(1 - b) + np.float32(b) * relative)
         return found
 
-    @cached_property
+    @OfTable
     def own(self) -> NameIndex:
         """What units define."""
         return NameIndex(self.table.own)
 
-    @cached_property
+    @OfTable
     def scope(self) -> NameIndex:
         """What is around units."""
         return NameIndex(self.table.scope)
 
-    @cached_property
+    @OfTable
     def stem(self) -> NameIndex:
         """What files are called."""
         return NameIndex(self.table.stem)
 
-    @cached_property
+    @property
     def graph(self) -> Graph:
         """Which file uses which."""
-        return build_graph(self.table.defined, self.table.used, self.files, self._graph)
+        key = ("graph", self._graph)
+        if key not in self.known:
+            self.known[key] = build_graph(self.table.defined, self.table.used, self.files, self._graph)
+        found: Graph = self.known[key]
+        return found
 
-    @cached_property
+    @OfTable
     def docs(self) -> NDArray[np.bool_]:
         """Which units are documentation."""
         return np.asarray(self.table.files.kind[self.table.units.file] == 1)
 
-    @cached_property
+    @OfTable
     def declares(self) -> NDArray[np.bool_]:
         """Which units do nothing: what lies between definitions, constants, and the fields of a class."""
         quiet = [UNIT_KINDS.index(kind) for kind in ("gap", "constant", "property")]
         return np.isin(self.table.units.kind, quiet)
 
-    @cached_property
+    @OfTable
     def follows(self) -> NDArray[np.bool_]:
         """Which units have the unit before them in the same file."""
         file = self.table.units.file
         return np.concatenate([[False], file[1:] == file[:-1]])
 
-    @cached_property
+    @OfTable
     def beside(self) -> Values:
         """How many units each unit has beside it in its file, at least one."""
         return np.maximum(self.follows + np.append(self.follows[1:], [False]).astype(np.float64), 1.0)[: self.units]
 
-    @cached_property
+    @OfTable
     def apart(self) -> bool:
         """Whether no two units of a file share a line, as when they are cut by syntax."""
         units = self.table.units
         return not bool(np.any(self.follows[1:] & (units.start[1:] <= units.end[:-1])))
 
-    @cached_property
+    @OfTable
     def surroundings(self) -> NDArray[np.uint8]:
         """What each unit is besides the real thing: twice the noise of its file, one more if called like a test."""
         noise = 2 * self.table.files.noise[self.table.units.file] + self.table.units.test
         return np.where(self.docs, 2 * NOISE.index("docs"), noise).astype(np.uint8)  # wherever documentation lies
 
-    @cached_property
+    @OfTable
     def first_unit(self) -> LongArray:
         """The first unit of each file, and the number of units."""
         return np.searchsorted(self.table.units.file, np.arange(self.files + 1))
 
-    @cached_property
+    @OfTable
     def _by_whole(self) -> tuple[NDArray[np.uint64], LongArray]:
         """The names of units by their hash."""
         order = np.argsort(self.table.own.whole, kind="stable")

@@ -35,30 +35,36 @@ def compare(
     measures: Sequence[MeasureLike | str] | None = None,
     B: int = DEFAULT.resamples,
     family: Sequence[str] | None = None,
+    cluster: str = "auto",
 ) -> Comparison:
     """Compare every other engine with the baseline.
 
     `family` names the engines whose comparisons on the primary measure were declared beforehand (all, unless told);
-    `measures` the ones to report beside it (all that were scored, unless told).
+    `measures` the ones to report beside it (all that were scored, unless told); `cluster` what is drawn independently.
     """
-    settings = Settings(margin, alpha, seed, B)
+    settings = Settings(margin, alpha, seed, B, cluster=cluster)
     check_engine(scores, baseline, "baseline")
     declared = _declared(scores, baseline, family)
     chosen = columns(scores, primary, measures)
-    table = headline(scores)
+    table = headline(scores, cluster)
     pairs = [
         _pair(table, engine, baseline, measure) for measure in chosen for engine in scores.engines if engine != baseline
     ]
     rows = comparison_rows(pairs, table.units, settings)
-    return assemble(rows, table_means(table, chosen, alpha), chosen[0], baseline, settings, declared)
+    return assemble(rows, table_means(table, chosen, alpha, cluster), chosen[0], baseline, settings, declared)
 
 
 def means_only(
-    scores: Scores, *, baseline: str, primary: MeasureLike | str, alpha: float = DEFAULT.alpha
+    scores: Scores,
+    *,
+    baseline: str,
+    primary: MeasureLike | str,
+    alpha: float = DEFAULT.alpha,
+    cluster: str = "auto",
 ) -> Comparison:
     """Give the means of a run in which nobody competes with the baseline."""
     chosen = columns(scores, primary, None)
-    found = table_means(headline(scores), chosen, alpha)
+    found = table_means(headline(scores, cluster), chosen, alpha, cluster)
     return Comparison(
         baseline=baseline,
         primary=chosen[0].name,
@@ -84,16 +90,17 @@ def all_pairs(
     seed: int = DEFAULT.seed,
     measures: Sequence[MeasureLike | str] | None = None,
     B: int = DEFAULT.resamples,
+    cluster: str = "auto",
 ) -> AllPairs:
     """Compare every engine with every other; name the leader and those that cannot be told apart from it."""
-    settings = Settings(margin, alpha, seed, B)
+    settings = Settings(margin, alpha, seed, B, cluster=cluster)
     if len(scores.engines) < 2:
         raise ConfigError("all pairs need at least two engines", hint="run a second engine on the same gold set")
     chosen = columns(scores, primary, measures)
-    table = headline(scores)
+    table = headline(scores, cluster)
     pairs = [_pair(table, b, a, measure) for measure in chosen for a, b in combinations(scores.engines, 2)]
     rows = comparison_rows(pairs, table.units, settings)
-    means = table_means(table, chosen, alpha)
+    means = table_means(table, chosen, alpha, cluster)
     found = assemble(rows, means, chosen[0], "", settings, None)
     leader = _leader(means, chosen[0])
     shared = {field.name: getattr(found, field.name) for field in fields(found)}

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
-from assay.errors import ConfigError
+from assay.errors import ConfigError, meant
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +49,7 @@ class Settings:
     seed: int = DEFAULT.seed
     resamples: int = DEFAULT.resamples
     config: StatsConfig = DEFAULT
+    cluster: str = "auto"  # what is drawn independently: auto, repository, intent or tag:NAME
 
     def __post_init__(self) -> None:
         """Refuse what no statistic can be made of."""
@@ -59,3 +61,24 @@ class Settings:
             raise ConfigError(f"B is {self.resamples}", hint="at least 1; 10,000 unless there is a reason")
         if self.seed < 0:
             raise ConfigError(f"seed is {self.seed}", hint="a whole number, 0 or above")
+        check_cluster(self.cluster)
+
+
+#: What may be declared as drawn independently; a tag is written tag:NAME.
+CLUSTERS = ("auto", "repository", "intent")
+TAG = "tag:"
+
+
+def check_cluster(cluster: str) -> None:
+    """Refuse a unit that nobody knows."""
+    if cluster not in CLUSTERS and not (cluster.startswith(TAG) and cluster.removeprefix(TAG).strip()):
+        hint = meant(cluster, CLUSTERS) or f"{', '.join(CLUSTERS)}, or {TAG}NAME for a tag of the queries"
+        raise ConfigError(f"cluster = {cluster!r}", hint=hint)
+
+
+def check_tag(cluster: str, tags: Iterable[str]) -> None:
+    """Refuse a cluster by a tag that no query has: a typo must not make one cluster of each repository."""
+    tag, known = cluster.removeprefix(TAG), sorted(set(tags))
+    if cluster.startswith(TAG) and tag not in known:
+        hint = meant(tag, known) or f"the queries have the tags: {', '.join(known) or 'none'}"
+        raise ConfigError(f"cluster = {cluster!r}: no query has the tag {tag!r}", hint=hint)

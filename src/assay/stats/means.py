@@ -30,14 +30,18 @@ class _Cell:
 
 
 def means(
-    scores: Scores, *, measures: Sequence[MeasureLike | str] | None = None, alpha: float = DEFAULT.alpha
+    scores: Scores,
+    *,
+    measures: Sequence[MeasureLike | str] | None = None,
+    alpha: float = DEFAULT.alpha,
+    cluster: str = "auto",
 ) -> tuple[MeanRow, ...]:
     """Give the headline mean of each engine on each measure, measure by measure."""
     chosen = [column(scores, measure) for measure in (scores.measures if measures is None else measures)]
-    return table_means(headline(scores), chosen, alpha)
+    return table_means(headline(scores), chosen, alpha, cluster)
 
 
-def table_means(table: Table, chosen: Sequence[Column], alpha: float) -> tuple[MeanRow, ...]:
+def table_means(table: Table, chosen: Sequence[Column], alpha: float, cluster: str = "auto") -> tuple[MeanRow, ...]:
     """Give the mean of each engine on each measure; one that applies to no query has no row."""
     cells = [_Cell(engine, measure) for measure in chosen for engine in table.engines]
     values = [table.row(cell.engine, cell.measure) for cell in cells]
@@ -46,7 +50,8 @@ def table_means(table: Table, chosen: Sequence[Column], alpha: float) -> tuple[M
         units = [table.units[i] for i in group.kept]
         stacked = np.stack([values[i][group.kept] for i in group.members], axis=1)
         members = [cells[i] for i in group.members]
-        found = _rows(members, stacked, partition(units), repository_codes(units), alpha, len(table.units) - len(units))
+        parts, homes = partition(units, cluster), repository_codes(units)
+        found = _rows(members, stacked, parts, homes, alpha, len(table.units) - len(units))
         rows.update(zip(group.members, found, strict=True))
     return tuple(rows[i] for i in sorted(rows))
 

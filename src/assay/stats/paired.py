@@ -104,7 +104,7 @@ class Effects:
 
 
 def effects(differences: FloatArray, groups: IntArray, se: float, *, higher_is_better: bool = True) -> Effects:
-    """Describe the differences of one pair; `groups` numbers the repository of each, `se` is the clustered one.
+    """Describe the differences of one pair; `groups` numbers the cluster of each, `se` is the clustered one.
 
     The design effect is SE²/(s²/n) as observed. The effective n is n over it, and never above n: a lucky
     spread of clusters is no extra query.

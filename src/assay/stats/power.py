@@ -10,7 +10,7 @@ import numpy as np
 
 from assay.errors import ConfigError
 from assay.stats.clustered import row_blocks
-from assay.stats.config import DEFAULT, StatsConfig
+from assay.stats.config import DEFAULT, TAG, StatsConfig
 from assay.stats.distributions import t_quantile
 from assay.stats.paired import Components
 from assay.stats.records import Plan
@@ -100,8 +100,11 @@ def plan(
     alpha: float = DEFAULT.alpha,
     power: float = DEFAULT.power,
     config: StatsConfig = DEFAULT,
+    cluster: str = "auto",
 ) -> Plan:
     """Say how many repositories, or how many queries in the present ones, a difference of `delta` would need.
+
+    `cluster` is what will be drawn independently; with a tag, its values stand where repositories do.
 
     With R repositories of q queries the variance of the mean is σ²_between/R + σ²_within/(Rq). More
     queries lower only the second term; when the first alone is too large no number of queries will do.
@@ -116,18 +119,24 @@ def plan(
 
     def queries_reach(total: int) -> float:
         """MDE with this many queries in the present repositories."""
-        return _mde_of_queries(components, total, alpha, power, config)
+        return _mde_of_queries(components, total, alpha, power, config, cluster)
 
     now = queries_reach(max(2, round(components.repositories * components.queries)))
     repositories = _least(repositories_reach, delta, config.repositories_as_clusters)
     queries = _least(queries_reach, delta, max(config.p_value_clusters, components.repositories))
-    return Plan(delta, alpha, power, repositories, queries, now, _sentence(components, delta, repositories, queries))
+    sentence = _sentence(components, delta, repositories, queries, cluster)
+    return Plan(delta, alpha, power, repositories, queries, now, sentence)
 
 
-def _mde_of_queries(components: Components, total: int, alpha: float, power: float, config: StatsConfig) -> float:
-    """MDE of `total` queries in the present repositories, under the unit rule."""
+def _mde_of_queries(
+    components: Components, total: int, alpha: float, power: float, config: StatsConfig, cluster: str
+) -> float:
+    """MDE of `total` queries in the present repositories, under the unit rule or the declared unit."""
     count = components.repositories
-    if count >= config.repositories_as_clusters:
+    whole = cluster not in ("auto", "intent")
+    if whole and count < 2:
+        return math.inf  # one cluster has no spread to learn from
+    if whole or (cluster == "auto" and count >= config.repositories_as_clusters):
         variance = components.between / count + components.within / total
         return minimal_difference(math.sqrt(variance), count - 1, alpha=alpha, power=power)
     df = total - count
@@ -150,16 +159,16 @@ def _least(mde: Callable[[int], float], delta: float, start: int) -> int | None:
     return high
 
 
-def _sentence(components: Components, delta: float, repositories: int | None, queries: int | None) -> str:
+def _sentence(components: Components, delta: float, repositories: int | None, queries: int | None, cluster: str) -> str:
     """Put the plan in words."""
     count = components.repositories
-    here = "this repository" if count == 1 else f"these {count} repositories"
+    one, many = ("cluster", "clusters") if cluster.startswith(TAG) else ("repository", "repositories")
+    by = f" by the {cluster.replace(':', ' ', 1)}" if cluster.startswith(TAG) else ""
+    here = f"this {one}{by}" if count == 1 else f"these {count} {many}{by}"
     first = (
         f"{queries} queries in {here}"
         if queries is not None
         else f"no number of queries in {here}: they differ too much among themselves"
     )
-    second = (
-        f"{repositories} repositories of {components.queries:.0f} queries" if repositories else "more than can be had"
-    )
+    second = f"{repositories} {many} of {components.queries:.0f} queries" if repositories else "more than can be had"
     return f"To show a difference of {delta:g}: {first}; or, for a claim beyond them, {second}."

@@ -15,7 +15,7 @@ from assay.stats.intervals import Ends, bootstrap_t, difference_interval
 from assay.stats.paired import effects, sign_flip, smallest_p
 from assay.stats.records import ComparisonRow, Interval, Range
 from assay.stats.tables import same_queries
-from assay.stats.units import Partition, partition, repository_codes
+from assay.stats.units import Partition, group_codes, partition
 
 if TYPE_CHECKING:
     from assay.stats.units import IntArray
@@ -59,7 +59,7 @@ class _Shared:
     """What pairs over the same queries have in common, and their columns of results."""
 
     parts: Partition
-    repositories: IntArray
+    groups: IntArray
     kept: IntArray
     left_out: int
     differences: FloatArray  # (queries, pairs)
@@ -78,13 +78,13 @@ def _compute(
     The streams start from the seed in each group, so a pair's result does not depend on what else is compared.
     """
     chosen, config = [units[i] for i in kept], settings.config
-    parts = partition(chosen, at_least=config.repositories_as_clusters)
+    parts = partition(chosen, settings.cluster, at_least=config.repositories_as_clusters)
     table = cluster_table(differences, parts)
     found = estimate(table)
     flips, draws = (np.random.default_rng([settings.seed, stream]) for stream in range(2))
     return _Shared(
         parts=parts,
-        repositories=repository_codes(chosen),
+        groups=group_codes(chosen, parts),
         kept=kept,
         left_out=len(units) - len(kept),
         differences=differences,
@@ -107,7 +107,7 @@ def _levels(found: Estimate, bounds: Range, settings: Settings) -> _Levels:
 def _row(pair: Pair, at: int, shared: _Shared, settings: Settings) -> ComparisonRow:
     """Put one pair's figures together; the family's part follows in `family.judge`."""
     differences, se = shared.differences[:, at], float(shared.found.se[at])
-    effect = effects(differences, shared.repositories, se, higher_is_better=pair.bounds.higher_is_better)
+    effect = effects(differences, shared.groups, se, higher_is_better=pair.bounds.higher_is_better)
     levels = shared.levels[pair.bounds]
     equivalence = levels.equivalence.at(at, 1 - 2 * settings.alpha)
     row = ComparisonRow(
@@ -162,8 +162,7 @@ def _notes(shared: _Shared, at: int, config: StatsConfig) -> tuple[str, ...]:
     clusters, differing = shared.parts.count, int(shared.differing[at])
     notes = []
     if clusters < config.p_value_clusters:
-        units = _plural(shared.parts.kind, clusters)
-        notes.append(f"no p-value: {clusters} {units}, at least {config.p_value_clusters} are needed")
+        notes.append(f"no p-value: {shared.parts.nouns}, at least {config.p_value_clusters} are needed")
     if not differing:
         notes.append("no query differs: the interval is ± 3/clusters")
     elif differing < config.p_value_clusters <= clusters:
@@ -172,8 +171,3 @@ def _notes(shared: _Shared, at: int, config: StatsConfig) -> tuple[str, ...]:
     if shared.left_out:
         notes.append(f"{shared.left_out} queries left out: the measure does not apply to them")
     return tuple(notes)
-
-
-def _plural(kind: str, count: int) -> str:
-    """One repository, two repositories."""
-    return kind if count == 1 else kind.removesuffix("y") + "ies" if kind.endswith("y") else kind + "s"

@@ -33,9 +33,9 @@ class _Side:
         """Name an engine of this run."""
         return f"{engine} ({self.name})"
 
-    def means(self, alpha: float) -> tuple[MeanRow, ...]:
+    def means(self, settings: Settings) -> tuple[MeanRow, ...]:
         """Give the means of this run, each under the run's name."""
-        rows = table_means(self.table, self.columns, alpha)
+        rows = table_means(self.table, self.columns, settings.alpha, settings.cluster)
         return tuple(replace(row, engine=self.called(row.engine)) for row in rows)
 
 
@@ -58,17 +58,24 @@ def compare_scores(
     seed: int = DEFAULT.seed,
     measures: Sequence[MeasureLike | str] | None = None,
     B: int = DEFAULT.resamples,
+    family: Sequence[str] | None = None,
+    cluster: str = "auto",
 ) -> Comparison:
-    """Compare each engine's second run with its first, on the queries whose hash agrees; `a` is the baseline."""
-    settings = Settings(margin, alpha, seed, B)
+    """Compare each engine's second run with its first, on the queries whose hash agrees; `a` is the baseline.
+
+    `family` names the engines of the second run whose comparisons were declared (all, unless told).
+    """
+    settings = Settings(margin, alpha, seed, B, cluster=cluster)
     wanted = [name for name in a.measures if name in b.measures] if measures is None else measures
-    first, second = headline(a), headline(b)
-    kept = _agreeing(first, second)
+    first, second = headline(a, cluster), headline(b, cluster)
+    kept = agreeing(first, second)
     sentence = shared_sentence(len(kept), max(len(first.units), len(second.units)), names)
-    old = _Side(_take(first, list(kept)), columns(a, primary, wanted), names.old)
-    new = _Side(_take(second, list(kept.values())), columns(b, primary, wanted), names.new)
-    rows = comparison_rows(_pairs(_partners(a, b), old, new), old.table.units, settings)
-    found = assemble(rows, [*old.means(alpha), *new.means(alpha)], old.columns[0], names.old, settings, None)
+    old = _Side(take(first, list(kept)), columns(a, primary, wanted), names.old)
+    new = _Side(take(second, list(kept.values())), columns(b, primary, wanted), names.new)
+    partners = _partners(a, b)
+    rows = comparison_rows(_pairs(partners, old, new), old.table.units, settings)
+    declared = _declared(partners, new, family)
+    found = assemble(rows, [*old.means(settings), *new.means(settings)], old.columns[0], names.old, settings, declared)
     return replace(found, notes=(sentence, *found.notes))
 
 
@@ -83,14 +90,14 @@ def shared_sentence(shared: int, total: int, names: Names) -> str:
     return f"Compared on the {shared} of {total} queries that are the same in {names.old} and {names.new}."
 
 
-def _agreeing(old: Table, new: Table) -> dict[int, int]:
+def agreeing(old: Table, new: Table) -> dict[int, int]:
     """Map the columns of one table to those of the other whose query hash agrees; no hash agrees with nothing."""
     place = {(unit.intent, unit.form, unit.hash): i for i, unit in enumerate(new.units) if unit.hash}
     keys = ((i, (unit.intent, unit.form, unit.hash)) for i, unit in enumerate(old.units))
     return {i: place[key] for i, key in keys if key in place}
 
 
-def _take(table: Table, kept: Sequence[int]) -> Table:
+def take(table: Table, kept: Sequence[int]) -> Table:
     """Keep some of a table's queries, in the given order."""
     return Table(table.engines, tuple(table.units[i] for i in kept), table.values[:, :, list(kept)])
 
@@ -106,6 +113,17 @@ def _partners(a: Scores, b: Scores) -> tuple[_Partners, ...]:
             hint=f"one has {', '.join(a.engines)}; the other {', '.join(b.engines)}",
         )
     return shared
+
+
+def _declared(partners: Sequence[_Partners], new: _Side, family: Sequence[str] | None) -> list[str] | None:
+    """Give the engines of the family as they are called here; one that none of them is in leaves nothing to judge."""
+    declared = None if family is None else [new.called(pair.new) for pair in partners if pair.new in family]
+    if declared == []:
+        raise NotComparableError(
+            "no engine of the declared family is in both runs",
+            hint=f"the family is {', '.join(family or ())}; both have {', '.join(pair.new for pair in partners)}",
+        )
+    return declared
 
 
 def _pairs(partners: Sequence[_Partners], old: _Side, new: _Side) -> list[Pair]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from assay.stats.config import DEFAULT, Settings
+from assay.stats.config import DEFAULT, Settings, check_tag
 from assay.stats.family import explore
 from assay.stats.records import ComparisonRow, SliceRow
 from assay.stats.rows import Pair, comparison_rows
@@ -41,10 +41,12 @@ def compare_slices(
     alpha: float = DEFAULT.alpha,
     seed: int = DEFAULT.seed,
     B: int = DEFAULT.resamples,
+    cluster: str = "auto",
 ) -> tuple[SliceRow, ...]:
     """Compare every other engine with the baseline on each tag value and each form that is not the whole set."""
-    settings = Settings(margin, alpha, seed, B)
+    settings = Settings(margin, alpha, seed, B, cluster=cluster)
     check_engine(scores, baseline, "baseline")
+    check_tag(cluster, (tag for unit in scores.units for tag in unit.tags))
     measure = column(scores, primary)
     found = [(piece, row) for piece in _slices(scores) for row in _rows(piece.table, baseline, measure, settings)]
     adjusted = explore([row for _, row in found])

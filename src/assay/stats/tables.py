@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from assay.errors import ConfigError
+from assay.stats.config import check_tag
 from assay.stats.records import Range
 from assay.stats.traits import name_of, range_of
 from assay.stats.units import average_phrasings
@@ -48,8 +49,9 @@ def part(scores: Scores, chosen: Sequence[bool]) -> Table:
     return Table(scores.engines, folded.units, folded.values)
 
 
-def headline(scores: Scores) -> Table:
-    """Take the units that headline numbers are made of."""
+def headline(scores: Scores, cluster: str = "auto") -> Table:
+    """Take the units that headline numbers are made of; a declared cluster must be there."""
+    check_tag(cluster, (tag for unit in scores.units for tag in unit.tags))
     table = part(scores, [unit.headline for unit in scores.units])
     if not table.units:
         raise ConfigError("there are no queries to compare", hint="the score table has no headline unit")

@@ -1,14 +1,14 @@
-"""What is drawn independently: repositories, or the intents inside them. The one place that decides it."""
+"""What is drawn independently: repositories, intents inside them, or values of a tag. The one place that decides it."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from assay.stats.config import DEFAULT
+from assay.stats.config import DEFAULT, TAG, check_cluster
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from assay.types import FloatArray, Unit
 
     IntArray = NDArray[np.intp]
+
+#: What the cluster of queries without the tag is called; each repository has its own.
+NONE = "(none)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +29,7 @@ class Partition:
     Clusters are numbered so that a stratum's clusters stand together.
     """
 
-    kind: Literal["repository", "intent"]
+    kind: Literal["repository", "intent", "tag"]
     clusters: IntArray  # (units,) number of each unit's cluster
     strata: IntArray  # (clusters,) number of each cluster's stratum, ascending
     repositories: int
@@ -36,6 +39,14 @@ class Partition:
     def count(self) -> int:
         """The number of clusters."""
         return len(self.strata)
+
+    @property
+    def nouns(self) -> str:
+        """What its clusters are, with their number."""
+        if self.kind == "tag":
+            return "1 cluster" if self.count == 1 else f"{self.count} clusters"
+        many = self.kind.removesuffix("y") + "ies" if self.kind.endswith("y") else f"{self.kind}s"
+        return f"1 {self.kind}" if self.count == 1 else f"{self.count} {many}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,19 +73,51 @@ def average_phrasings(units: Sequence[Unit], values: FloatArray) -> Intents:
     return Intents(tuple(units[i] for i in kept), np.where(counts > 0, means, np.nan))
 
 
-def partition(units: Sequence[Unit], *, at_least: int = DEFAULT.repositories_as_clusters) -> Partition:
-    """Cluster by repository when there are enough of them, else by intent inside each repository."""
+def partition(
+    units: Sequence[Unit], cluster: str = "auto", *, at_least: int = DEFAULT.repositories_as_clusters
+) -> Partition:
+    """Cluster as declared; by itself by repository when there are enough of them, else by intent inside each.
+
+    `cluster` is auto, repository, intent or tag:NAME. Values of a tag reach over repositories, so they have no strata.
+    """
+    check_cluster(cluster)
     repositories = sorted({unit.repository for unit in units})
-    label = _label(repositories, at_least)
-    if len(repositories) >= at_least:
-        number = {name: i for i, name in enumerate(repositories)}
-        clusters = np.array([number[unit.repository] for unit in units], dtype=np.intp)
-        return Partition("repository", clusters, np.zeros(len(repositories), dtype=np.intp), len(repositories), label)
+    if cluster.startswith(TAG):
+        return _by_tag(units, cluster.removeprefix(TAG), len(repositories), at_least)
+    if cluster == "repository" or (cluster == "auto" and len(repositories) >= at_least):
+        return _whole("repository", [unit.repository for unit in units], len(repositories), at_least)
+    label = _label(repositories) + (", by intent" if cluster == "intent" else "")
     keys = sorted({(unit.repository, unit.intent) for unit in units})
     position = {key: i for i, key in enumerate(keys)}
     clusters = np.array([position[unit.repository, unit.intent] for unit in units], dtype=np.intp)
     numbers = np.searchsorted(repositories, [repository for repository, _ in keys])
     return _ordered(clusters, _collapse(numbers), len(repositories), label)
+
+
+def _whole(kind: Literal["repository", "tag"], names: Sequence[str], repositories: int, at_least: int) -> Partition:
+    """Make clusters of names that stand side by side, in one stratum; too few of them are told."""
+    known, clusters = np.unique(names, return_inverse=True)
+    found = Partition(kind, clusters.astype(np.intp), np.zeros(len(known), dtype=np.intp), repositories, "")
+    few = f", fewer than the {at_least} that a p-value needs" if len(known) < at_least else ""
+    return replace(found, label=f"over {found.nouns}{few}")
+
+
+def _by_tag(units: Sequence[Unit], tag: str, repositories: int, at_least: int) -> Partition:
+    """Cluster by the values of a tag; queries without it are one cluster a repository.
+
+    An intent is never in two clusters: its first phrasing speaks for all.
+    """
+    names: dict[str, str] = {}
+    for unit in units:
+        value = unit.tags.get(tag)
+        names.setdefault(unit.intent, f"{NONE}\0{unit.repository}" if value is None else f"={value}")
+    found = _whole("tag", [names[unit.intent] for unit in units], repositories, at_least)
+    return replace(found, label=found.label.replace(found.nouns, f"{found.nouns} by the tag {tag}", 1))
+
+
+def group_codes(units: Sequence[Unit], parts: Partition) -> IntArray:
+    """Number the group of each unit whose queries may be alike: the values of a declared tag, else repositories."""
+    return parts.clusters if parts.kind == "tag" else repository_codes(units)
 
 
 def repository_codes(units: Sequence[Unit]) -> IntArray:
@@ -83,11 +126,9 @@ def repository_codes(units: Sequence[Unit]) -> IntArray:
     return codes.astype(np.intp)
 
 
-def _label(repositories: Sequence[str], at_least: int) -> str:
+def _label(repositories: Sequence[str]) -> str:
     """Say how far the result reaches; where no repository was named, to the queries and no further."""
     count = len(repositories)
-    if count >= at_least:
-        return f"over {count} repositories"
     if count > 1:
         return f"on these {count} repositories only"
     return "on this repository" if any(repositories) else "on these queries"

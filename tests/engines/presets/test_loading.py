@@ -9,7 +9,8 @@ import pytest
 
 from assay.engines import make_engine
 from assay.engines.calling import ask, close_session, open_session
-from assay.engines.presets.loading import find_preset, merge, read_preset, settings_of
+from assay.engines.presets.loading import find_preset, read_preset, settings_of
+from assay.settings import merge
 from assay.errors import ConfigError
 from assay.types import Corpus, Hit
 

@@ -29,6 +29,7 @@ class Conversation(AskedSession):
 
     def __init__(self, place: Workplace, dialogue: Dialogue) -> None:
         self.place = place
+        self.places = place.places
         self.filtering = place.tool.templates.filters
         self._task = place.task(place.tool.templates.argv)
         self._name = shown_program(place.tool.templates.argv, self._task)

@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from assay.clock import Clock, shortest
 from assay.engines.base import Answered, Context, Reply, TimedSession, Usage, Wanted
 from assay.engines.command.conversation import Conversation, FollowingConversation
 from assay.engines.command.protocols import Dialogue, make_dialogue
-from assay.engines.command.settings import WHERE, Settings, read_templates
+from assay.engines.command.settings import WHERE, Settings, Templates, read_templates
 from assay.engines.command.workplace import Tool, Workplace
+from assay.engines.configs.rendering import ConfigTemplate, check_config_is_used, read_config, recorded_config
 from assay.engines.folders import place_names, settled_places
+from assay.engines.indexes.keys import Declared, Indexing, Maker, digest_of, read_indexing
+from assay.engines.indexes.place import Spot
+from assay.engines.indexes.session import Sharing
+from assay.engines.programs import file_facts
 from assay.engines.reading.output import Layout, make_layout, read_output
 from assay.engines.running import by_hand, describe_failure, run_tool
 from assay.engines.secrets import recorded_table, secret_values
 from assay.engines.sessions import AskedSession
+from assay.engines.templates import named_secrets, names_place
 from assay.errors import EngineError
 from assay.processes import Finished, Task
 from assay.settings import read_settings
@@ -32,13 +42,28 @@ def make(settings: Mapping[str, object], context: Context) -> CommandEngine:
     """Make the engine from its settings."""
     read = read_settings(Settings, settings, WHERE)
     places = settled_places(context)
-    templates = read_templates(read, place_names(places))
-    tool = Tool(read, templates, places, secret_values(templates.all(), env=read.env))
+    config = read_config(read.config, places, WHERE)
+    templates = read_templates(read, place_names(places, config))
+    check_config_is_used(config, templates.all(), WHERE)
+    secrets = (*secret_values(templates.all(), env=read.env), *(config.secrets if config else ()))
+    tool = Tool(read, templates, places, _indexing(read, templates, places, config), secrets, config)
     return CommandEngine(tool, make_layout(read, WHERE), make_dialogue(read))
 
 
+def _indexing(
+    settings: Settings, templates: Templates, places: Mapping[str, str], config: ConfigTemplate | None
+) -> Indexing:
+    """Say what decides the index: that of a program that makes it when it starts is decided by the program too."""
+    texts = (*templates.all(), *(config.said if config else ()))
+    starts = settings.mode != "once" and names_place(texts, "store")
+    maker: Maker = "program" if templates.index else "itself" if starts else "nobody"
+    always = ("index", "git", "update", "version", *(("argv", "mode") if maker == "itself" else ()))
+    about = shlex.join(templates.index or templates.argv)
+    return read_indexing(Declared(WHERE, settings, always, maker, places, config, about))
+
+
 @dataclass(frozen=True, slots=True)
-class CommandEngine:
+class CommandEngine(Sharing):
     """A command line tool with its templates."""
 
     tool: Tool
@@ -66,6 +91,16 @@ class CommandEngine:
         return self.tool.secrets
 
     @property
+    def indexing(self) -> Indexing:
+        """What decides its index."""
+        return self.tool.indexing
+
+    @property
+    def wants_store(self) -> bool:
+        """Whether it names {store}."""
+        return names_place(self.tool.texts, "store")
+
+    @property
     def config(self) -> Mapping[str, object]:
         """The templates and how the output is read; of the environment only the names and a digest."""
         settings, templates = self.tool.settings, self.tool.templates
@@ -73,6 +108,7 @@ class CommandEngine:
         own |= {name: value for name in _SELDOM if (value := getattr(settings, name)) not in ("", "once", False)}
         codes = None if settings.ok_codes is None else sorted(settings.ok_codes)
         own |= {**recorded_table("env", settings.env), **templates.filters.recorded(), "ok_codes": codes}
+        own |= recorded_config(self.tool.config, settings.index_keys)
         return {**own, **settings.recorded()}
 
     def open(self, corpus: Corpus) -> TimedSession:
@@ -81,20 +117,45 @@ class CommandEngine:
 
     def open_within(self, corpus: Corpus, seconds: float | None) -> TimedSession:
         """Look for the programs, then index, then start what stays; the shorter of the two time limits holds."""
-        place = Workplace(self.tool, corpus)
-        try:
-            with place.redactor.cleaning():
-                return self._open(place, Clock(seconds, self.tool.settings.index_timeout))
-        except BaseException as problem:  # an interrupt too
-            place.close()
-            if isinstance(problem, EngineError):
-                problem.stderr = place.said()
-            raise
+        return self.open_at(Spot(corpus), seconds, indexed=False)
 
-    def _open(self, place: Workplace, clock: Clock) -> TimedSession:
+    def open_at(self, spot: Spot, seconds: float | None, *, indexed: bool) -> CommandSession | Conversation:
+        """Open where the index is, or make it first."""
+        place = Workplace(self.tool, spot.corpus, spot.store)
+        with _closed_on_failure(place):
+            return self._open(place, Clock(seconds, self.tool.settings.index_timeout), indexed)
+
+    def make_index(self, spot: Spot, seconds: float | None) -> str:
+        """Make the index with what belongs to it alone, and give what was said."""
+        place = Workplace(self.tool.for_index(), spot.corpus, spot.store)
+        with _closed_on_failure(place):
+            clock = Clock(seconds, self.tool.settings.index_timeout)
+            place.check_programs()
+            if self.tool.templates.index:
+                place.prepare(self.tool.templates.index, clock.rest(), "indexing")
+            elif self.dialogue is not None:  # it indexes when it starts
+                conversation = Conversation(place, self.dialogue)
+                conversation.start(clock.rest())
+                place.witness.note_words(conversation.drop())
+        place.close()
+        return place.said()
+
+    def tool_facts(self, corpus: Corpus) -> list[object]:
+        """Ask the tool for its version, else look at its files; and read the variables that its index depends on."""
+        tool = self.tool.for_index()
+        with TemporaryDirectory(prefix="assay-") as folder:
+            place = Workplace(tool, replace(corpus, root=Path(folder)))
+            try:
+                version = place.version()
+            finally:
+                place.close()
+        named = [tool.templates.index, tool.settings.env, tool.config.said if tool.config else []]
+        return [version or file_facts(tool.templates.commands(), tool.places), digest_of(named_secrets(named))]
+
+    def _open(self, place: Workplace, clock: Clock, indexed: bool) -> CommandSession | Conversation:
         """Get ready."""
         place.check_programs()
-        if self.tool.templates.index:
+        if self.tool.templates.index and not indexed:
             place.prepare(self.tool.templates.index, clock.rest(), "indexing")
         if self.dialogue is None:
             follows = self.tool.templates.update or not self.tool.templates.index
@@ -104,11 +165,25 @@ class CommandEngine:
         return conversation
 
 
+@contextmanager
+def _closed_on_failure(place: Workplace) -> Iterator[None]:
+    """Leave nothing behind when a tool does not open, an interrupt included, and keep what it said."""
+    try:
+        with place.redactor.cleaning():
+            yield
+    except BaseException as problem:
+        place.close()
+        if isinstance(problem, EngineError):
+            problem.stderr = place.said()
+        raise
+
+
 class CommandSession(AskedSession):
     """A tool on one corpus that is run once for each query."""
 
     def __init__(self, place: Workplace, layout: Layout) -> None:
         self.place = place
+        self.places = place.places
         self.filtering = place.tool.templates.filters
         self._layout = layout
 

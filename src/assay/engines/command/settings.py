@@ -7,7 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import ClassVar, Literal, cast
 
+from assay.engines.configs.settings import ConfigSettings
 from assay.engines.filtering import Filters, Template, read_filters
+from assay.engines.indexes.keys import ABOUT
 from assay.engines.programs import Argv, read_argv
 from assay.engines.reading.settings import ReadingSettings
 from assay.engines.restarting import RESTARTS, STARTUP_SECONDS, check_restarts, check_startup
@@ -41,9 +43,10 @@ class Settings(ReadingSettings):
 
     In the templates: {query}, {k}, {root} (the corpus), {here} (the folder of assay.toml, else where Assay runs),
     {store} (an empty folder for an index, removed in the end; its size is measured), {preset} (the folder of the
-    preset's file), {env:NAME} (a variable, kept out of all records), {python} (the interpreter that Assay runs in) and
-    {python:PROGRAM} (the one that an installed program starts with). The program runs in {root}; one that is written
-    with a slash is looked for from {here}. No shell is used.
+    preset's file), {config} (the file that is rendered from `config.template`), {env:NAME} (a variable, kept out of
+    all records), {python} (the interpreter that Assay runs in) and {python:PROGRAM} (the one that an installed program
+    starts with). The program runs in {root}; one that is written with a slash is looked for from {here}. No shell is
+    used.
 
     `mode = "once"` runs the program for each query. Results are taken whatever the exit code; one that is not in
     `ok_codes` is then told in a note. A program that dies by a signal has no results. Without results, an exit code in
@@ -132,6 +135,11 @@ class Settings(ReadingSettings):
         repr=False,
         metadata={"about": "added to the environment; templates without {query} and {k}; only the names are recorded"},
     )
+    config: ConfigSettings | None = field(
+        default=None,
+        metadata={"about": "a file for the tool, {config}, rendered from template (format, edits, new_keys)"},
+    )
+    index_keys: tuple[str, ...] | None = field(default=None, metadata={"about": ABOUT})
 
     def __post_init__(self) -> None:
         """Refuse what cannot work on any corpus."""

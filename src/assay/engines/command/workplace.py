@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 from assay.engines.base import Usage
 from assay.engines.command.settings import Settings, Templates
-from assay.engines.folders import Folders
+from assay.engines.configs.rendering import ConfigTemplate
+from assay.engines.folders import Files, Folders
+from assay.engines.indexes.keys import Indexing, index_config, index_env
 from assay.engines.leftovers import Leftovers
 from assay.engines.presets.installed import PROBE_LIMITS
 from assay.engines.programs import check_program, make_task, prepare
@@ -26,20 +29,43 @@ class Tool:
     settings: Settings
     templates: Templates
     places: Mapping[str, str]  # {here} and {preset}
+    indexing: Indexing
     secrets: tuple[str, ...] = field(default=(), repr=False)
+    config: ConfigTemplate | None = None
+
+    @property
+    def index_env(self) -> Mapping[str, str]:
+        """The environment that making an index sees."""
+        return index_env(self.settings.env, self.indexing.named)
+
+    @property
+    def index_config(self) -> ConfigTemplate | None:
+        """The configuration that making an index sees."""
+        return index_config(self.config, self.indexing.named)
+
+    @property
+    def texts(self) -> tuple[object, ...]:
+        """Everything that may hold a placeholder."""
+        return (*self.templates.all(), *(self.config.said if self.config else ()))
+
+    def for_index(self) -> Tool:
+        """Give the tool with what belongs to its index alone."""
+        settings = replace(self.settings, env=self.index_env)
+        return replace(self, settings=settings, config=self.index_config)
 
 
 class Workplace:
     """One tool at one corpus."""
 
-    def __init__(self, tool: Tool, corpus: Corpus) -> None:
-        """Make the tool's own folder when it wants one."""
+    def __init__(self, tool: Tool, corpus: Corpus, store: Path | None = None) -> None:
+        """Make the tool's own folder when it wants one and has none."""
         self.tool = tool
         self.take(corpus)
         self.witness = Witness()
         self.leftovers = Leftovers()
         self.redactor = hiding(tool.secrets)
-        self._folders = Folders(tool.places, corpus.root, tool.templates.all())
+        files = Files(store, tool.config, tool.index_config)
+        self._folders = Folders(tool.places, corpus.root, tool.texts, files)
         self.places = self._folders.places
 
     def take(self, corpus: Corpus) -> None:
@@ -58,18 +84,19 @@ class Workplace:
 
     def prepare(self, template: Sequence[str], seconds: float | None, what: str) -> None:
         """Run a command that makes or mends an index."""
-        prepare(self.task(template), seconds, what, self.witness.see_index)
+        task = make_task(template, self._folders.index_places, self.tool.index_env, self.leftovers.marker)
+        prepare(task, seconds, what, self.witness.see_index)
 
     def usage(self, startup_seconds: float | None = None) -> Usage:
         """Tell what was taken up to now and what was said, and ask for the version."""
         store, peak = self._folders.store_bytes(), self.witness.peak_bytes
-        return Usage(startup_seconds, store, peak, self._version(), self.said())
+        return Usage(startup_seconds, store, peak, self.version(), self.said())
 
     def said(self) -> str:
         """Give the end of what its programs said on stderr."""
         return self.redactor.text(self.witness.stderr())
 
-    def _version(self) -> str:
+    def version(self) -> str:
         """Ask the tool for its version; one that fails at that has none."""
         if not self.tool.templates.version:
             return ""

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
 
 from assay.clock import Clock, shortest, told
 from assay.engines.base import Answered, Reply, Usage, Wanted
 from assay.engines.filtering import Filters
 from assay.engines.folders import Folders
 from assay.engines.http.pacing import Pacer
-from assay.engines.http.requests import Sender, templates_of
+from assay.engines.http.requests import Sender
 from assay.engines.http.settings import Ready, Request, Settings
 from assay.engines.reading.output import Layout, read_output
 from assay.engines.reading.selectors import parse_selector, select
@@ -30,7 +29,7 @@ class HttpSession(AskedSession):
         layout: Layout,
         sender: Sender,
         corpus: Corpus,
-        places: Mapping[str, str],
+        folders: Folders,
         filters: Filters,
     ) -> None:
         self.filtering = filters
@@ -40,7 +39,8 @@ class HttpSession(AskedSession):
         self._redactor = hiding(sender.secrets)
         self._known = frozenset(file.path for file in corpus.files)
         self._pacer = Pacer(settings.rate)
-        self._folders = Folders(places, corpus.root, templates_of(settings))
+        self._folders = folders
+        self.places = folders.places
         self._connections = Connections(keep=settings.concurrency)
 
     def search_filtered(self, query: str, k: int, wanted: Wanted, seconds: float | None) -> Answered:
@@ -81,7 +81,7 @@ class HttpSession(AskedSession):
         clock = Clock(seconds, self._settings.index_timeout)
         try:
             with self._redactor.cleaning():
-                self._ask(self._sender.build(request, self._folders.places), clock.limit)
+                self._ask(self._sender.build(request, self._folders.index_places), clock.limit)
                 if self._settings.ready is not None:
                     self._wait_for(self._settings.ready, clock)
         except AssayError as problem:
@@ -90,7 +90,7 @@ class HttpSession(AskedSession):
 
     def _wait_for(self, ready: Ready, clock: Clock) -> None:
         """Ask until the index is ready, or the time is over."""
-        call = self._sender.build(ready, self._folders.places)
+        call = self._sender.build(ready, self._folders.index_places)
         try:
             while not self._says_ready(call, ready, clock):
                 time.sleep(min(ready.every, clock.left() or ready.every))

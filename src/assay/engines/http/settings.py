@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
+from assay.engines.configs.settings import ConfigSettings
+from assay.engines.indexes.keys import ABOUT
 from assay.engines.reading.settings import ReadingSettings
 from assay.errors import ConfigError
 from assay.settings import check_counts
@@ -47,8 +49,9 @@ class Settings(ReadingSettings):
     """What `kind = "http"` takes.
 
     In the templates: {query} and {k}; {root} (the corpus), {here} (the folder of assay.toml), {store} (an empty folder
-    of the engine's own); {env:NAME} for a secret. In an address they are percent-encoded, but for a variable that it
-    begins with. In `index`, `update` and `ready` there is no query; in filters there are {path} and {language}.
+    of the engine's own), {config} (the file that is rendered from `config.template`); {env:NAME} for a secret. In an
+    address they are percent-encoded, but for a variable that it begins with. In `index`, `update` and `ready` there is
+    no query; in filters there are {path} and {language}.
 
     429, 5xx and broken connections are asked again, inside the time limit of the query. No redirect is followed.
     """
@@ -89,6 +92,11 @@ class Settings(ReadingSettings):
         default=None,
         metadata={"about": "requests a second at most; the wait for it is not the engine's time"},
     )
+    config: ConfigSettings | None = field(
+        default=None,
+        metadata={"about": "a file for the server, {config}, rendered from template (format, edits, new_keys)"},
+    )
+    index_keys: tuple[str, ...] | None = field(default=None, metadata={"about": ABOUT})
     concurrency: int = field(default=1, metadata={"about": "how many queries may be in flight at once"})
 
     def __post_init__(self) -> None:

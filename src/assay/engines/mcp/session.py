@@ -8,7 +8,9 @@ from typing import cast
 from assay.clock import Clock
 from assay.engines.base import Answered, Reply, Usage, Wanted
 from assay.engines.filtering import merge
-from assay.engines.folders import Folders
+from assay.engines.folders import Files, Folders
+from assay.engines.indexes.keys import index_config, index_env
+from assay.engines.indexes.place import Spot
 from assay.engines.leftovers import Leftovers
 from assay.engines.mcp.answers import read_answer
 from assay.engines.mcp.client import Line
@@ -31,14 +33,20 @@ from assay.types import Corpus
 class McpSession(AskedSession):
     """A server on one corpus. One thread at a time asks it."""
 
-    def __init__(self, engine: McpEngine, corpus: Corpus) -> None:
+    def __init__(self, engine: McpEngine, spot: Spot, *, indexed: bool = False) -> None:
+        corpus = spot.corpus
         self.filtering = engine.templates.filters
         self._settings = engine.settings
         self._templates = engine.templates
         self._layout = engine.layout
         self._redactor = hiding(engine.secrets)
         self._known = frozenset(file.path for file in corpus.files)
-        self._folders = Folders(engine.places, corpus.root, engine.named)
+        self._indexed = indexed  # whether the index is there
+        self._shares_calls = engine.indexing.maker != "program"  # whether the calls of index have made it
+        self._index_env = index_env(engine.settings.env, engine.indexing.named)
+        files = Files(spot.store, engine.template, index_config(engine.template, engine.indexing.named))
+        self._folders = Folders(engine.places, corpus.root, engine.texts, files)
+        self.places = self._folders.places
         self._witness = Witness()
         self._leftovers = Leftovers()
         self._keeper = Keeper(self._plan(), self._witness)
@@ -47,10 +55,20 @@ class McpSession(AskedSession):
         """Make the index that the server wants to find, start the server, and let it index."""
         clock = Clock(seconds)
         with self._redactor.cleaning():
-            for template in self._templates.commands():
-                check_program(self._task(template))
-            self._prepare(clock, "indexing")
+            self._check_programs()
+            if not self._indexed:
+                self._prepare(clock, "indexing")
             self._keeper.start(clock.rest())
+
+    def make_index(self, seconds: float | None, *, serve: bool) -> None:
+        """Make the index and nothing else; `serve` lets the server do its part in it."""
+        clock = Clock(seconds)
+        with self._redactor.cleaning():
+            self._check_programs()
+            self._prepare(clock, "indexing")
+            if serve:
+                self._keeper.start(clock.rest())
+                self._keeper.measure()
 
     def search_filtered(self, query: str, k: int, wanted: Wanted, seconds: float | None) -> Answered:
         """Ask for a part of the corpus; a server that was lost is started again first, in a time of its own."""
@@ -95,7 +113,14 @@ class McpSession(AskedSession):
         """Run the index command, if there is one."""
         if self._templates.index_command:
             limit = clock.within(self._settings.index_timeout).rest()
-            prepare(self._task(self._templates.index_command), limit, what, self._witness.see_index)
+            places, command = self._folders.index_places, self._templates.index_command
+            task = make_task(command, places, self._index_env, self._leftovers.marker)
+            prepare(task, limit, what, self._witness.see_index)
+
+    def _check_programs(self) -> None:
+        """Say before the first query that a program is missing."""
+        for template in self._templates.commands():
+            check_program(self._task(template))
 
     def _task(self, template: tuple[str, ...]) -> Task:
         """Fill a command in."""
@@ -110,7 +135,7 @@ class McpSession(AskedSession):
             dial=self._dial,
             root=self._folders.root,
             used=(Asking(settings.tool, names), *self._filled(templates.update)),
-            index=self._filled(templates.index),
+            index=() if self._indexed and self._shares_calls else self._filled(templates.index),
             startup_timeout=settings.startup_timeout,
             index_timeout=settings.index_timeout,
             restarts=settings.restarts,

@@ -7,7 +7,9 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 from urllib.parse import urlsplit
 
+from assay.engines.configs.settings import ConfigSettings
 from assay.engines.filtering import Filters, read_filters
+from assay.engines.indexes.keys import ABOUT
 from assay.engines.programs import Argv, read_argv
 from assay.engines.reading.settings import ReadingSettings
 from assay.engines.restarting import RESTARTS, STARTUP_SECONDS, check_restarts, check_startup
@@ -38,8 +40,9 @@ class Settings(ReadingSettings):
 
     The server is a program (`command`, run in {root}, spoken to over its stdin and stdout) or an address (`url`).
     In the arguments: {query}, {k} (a number where it stands alone), {root} (the corpus), {here} (the folder of
-    assay.toml), {store} (an empty folder of the engine's own) and {env:NAME}; in the filters also {path} or {language},
-    where the item of a list is repeated for each that is wanted: ["{path}"].
+    assay.toml), {store} (an empty folder of the engine's own), {config} (the file that is rendered from
+    `config.template`) and {env:NAME}; in the filters also {path} or {language}, where the item of a list is repeated
+    for each that is wanted: ["{path}"].
 
     A server that dies or hangs costs the query it was asked. Before the next one it is started again and makes the
     calls of `index` again, in time that is told and is no part of the answer's; `index_command` is not run again.
@@ -101,6 +104,14 @@ class Settings(ReadingSettings):
         metadata={"about": "how often in a row, with no answer between, a server that died or hung is started again"},
     )
     git: bool = field(default=False, metadata={"about": "whether the copy of the corpus is a git repository"})
+    config: ConfigSettings | None = field(
+        default=None,
+        metadata={"about": "a file for the server, {config}, rendered from template (format, edits, new_keys)"},
+    )
+    index_keys: tuple[str, ...] | None = field(
+        default=None,
+        metadata={"about": f"{ABOUT}; with them the calls of index are made once, by a server of its own"},
+    )
 
     def __post_init__(self) -> None:
         """Refuse what cannot work on any corpus."""

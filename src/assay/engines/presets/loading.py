@@ -14,7 +14,7 @@ from pathlib import Path
 
 from assay.engines.kinds import KINDS
 from assay.errors import ConfigError, nearest
-from assay.settings import read_settings, unknown
+from assay.settings import merge, read_settings, unknown
 from assay.toml import TomlFile, line_of, read_toml
 
 _TABLES = ("preset", "engine")
@@ -124,15 +124,6 @@ def settings_of(preset: Preset, changes: Mapping[str, object]) -> dict[str, obje
     own = {"version": list(probe.argv)} if probe and preset.kind == "command" else {}
     merged = merge({**own, **preset.settings}, changes)
     return {key: value for key, value in merged.items() if key != "kind"}
-
-
-def merge(settings: Mapping[str, object], changes: Mapping[str, object]) -> dict[str, object]:
-    """Change settings; a table in them is changed key by key."""
-    merged = dict(settings)
-    for key, value in changes.items():
-        old = merged.get(key)
-        merged[key] = merge(old, value) if isinstance(old, Mapping) and isinstance(value, Mapping) else value
-    return merged
 
 
 def place(problem: ConfigError, preset: Preset, changes: Mapping[str, object]) -> ConfigError:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 
@@ -38,13 +39,18 @@ class Definition:
         """Add the name's say."""
         if not seen.weight(self.files, self.spans or self.headings):
             return scores
+        said = seen.recall(("definition", self.prefix, seen.per), partial(self._said, seen))
+        if seen.per == "file":
+            return np.asarray(scores + self.files * said)
+        return np.asarray(scores + np.where(seen.view.docs, self.headings, self.spans) * said)
+
+    def _said(self, seen: Evidence) -> Values:
+        """Tell how well the best name of each file or unit fits."""
         found = seen.names(seen.view.own, Prefixes(weight=self.prefix))
         fit = np.sqrt(found.precision * found.recall(seen.word_weights))
         if seen.per == "file":
-            file = seen.view.table.units.file[found.owner]
-            return np.asarray(scores + self.files * best(file, fit, seen.view.files))
-        weight = np.where(seen.view.docs, self.headings, self.spans)
-        return np.asarray(scores + weight * best(found.owner, fit, seen.view.units))
+            return best(seen.view.table.units.file[found.owner], fit, seen.view.files)
+        return best(found.owner, fit, seen.view.units)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +67,11 @@ class Scope:
         """Add the scope's say."""
         if seen.per == "file":
             return scores
+        said = seen.recall("scope", partial(self._said, seen))
+        return np.asarray(scores + np.where(seen.view.docs, self.headings, self.spans) * said)
+
+    @staticmethod
+    def _said(seen: Evidence) -> Values:
+        """Tell how well the names around each unit fit."""
         found = seen.names(seen.view.scope, Prefixes(weight=0.0))
-        weight = np.where(seen.view.docs, self.headings, self.spans)
-        return np.asarray(scores + weight * best(found.owner, found.precision, seen.view.units))
+        return best(found.owner, found.precision, seen.view.units)

@@ -17,6 +17,10 @@ class References:
         default=0.25,  # doc sentences want .1 to .2, semble's visible half .5
         metadata={"about": "weight when files are ranked"},
     )
+    spans: float = field(
+        default=0.0,  # .03 to .2 are within .002 of it on octocode's code: a neighbour's file does not choose a span
+        metadata={"about": "weight when spans are ranked"},
+    )
     least: float = field(
         default=0.3,  # weaker files vote at random
         metadata={"about": "score, relative to the best file, above which a file votes"},
@@ -24,7 +28,8 @@ class References:
 
     def __call__(self, scores: Values, seen: Evidence) -> Values:
         """Add the votes."""
-        if seen.per == "span":
+        weight = seen.weight(self.files, self.spans)
+        if not weight:
             return scores
-        votes = seen.view.graph.votes(seen.coherence, self.least)
-        return np.asarray(scores + self.files * relative(votes))
+        votes = seen.of_files(relative(seen.view.graph.votes(seen.coherence, self.least)))
+        return np.asarray(scores + weight * (votes if seen.per == "file" else seen.matched * votes))

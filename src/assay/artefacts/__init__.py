@@ -1,0 +1,8 @@
+"""What is kept so that it need not be made again: addressed by what decides it, checked when it is used."""
+
+from assay.artefacts.code import code_digest
+from assay.artefacts.keeping import Artefacts
+from assay.artefacts.limits import Limits, parse_size
+from assay.artefacts.pruning import Pruned, Usage
+
+__all__ = ["Artefacts", "Limits", "Pruned", "Usage", "code_digest", "parse_size"]

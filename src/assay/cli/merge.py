@@ -1,0 +1,62 @@
+"""Put the shards of a run together and report what can be claimed.
+
+Each part runs wherever it likes; the result is that of one run, byte for byte:
+
+  assay run --shard 1/4 --out part       (and 2/4, 3/4, 4/4: here, or on other machines)
+  assay merge part --out results
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from assay.cli.options import add_full
+from assay.cli.output import counted, say, teller
+
+if TYPE_CHECKING:
+    from assay.experiment.places import Missing
+    from assay.experiment.spec import Spec
+    from assay.types import Suite
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the flags of this command."""
+    parser.add_argument("parts", nargs="+", metavar="FOLDER|FILE", help="folders with shards, or shards themselves")
+    parser.add_argument("--out", default="results", metavar="FOLDER", help="where the run goes (results)")
+    parser.add_argument("--forget", action="store_true", help="drop the rows of earlier runs that do not fit this one")
+    parser.add_argument("--parquet", action="store_true", help="write per-query.parquet too (extra: parquet)")
+    add_full(parser)
+
+
+def handle(args: argparse.Namespace) -> int:
+    """Read all shards, make the run, and go on as `assay run` does."""
+    from assay.cli.carrying import Carried
+    from assay.cli.run import present
+    from assay.experiment import check_folder
+    from assay.experiment.cells.outline import run_of
+    from assay.experiment.shards import unite
+
+    folder = check_folder(Path(args.out))
+    whole = unite(Path(part) for part in args.parts)
+    carried = Carried(run_of(whole.outline, whole.work), whole.work)
+    return present(args, carried, whole.outline.claim, folder, whole.declared)
+
+
+def run_shard(args: argparse.Namespace, spec: Spec, suite: Suite, missing: Missing | None) -> int:
+    """Run one shard for `assay run --shard` and write it down."""
+    from assay.cli.carrying import how_of
+    from assay.experiment import check_folder
+    from assay.experiment.shards import parse_shard, shard_path, write_shard
+    from assay.experiment.shards.running import run_part
+
+    shard = parse_shard(args.shard)
+    folder = check_folder(Path(spec.out))
+    with how_of(args, folder) as how:
+        part = run_part(spec, suite, shard, how, missing=missing, progress=teller(args))
+    path = shard_path(folder, shard)
+    write_shard(path, part)
+    cells = counted(len(part.work.cells), "cell")
+    say(args, f"shard {shard}, {cells}, written to {path}; when all are there: assay merge {folder}")
+    return 0

@@ -1,0 +1,1 @@
+"""Configuration files of tools: rendered from a template by key edits; nothing in them is executed."""

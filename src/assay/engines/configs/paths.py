@@ -1,0 +1,123 @@
+"""Keys of a configuration file: dotted names, and the trees that they lead through."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, cast
+
+from assay.errors import ConfigError
+
+Path = tuple[str, ...]
+Tree = dict[str, Any]
+
+_PART = re.compile(r'(?P<quoted>"(?:[^"\\]|\\.)*")|(?P<bare>[^."]+)')
+_BARE = re.compile(r"[^.\s\"]+")
+
+
+def split(key: str) -> Path:
+    """Split a dotted key; a part with a dot of its own stands in quotes, the item of a list is its number."""
+    parts, position = [], 0
+    while match := _PART.match(key, position):
+        parts.append(json.loads(match["quoted"], strict=False) if match["quoted"] else match["bare"].strip())
+        position = match.end()
+        if key[position : position + 1] != ".":
+            break
+        position += 1
+    if position != len(key) or not all(parts) or key.endswith("."):
+        raise ConfigError(f"{key!r} is no dotted key", hint='write it like search.weight, or "a.b".weight')
+    return tuple(parts)
+
+
+def join(path: Path) -> str:
+    """Write a key as one text."""
+    return ".".join(part if _BARE.fullmatch(part) else json.dumps(part, ensure_ascii=False) for part in path)
+
+
+def flatten(edits: Mapping[str, object], before: Path = ()) -> dict[Path, object]:
+    """Give every edit under its whole key: a table in a table is a longer key. What is said later holds."""
+    flat: dict[Path, object] = {}
+    for key, value in edits.items():
+        path = (*before, *split(key))
+        for inner, leaf in flatten(value, path).items() if isinstance(value, Mapping) else ((path, value),):
+            flat.pop(inner, None)
+            flat[inner] = leaf
+    return flat
+
+
+def leaves(tree: object, before: Path = ()) -> Iterator[tuple[Path, object]]:
+    """List what stands in a tree, under its whole key."""
+    items = tree.items() if isinstance(tree, dict) else enumerate(tree) if isinstance(tree, list) else ()
+    for key, value in items:
+        path = (*before, str(key))
+        if isinstance(value, dict | list) and value:
+            yield from leaves(value, path)
+        else:
+            yield path, value
+
+
+def keys(tree: object, before: Path = ()) -> Iterator[Path]:
+    """List every key of a tree, those of tables too."""
+    items = tree.items() if isinstance(tree, dict) else enumerate(tree) if isinstance(tree, list) else ()
+    for key, value in items:
+        yield (*before, str(key))
+        yield from keys(value, (*before, str(key)))
+
+
+def find(tree: object, path: Path) -> object:
+    """Give what stands under a key; raise KeyError when nothing does."""
+    for part in path:
+        tree = _child(tree, part)
+    return tree
+
+
+def put(tree: Tree, path: Path, value: object) -> None:
+    """Put a value under a key of a tree that is ours to change; tables on the way are made."""
+    *way, last = path
+    here: Any = tree
+    for part in way:
+        try:
+            here = _child(here, part)
+        except KeyError:
+            here[part] = {}
+            here = here[part]
+    here[_known(here, last)] = value
+
+
+def same(left: object, right: object) -> bool:
+    """Tell whether two trees say the same, in which 1 is neither true nor 1.0."""
+    if isinstance(left, dict) and isinstance(right, dict):
+        return left.keys() == right.keys() and all(same(left[key], right[key]) for key in left)
+    if isinstance(left, list) and isinstance(right, list):
+        return len(left) == len(right) and all(map(same, left, right))
+    if isinstance(left, float) and isinstance(right, float) and math.isnan(left):
+        return math.isnan(right)
+    return type(left) is type(right) and left == right
+
+
+def _child(tree: object, part: str) -> object:
+    """Give one step of the way."""
+    if isinstance(tree, dict | list):
+        return cast(Any, tree)[_known(tree, part)] if _has(tree, part) else _missing(part)
+    return _missing(part)
+
+
+def _has(tree: dict[Any, Any] | list[Any], part: str) -> bool:
+    """Tell whether a table or a list has a key."""
+    if isinstance(tree, list):
+        return part.isdecimal() and int(part) < len(tree)
+    return _known(tree, part) in tree
+
+
+def _known(tree: dict[Any, Any] | list[Any], part: str) -> Any:  # noqa: ANN401 - YAML has keys that are no texts
+    """Give a key as the tree has it: YAML reads 8080 as a number."""
+    if isinstance(tree, list):
+        return int(part)
+    return part if part in tree else next((key for key in tree if str(key) == part), part)
+
+
+def _missing(part: str) -> object:
+    """Say that there is no such key."""
+    raise KeyError(part)

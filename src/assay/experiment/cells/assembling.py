@@ -1,0 +1,69 @@
+"""From cells to a run: the same run, however and wherever the cells were made."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+
+from assay._version import __version__
+from assay.experiment.cells.records import Cell, Ground, Slot
+from assay.experiment.joining import joined
+from assay.gold import gold_hash, query_hash
+from assay.types import Header, Run, Suite, Variation
+
+
+def assemble(
+    grounds: Sequence[Ground],
+    cells: Mapping[Slot, Cell],
+    names: Sequence[str],
+    k: int,
+    *,
+    header: Header,
+    variations: Mapping[str, Variation] | None = None,
+) -> Run:
+    """Put the cells of engines on gold sets together, in the order of both; the header gets what the cells decide."""
+    known = variations or {}
+    engines = [
+        joined(name, [cells[Slot(ground.gold.name, name)].engine for ground in grounds], known.get(name))
+        for name in names
+    ]
+    resolved = Suite(tuple(ground.gold for ground in grounds))
+    return Run(
+        suite=resolved,
+        k=k,
+        engines=tuple(engines),
+        lines={ground.gold.name: _lines(ground, cells, names) for ground in grounds},
+        hashes={f"{g.name}/{q.id}": query_hash(q, g.corpus) for g in resolved.golds for q in g.queries},
+        header=header,
+    )
+
+
+def make_header(
+    grounds: Sequence[Ground],
+    *,
+    date: str,
+    environment: Mapping[str, object],
+    timeout: float,
+    timed: bool,
+    skipped: Mapping[str, str] | None = None,
+) -> Header:
+    """Describe inputs and environment."""
+    joined_hashes = "\n".join(gold_hash(ground.gold) for ground in grounds)
+    return Header(
+        assay=__version__,
+        date=date,
+        gold_hash=hashlib.sha256(joined_hashes.encode()).hexdigest()[:16],
+        corpora={ground.gold.name: ground.facts for ground in grounds},
+        environment=environment,
+        timeout=timeout,
+        skipped=skipped or {},
+        timed=timed,
+    )
+
+
+def _lines(ground: Ground, cells: Mapping[Slot, Cell], names: Sequence[str]) -> dict[str, tuple[int, ...]]:
+    """Keep the line sizes of every file of the corpus that a hit, a target or an adversary names."""
+    found = dict(ground.lines)
+    for name in names:
+        found.update(cells[Slot(ground.gold.name, name)].lines)
+    return dict(sorted(found.items()))

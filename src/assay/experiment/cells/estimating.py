@@ -1,0 +1,100 @@
+"""How long will it take? By what earlier cells of the same kind took, per megabyte of source and per question."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from assay.corpus.cache import cache_dir
+from assay.errors import EnvironmentFailure
+from assay.experiment.cells.planning import Plan
+from assay.experiment.cells.records import Ground, Slot
+from assay.experiment.cells.running import Work
+from assay.files import write_atomic
+
+_FILE = "rates.json"
+#: How much the newest run counts against all before it: machines change slowly, the first runs are cold.
+_NEWEST = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """What engines of a kind took on this machine."""
+
+    index: float  # seconds for a megabyte of source
+    query: float  # seconds for a question
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """What is left to do, and how long it may take; None where nothing like it was ever run here."""
+
+    cells: int
+    questions: int
+    seconds: float | None
+    unknown: tuple[str, ...] = ()  # kinds that were never run here
+
+
+def read_rates(folder: Path | None = None) -> dict[str, Rate]:
+    """Read what earlier runs took; what cannot be read was never known."""
+    try:
+        rows = json.loads(((folder or cache_dir()) / _FILE).read_bytes())
+        return {kind: Rate(float(row["index"]), float(row["query"])) for kind, row in rows.items()}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return {}
+
+
+def learn(plan: Plan, work: Work, folder: Path | None = None) -> None:
+    """Remember what a run took; where that cannot be written, the next estimate is the worse for it."""
+    rates = read_rates(folder)
+    for kind in sorted({kind_of(plan, slot.engine) for slot in work.cells}):
+        seen = _seen(plan, work, kind)
+        if seen is not None:
+            old = rates.get(kind, seen)
+            rates[kind] = Rate(_mixed(old.index, seen.index), _mixed(old.query, seen.query))
+    plain = {kind: asdict(rate) for kind, rate in sorted(rates.items())}
+    with suppress(EnvironmentFailure):
+        write_atomic((folder or cache_dir()) / _FILE, json.dumps(plain, indent=1) + "\n")
+
+
+def estimate(
+    plan: Plan, slots: Iterable[Slot], grounds: Mapping[str, Ground], rates: Mapping[str, Rate], width: int
+) -> Estimate:
+    """Guess how long some cells take: an index once for those that share it, every question for every engine."""
+    cells = list(slots)
+    kinds = {slot.engine: kind_of(plan, slot.engine) for slot in cells}
+    unknown = tuple(sorted({kind for kind in kinds.values() if kind not in rates}))
+    asked = sum(grounds[slot.gold].questions for slot in cells)
+    if unknown:
+        return Estimate(len(cells), asked, None, unknown)
+    indexes = {(slot.gold, plan.asked[slot.engine].company): kinds[slot.engine] for slot in cells}
+    seconds = sum(grounds[gold].size / 1e6 * rates[kind].index for (gold, _), kind in indexes.items())
+    seconds += sum(grounds[slot.gold].questions * rates[kinds[slot.engine]].query for slot in cells)
+    return Estimate(len(cells), asked, seconds / max(1, min(width, len(indexes))))
+
+
+def kind_of(plan: Plan, engine: str) -> str:
+    """Name engines that take alike: those of one kind, tools by their own name."""
+    kind = str(plan.asked[engine].engine.config.get("kind", engine))
+    return kind if kind in ("builtin", "keywords", "random", "oracle", "runfile") else f"{kind}:{engine}"
+
+
+def _seen(plan: Plan, work: Work, kind: str) -> Rate | None:
+    """Tell what the cells of a kind took in this run; those that were kept took nothing."""
+    mine = [(slot, cell) for slot, cell in work.cells.items() if kind_of(plan, slot.engine) == kind]
+    fresh = [(slot, cell) for slot, cell in mine if cell.spent.worker and slot not in work.kept]
+    if not fresh:
+        return None
+    questions = sum(work.grounds[slot.gold].questions for slot, _ in fresh)
+    built = {slot.gold: cell.spent.index_seconds or 0.0 for slot, cell in reversed(fresh) if cell.spent.made}
+    size = sum(work.grounds[gold].size for gold in built) / 1e6
+    index = sum(built.values()) / size if size else 0.0
+    return Rate(index, sum(cell.spent.query_seconds for _, cell in fresh) / max(questions, 1))
+
+
+def _mixed(old: float, new: float) -> float:
+    """Let the newest count as much as it should; nothing new leaves the old."""
+    return (1 - _NEWEST) * old + _NEWEST * new if new else old

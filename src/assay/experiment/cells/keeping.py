@@ -1,0 +1,91 @@
+"""Where cells are kept: for good where all that decides them is known, else until the run is finished."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from assay.artefacts import Artefacts
+from assay.errors import EnvironmentFailure
+from assay.experiment.cells.keys import Key, digest_of
+from assay.experiment.cells.records import Cell, cell_bytes, read_cell
+
+KIND = "cells"
+#: In the folder of results: what a run has that is not finished. It is gone when the run is complete.
+UNFINISHED = ".unfinished"
+
+
+@dataclass(slots=True)
+class Keeper:
+    """The cells that need not be asked again."""
+
+    folder: Path  # of the results
+    lasting: Artefacts = field(default_factory=Artefacts)
+    fresh: bool = False  # whether what is kept already is passed over
+    troubles: list[str] = field(default_factory=list)  # what people should know, each once
+
+    def read(self, key: Key) -> Cell | None:
+        """Give a cell if it is kept; a broken one is not."""
+        if self.fresh:
+            return None
+        for store in (self.lasting, self._unfinished) if key.lasting else (self._unfinished,):
+            data = store.read(KIND, key.digest)
+            if data is not None:
+                try:
+                    return read_cell(data)
+                except ValueError:
+                    self._tell("a kept cell could not be read; it is asked again")
+        return None
+
+    def write(self, key: Key, cell: Cell) -> None:
+        """Keep a cell; where the cache cannot be written, only for this run."""
+        if not cell.whole:
+            return
+        data = cell_bytes(cell)
+        if key.lasting:
+            try:
+                self.lasting.write(KIND, key.digest, data)
+            except EnvironmentFailure as failure:
+                self._tell(f"{failure.message}; cells are kept in the results until the run is complete")
+            else:
+                return
+        self._unfinished.write(KIND, key.digest, data)
+
+    def has(self, key: Key) -> bool:
+        """Tell whether a cell is kept, without reading it."""
+        if self.fresh:
+            return False
+        stores = (self.lasting, self._unfinished) if key.lasting else (self._unfinished,)
+        return any(store.has(KIND, key.digest) for store in stores)
+
+    def read_turns(self, key: str, engines: Sequence[str]) -> dict[str, Cell] | None:
+        """Give what engines that took turns did on a gold set, if all of it is kept."""
+        cells = {name: self.read(Key(digest_of([key, name]), lasting=False)) for name in engines}
+        found = {name: cell for name, cell in cells.items() if cell is not None}
+        return found if len(found) == len(engines) else None
+
+    def write_turns(self, key: str, cells: Mapping[str, Cell]) -> None:
+        """Keep what engines that took turns did on a gold set, until the run is finished."""
+        for name, cell in cells.items():
+            self.write(Key(digest_of([key, name]), lasting=False), cell)
+
+    @property
+    def all_troubles(self) -> list[str]:
+        """Give what was found broken, and what could not be kept."""
+        return [*self.troubles, *self.lasting.troubles]
+
+    def finish(self) -> None:
+        """Forget what was kept for this run only."""
+        shutil.rmtree(self.folder / UNFINISHED, ignore_errors=True)
+
+    @property
+    def _unfinished(self) -> Artefacts:
+        """What is kept for this run only."""
+        return Artefacts(self.folder / UNFINISHED)
+
+    def _tell(self, text: str) -> None:
+        """Remember a trouble, once."""
+        if text not in self.troubles:
+            self.troubles.append(text)

@@ -1,0 +1,77 @@
+"""All that a plan says of its results, beside the cells: with both, whoever has them makes the same run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+from assay.experiment.cells.assembling import assemble, make_header
+from assay.experiment.cells.planning import Plan
+from assay.experiment.cells.records import Slot
+from assay.experiment.cells.running import Work
+from assay.experiment.codec import read_claim
+from assay.experiment.environment import environment
+from assay.types import Claim, Run, Variation
+
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """A plan without its engines and gold sets, small enough to be written down."""
+
+    plan: str  # digest
+    golds: tuple[str, ...]
+    engines: tuple[str, ...]
+    k: int
+    timeout: float
+    claim: Claim
+    skipped: Mapping[str, str] = field(default_factory=dict)
+    variations: Mapping[str, Variation] = field(default_factory=dict)
+    environment: Mapping[str, object] = field(default_factory=dict, compare=False)  # of whoever planned it
+
+    @property
+    def slots(self) -> tuple[Slot, ...]:
+        """Every cell, gold set by gold set."""
+        return tuple(Slot(gold, engine) for gold in self.golds for engine in self.engines)
+
+
+def outline_of(plan: Plan, claim: Claim) -> Outline:
+    """Say what a plan leads to."""
+    return Outline(
+        plan=plan.digest,
+        golds=tuple(gold.name for gold in plan.suite.golds),
+        engines=tuple(plan.asked),
+        k=plan.k,
+        timeout=plan.limits.query,
+        claim=claim,
+        skipped=dict(plan.skipped),
+        variations={name: one.variation for name, one in plan.asked.items() if one.variation},
+        environment={**environment(), "interleaved": False},
+    )
+
+
+def run_of(outline: Outline, work: Work) -> Run:
+    """Make the run of its cells; nothing of who ran them, or when, is in it but the days they were asked."""
+    grounds = [work.grounds[name] for name in outline.golds]
+    header = make_header(
+        grounds,
+        date=max(cell.engine.date for cell in work.cells.values()),
+        environment=outline.environment,
+        timeout=outline.timeout,
+        timed=False,
+        skipped=outline.skipped,
+    )
+    made = assemble(grounds, work.cells, outline.engines, outline.k, header=header, variations=outline.variations)
+    return replace(made, header=replace(made.header, claim=outline.claim))
+
+
+def outline_json(outline: Outline) -> dict[str, Any]:
+    """Turn an outline into JSON."""
+    return asdict(outline)
+
+
+def read_outline(row: Mapping[str, Any]) -> Outline:
+    """Read an outline from JSON."""
+    lists: dict[str, Sequence[str]] = {name: tuple(row[name]) for name in ("golds", "engines")}
+    variations = {name: Variation(**one) for name, one in row["variations"].items()}
+    return Outline(**{**row, **lists, "variations": variations, "claim": read_claim(row["claim"])})

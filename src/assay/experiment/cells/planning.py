@@ -1,0 +1,121 @@
+"""Which cells there are, which of them are kept, and who has to go where for the rest."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+from assay.engines.base import FullEngine
+from assay.engines.sharing import Step, sharing
+from assay.experiment.asking import Limits
+from assay.experiment.cells.keys import Key, cell_key, digest_of
+from assay.experiment.cells.records import Ground, Slot
+from assay.experiment.cells.working import Visit, WayIn
+from assay.experiment.environment import code_digest
+from assay.experiment.places import Missing
+from assay.experiment.recipe import Recipe
+from assay.gold import gold_hash
+from assay.types import Gold, Suite, Variation
+
+#: Engines that need no index and cost nothing: they go together. A stranger's code goes alone, for it may die.
+_OURS = ("keywords", "random", "oracle", "runfile")
+#: Fewer variants than this are not worth opening a corpus and its index once more for.
+_LEAST = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """An engine of the matrix: how it is made, and what it is once it is made."""
+
+    recipe: Recipe
+    engine: FullEngine = field(repr=False)
+    variation: Variation | None = None
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """The way from corpus to ranking; an engine that shares nothing has a way of its own."""
+        shares = sharing(self.engine)
+        return shares.steps() if shares else (Step("ranking", digest_of([self.recipe.spec, self.recipe.name])),)
+
+    @property
+    def company(self) -> str:
+        """Name whom it is sent with: those of its index, or those that need none."""
+        if sharing(self.engine) is not None:
+            return self.steps[0].digest
+        return "" if self.engine.config.get("kind") in _OURS else self.recipe.name
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The matrix: engines × gold sets, before anybody went anywhere."""
+
+    suite: Suite
+    asked: Mapping[str, Asked]
+    k: int
+    forms: tuple[str, ...] = ()
+    missing: Missing | None = None
+    limits: Limits = field(default_factory=lambda: Limits(0.0, 0.0))
+    skipped: Mapping[str, str] = field(default_factory=dict)
+    reuse_index: bool = False
+
+    @cached_property
+    def slots(self) -> tuple[Slot, ...]:
+        """Every cell, gold set by gold set."""
+        return tuple(Slot(gold.name, name) for gold in self.suite.golds for name in self.asked)
+
+    @cached_property
+    def digest(self) -> str:
+        """Name the plan: shards of one plan can be put together."""
+        engines = {name: [dict(one.engine.config), one.recipe.seed] for name, one in self.asked.items()}
+        golds = [[gold.name, gold_hash(gold)] for gold in self.suite.golds]
+        return digest_of([code_digest(), engines, golds, self.k, list(self.forms), self.missing, dict(self.skipped)])
+
+    def way(self, gold: Gold) -> WayIn:
+        """Tell a worker how to get to a gold set."""
+        return WayIn(gold, self.forms, self.missing, code=code_digest())
+
+    def key(self, slot: Slot, ground: Ground) -> Key:
+        """Name a cell by what decides it."""
+        one = self.asked[slot.engine]
+        return cell_key(one.engine, one.recipe.spec, ground, self.k)
+
+    def visits(self, slots: Iterable[Slot], grounds: Mapping[str, Ground], width: int) -> list[Visit]:
+        """Say who goes where: the longest way first, and enough of them that nobody stands about."""
+        groups: dict[tuple[str, str], list[str]] = {}
+        for slot in slots:
+            groups.setdefault((slot.gold, self.asked[slot.engine].company), []).append(slot.engine)
+        divided = _divide([(gold, names) for (gold, _), names in groups.items()], grounds, 2 * width)
+        divided.sort(key=lambda group: (-_work(group, grounds), group))
+        return [self._visit(gold, names, grounds[gold]) for gold, names in divided]
+
+    def _visit(self, gold: str, names: Sequence[str], ground: Ground) -> Visit:
+        """Make the task."""
+        loaded = next(one for one in self.suite.golds if one.name == gold)
+        recipes = tuple(replace(self.asked[name].recipe, suite=None) for name in names)
+        return Visit(self.way(loaded), ground.facts.digest, recipes, self.k, self.limits, self.reuse_index)
+
+
+_Group = tuple[str, list[str]]
+
+
+def _work(group: _Group, grounds: Mapping[str, Ground]) -> int:
+    """Guess how long a visit takes, for comparison only: an index by its bytes, a question by as many as 20 kB cost."""
+    gold, names = group
+    return grounds[gold].size + 20_000 * len(names) * grounds[gold].questions
+
+
+def _divide(groups: Iterable[_Group], grounds: Mapping[str, Ground], wanted: int) -> list[_Group]:
+    """Halve the largest groups until there are enough; halves find the index that the first of them made."""
+    heap = [(-len(names) * grounds[gold].questions, gold, names) for gold, names in groups]
+    heapq.heapify(heap)
+    done: list[_Group] = []
+    while heap and len(heap) + len(done) < wanted:
+        _, gold, names = heapq.heappop(heap)
+        if len(names) < 2 * _LEAST:
+            done.append((gold, names))
+            continue
+        for half in (names[: len(names) // 2], names[len(names) // 2 :]):
+            heapq.heappush(heap, (-len(half) * grounds[gold].questions, gold, half))
+    return done + [(gold, names) for _, gold, names in heap]

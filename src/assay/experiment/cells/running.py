@@ -1,0 +1,103 @@
+"""From a plan to its cells: what is kept is taken, the rest is asked by a fleet, and kept as it comes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from itertools import groupby
+
+from assay.clock import today
+from assay.experiment.asking import Progress, Stay, Tell
+from assay.experiment.cells.keeping import Keeper
+from assay.experiment.cells.planning import Plan
+from assay.experiment.cells.records import Cell, Ground, Slot
+from assay.experiment.cells.working import Visit, look, visit
+from assay.experiment.executing.base import Fleet
+from assay.experiment.executing.driving import gather
+from assay.experiment.joining import engine_run
+from assay.experiment.timings import SIDE_BY_SIDE, CellTiming
+from assay.types import Ranking, Status
+
+#: The same words whichever worker it was: results do not depend on who ran them.
+_DIED = "the worker that asked it died, each time it was tried"
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What became of a plan, or of a part of it."""
+
+    grounds: Mapping[str, Ground]
+    cells: Mapping[Slot, Cell]
+    kept: frozenset[Slot] = frozenset()  # those that were there already
+
+
+def survey_all(plan: Plan, golds: Iterable[str], fleet: Fleet, tell: Tell) -> dict[str, Ground]:
+    """Go to every gold set before any engine starts: what is wrong with one shows now, not in an hour."""
+    wanted = frozenset(golds)
+    ways = [plan.way(gold) for gold in plan.suite.golds if gold.name in wanted]
+    found: dict[str, Ground] = {}
+    for way, ground in gather(fleet, look, ways):
+        found[way.gold.name] = ground
+        tell(Progress("", way.gold.name, len(found), len(ways), "corpus"))
+    return {gold.name: found[gold.name] for gold in plan.suite.golds if gold.name in found}
+
+
+def run_cells(plan: Plan, slots: Iterable[Slot], fleet: Fleet, keeper: Keeper, tell: Tell) -> Work:
+    """Give every cell of some slots."""
+    wanted = tuple(slots)
+    grounds = survey_all(plan, (slot.gold for slot in wanted), fleet, tell)
+    cells = kept_cells(plan, wanted, grounds, keeper)
+    kept = frozenset(cells)
+    missing = [slot for slot in wanted if slot not in kept]
+    tell(Progress("", "", len(kept), len(wanted), "cells"))
+    ways = plan.visits(missing, grounds, fleet.width)
+    for task, answered in gather(fleet, visit, ways, instead=lambda task, _: lost_cells(plan, task, grounds)):
+        for name, cell in answered.items():
+            slot = Slot(task.way.gold.name, name)
+            keeper.write(plan.key(slot, grounds[slot.gold]), cell)
+            cells[slot] = cell
+        tell(Progress("", task.way.gold.name, len(cells), len(wanted), "cells"))
+    return Work(grounds, {slot: cells[slot] for slot in wanted}, kept)
+
+
+def lost_cells(plan: Plan, task: Visit, grounds: Mapping[str, Ground]) -> dict[str, Cell]:
+    """Count what killed every worker it was sent to as failed: one engine must not cost the others their results."""
+    ground = grounds[task.way.gold.name]
+    gold = ground.gold.name
+    forms = task.way.forms
+    rankings = tuple(
+        Ranking(gold, query.id, form, status=Status.CRASH, error=_DIED)
+        for query in ground.gold.queries
+        for form in query.ordered_forms
+        if not forms or form in forms
+    )
+    stay = Stay(rankings, None, notes=(f"on {gold}: {_DIED}",))
+    made = {recipe.name: plan.asked[recipe.name].engine for recipe in task.recipes}
+    said = {name: engine_run(name, engine, gold, stay) for name, engine in made.items()}
+    return {name: Cell(replace(one, resources={}, date=today()), {}) for name, one in said.items()}
+
+
+def kept_cells(plan: Plan, slots: Iterable[Slot], grounds: Mapping[str, Ground], keeper: Keeper) -> dict[Slot, Cell]:
+    """Find the cells that need not be asked."""
+    found: dict[Slot, Cell] = {}
+    for gold, group in groupby(slots, key=lambda slot: slot.gold):
+        for slot in group:
+            cell = keeper.read(plan.key(slot, grounds[gold]))
+            if cell is not None:
+                found[slot] = cell
+    return found
+
+
+def timings(work: Work) -> list[CellTiming]:
+    """Tell what cells took where they ran; those that were kept took that another time."""
+    return [
+        CellTiming(
+            slot.engine,
+            slot.gold,
+            cell.spent.index_seconds,
+            cell.spent.query_seconds,
+            cell.spent.worker,
+            reason="taken from earlier work" if slot in work.kept else SIDE_BY_SIDE,
+        )
+        for slot, cell in work.cells.items()
+    ]

@@ -1,0 +1,84 @@
+"""What is written down of a place: its gold set, its corpus, and the files that are named there."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import PurePosixPath
+
+from assay.corpus.git.worktree import find_top
+from assay.experiment.cells.keys import digest_of
+from assay.experiment.cells.records import Ground, Lines
+from assay.experiment.places import Place
+from assay.experiment.records import is_kept_out
+from assay.types import Corpus, CorpusFacts, Query, Ranking, Span
+
+
+def survey(place: Place) -> Ground:
+    """Describe a place."""
+    named = {span.path for query in place.gold.queries for span in _spans(query)}
+    return Ground(
+        gold=place.gold,
+        facts=_corpus_facts(place),
+        lines=line_table(place, named),
+        size=sum(file.size for file in place.corpus.files),
+        questions=len(place.questions),
+        asked=digest_of([[q.query.id, q.form, q.text] for q in place.questions]),
+        own=tuple(sorted(place.own)),
+    )
+
+
+def hit_lines(place: Place, rankings: Iterable[Ranking]) -> Lines:
+    """Keep the line sizes of the files that results name."""
+    return line_table(place, {hit.path for ranking in rankings for hit in ranking.hits})
+
+
+def line_table(place: Place, paths: Iterable[str]) -> Lines:
+    """Give the line sizes of those paths that are files of the corpus."""
+    return {path: place.sizes.lines(path) for path in sorted(paths) if path in place.sizes}
+
+
+def _spans(query: Query) -> list[Span]:
+    """List every place a query names."""
+    return [t.span for t in query.targets] + [a.target.span for a in query.adversaries]
+
+
+def _repository(corpus: Corpus) -> str:
+    """Name what queries are nested in: for a folder the work tree it lies in, else the folder itself.
+
+    Parts of one repository are one repository, however a gold set writes their paths. The hash tells folders of
+    one name apart without writing a machine's paths into results.
+    """
+    if corpus.spec.kind != "path":
+        return corpus.spec.repository
+    place = find_top(corpus.root.resolve()) or corpus.root.resolve()
+    return f"path:{place.name}-{hashlib.sha256(str(place).encode()).hexdigest()[:6]}"
+
+
+def _corpus_facts(place: Place) -> CorpusFacts:
+    """Describe one corpus."""
+    corpus = place.corpus
+    return CorpusFacts(
+        repository=_repository(corpus),
+        revision=corpus.revision,
+        digest=corpus.digest,
+        files=len(corpus.files),
+        skipped=_skipped(corpus),
+        notes=corpus.notes,
+        problems=place.problems,
+    )
+
+
+def _skipped(corpus: Corpus) -> dict[str, int]:
+    """Count what was left out, by reason; how much lies in folders of results is no property of a corpus."""
+    ours: dict[PurePosixPath, bool] = {}
+
+    def is_results(folder: PurePosixPath) -> bool:
+        if folder not in ours:
+            ours[folder] = is_kept_out(corpus.root / folder)
+        return ours[folder]
+
+    paths = ((skipped.reason, PurePosixPath(skipped.path)) for skipped in corpus.skipped)
+    counted = Counter(reason for reason, path in paths if not any(map(is_results, (path, *path.parents))))
+    return dict(sorted(counted.items()))

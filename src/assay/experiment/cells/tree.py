@@ -1,0 +1,80 @@
+"""The plan as a tree: corpus → chunks → vectors → candidates → ranking, with what is there already."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from assay.artefacts import Artefacts
+from assay.engines.sharing import Step, kept_steps, sharing
+from assay.experiment.cells.keeping import Keeper
+from assay.experiment.cells.planning import Plan
+from assay.experiment.cells.records import Ground, Slot
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A step that is made once for all below it; a leaf is one engine."""
+
+    name: str
+    about: str
+    golds: int  # gold sets it is needed on
+    kept: int  # of them those where it is there already
+    engines: int  # that it is made for
+    children: tuple[Node, ...] = ()
+
+    @property
+    def made(self) -> int:
+        """Count how often it has to be made."""
+        return self.golds - self.kept
+
+
+@dataclass(frozen=True, slots=True)
+class _Path:
+    """One engine's way, and on how many gold sets each step, and its answers, are there."""
+
+    engine: str
+    steps: tuple[Step, ...]
+    kept: tuple[int, ...]
+    cells: int
+
+
+def plan_tree(plan: Plan, grounds: Mapping[str, Ground], keeper: Keeper) -> Node:
+    """Draw the tree of a plan; engines that share a step stand below it."""
+    paths = [_path(plan, name, grounds, keeper) for name in plan.asked]
+    size = sum(ground.size for ground in grounds.values()) / 1e6
+    files = sum(ground.facts.files for ground in grounds.values())
+    about = f"{files:,} files, {size:.1f} MB"
+    branches = _branches(paths, 0, len(grounds))
+    return Node("corpora", about, len(grounds), len(grounds), len(plan.asked), branches)
+
+
+def _path(plan: Plan, name: str, grounds: Mapping[str, Ground], keeper: Keeper) -> _Path:
+    """Follow one engine over all gold sets."""
+    one = plan.asked[name]
+    cells = sum(keeper.has(plan.key(Slot(gold, name), ground)) for gold, ground in grounds.items())
+    shares = sharing(one.engine)
+    store = Artefacts()
+    there = [kept_steps(shares, ground.facts.digest, store) if shares else frozenset() for ground in grounds.values()]
+    kept = tuple(sum(step.name in found for found in there) for step in one.steps)
+    return _Path(name, one.steps, kept, cells)
+
+
+def _branches(paths: Sequence[_Path], depth: int, golds: int) -> tuple[Node, ...]:
+    """Group ways by the step at a depth; the last step of a way is its engine's own."""
+    groups: dict[tuple[str, str], list[_Path]] = {}
+    for path in paths:
+        last = depth >= len(path.steps) - 1
+        key = ("", path.engine) if last else (path.steps[depth].name, path.steps[depth].digest)
+        groups.setdefault(key, []).append(path)
+    return tuple(_node(group, depth, golds) for group in groups.values())
+
+
+def _node(group: Sequence[_Path], depth: int, golds: int) -> Node:
+    """Make a step with all below it, or a leaf."""
+    first = group[0]
+    if depth >= len(first.steps) - 1:
+        return Node(first.engine, first.steps[-1].about, golds, first.cells, 1)
+    step = first.steps[depth]
+    children = _branches(group, depth + 1, golds)
+    return Node(step.name, step.about, golds, first.kept[depth], len(group), children)

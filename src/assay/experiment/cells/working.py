@@ -1,0 +1,124 @@
+"""What a worker does: go to a gold set's corpus and say what is there, or ask some engines there.
+
+Tasks and what comes back are small. A corpus is opened where the work is done; no index and no vector travels.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from assay.artefacts import Artefacts
+from assay.clock import today
+from assay.engines.base import FullEngine, TimedEngine
+from assay.engines.sharing import Shelf
+from assay.errors import CorpusError, EnvironmentFailure
+from assay.experiment.asking import Limits, Stay, Tell, stay_together
+from assay.experiment.cells.records import Cell, Ground, Spent
+from assay.experiment.cells.surveying import hit_lines, survey
+from assay.experiment.environment import code_digest
+from assay.experiment.joining import engine_run
+from assay.experiment.places import Missing, Place, prepare
+from assay.experiment.recipe import Recipe
+from assay.redaction import declare_values
+from assay.types import EngineRun, Gold, Suite
+
+
+@dataclass(frozen=True, slots=True)
+class WayIn:
+    """How to get to a gold set and its corpus."""
+
+    gold: Gold  # as it was loaded
+    forms: tuple[str, ...] = ()
+    missing: Missing | None = None
+    cache: Path | None = None
+    code: str = ""  # the Assay that planned this; another one must not answer
+
+    def __str__(self) -> str:
+        return f"reading {self.gold.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class Visit:
+    """Which engines to ask at one gold set; those that share an index are sent together."""
+
+    way: WayIn
+    corpus: str  # digest of the corpus that was seen when this was planned
+    recipes: tuple[Recipe, ...]
+    k: int
+    limits: Limits
+    reuse_index: bool = False
+
+    def __str__(self) -> str:
+        names = [recipe.name for recipe in self.recipes]
+        others = f" and {len(names) - 1} more" if len(names) > 1 else ""
+        return f"{names[0]}{others} on {self.way.gold.name}"
+
+
+def look(way: WayIn) -> Ground:
+    """Open a corpus, resolve the anchors, and say what is there."""
+    return survey(_place(way))
+
+
+def visit(task: Visit) -> dict[str, Cell]:
+    """Ask engines at one gold set."""
+    return ask_there(task, lambda _: None)
+
+
+def ask_there(task: Visit, tell: Tell) -> dict[str, Cell]:
+    """Ask engines at one gold set, telling how far it is."""
+    place = _place(task.way)
+    if place.corpus.digest != task.corpus:
+        raise CorpusError(
+            f"the corpus of {place.gold.name} is not what it was when the run began",
+            file=place.corpus.root,
+            hint="run again when nobody changes it; what is done is kept",
+        )
+    suite = Suite((place.gold,))
+    engines = {recipe.name: replace(recipe, suite=suite).make() for recipe in task.recipes}
+    declare_values(secret for engine in engines.values() for secret in engine.secrets)
+    shelf = Shelf(place.corpus, Artefacts(), reuse_index=task.reuse_index)
+    try:
+        return _asked(engines, place, task, shelf, tell)
+    finally:
+        shelf.close()
+
+
+def _asked(engines: Mapping[str, FullEngine], place: Place, task: Visit, shelf: Shelf, tell: Tell) -> dict[str, Cell]:
+    """Ask engines of our own together, so that what they look up for a question is there for all; others in turn."""
+    house = {name: engine for name, engine in engines.items() if not isinstance(engine, TimedEngine)}
+    groups = [house] if house else []
+    groups += [{name: engine} for name, engine in engines.items() if name not in house]
+    cells = {}
+    for group in groups:
+        before = shelf.made.copy()
+        for name, stay in stay_together(group, place, task.k, task.limits, tell, shelf=shelf).items():
+            made = tuple(sorted((shelf.made - before).elements()))
+            cells[name] = _cell(engine_run(name, group[name], place.gold.name, stay), place, stay, made)
+    return {name: cells[name] for name in engines}
+
+
+def _cell(said: EngineRun, place: Place, stay: Stay, made: tuple[str, ...]) -> Cell:
+    """Make the record of one engine; what it took stands apart, because others ran beside it."""
+    rankings = tuple(replace(ranking, seconds=0.0) for ranking in said.rankings)
+    spent = Spent(stay.index_seconds, round(sum(r.seconds for r in said.rankings), 6), _worker(), made)
+    untimed = replace(said, rankings=rankings, index_seconds={}, resources={}, date=today())
+    return Cell(untimed, hit_lines(place, rankings), spent)
+
+
+def _worker() -> str:
+    """Name this process."""
+    return f"{socket.gethostname()}:{os.getpid()}"
+
+
+def _place(way: WayIn) -> Place:
+    """Open a gold set's corpus, each time anew: somebody may have changed it since it was last seen."""
+    if way.code and way.code != code_digest():
+        raise EnvironmentFailure(
+            f"{socket.gethostname()} has another Assay than the one that planned this",
+            hint="install the same version on every worker, and restart them",
+        )
+    return prepare(way.gold, way.forms or None, way.cache, way.missing)

@@ -1,0 +1,237 @@
+"""A Dask cluster. Tasks and results are small; workers open corpora and make indexes themselves."""
+
+from __future__ import annotations
+
+import pickle
+import threading
+import time
+from collections.abc import Callable, Mapping
+from concurrent.futures import CancelledError, Future, InvalidStateError
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any, Final, TypeVar
+
+from assay.errors import AssayError, ConfigError, EnvironmentFailure, install_hint
+from assay.experiment.executing.base import WorkerLost
+from assay.experiment.executing.remote import Call, Seat, kit, packed_small, refusal, seat, unpacked
+
+T = TypeVar("T")
+Client = Any  # of distributed, which has types for half of it, and need not be there
+MB: Final = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How long a cluster is waited for, and how much is sent through it."""
+
+    connect: float = 10.0  # seconds; a scheduler that is there answers in less than one
+    workers: float = 60.0  # seconds without any worker: a job queue may need that long for the first
+    look: float = 1.0  # seconds between looks at who is there
+    large: int = MB  # bytes of a task that are worth a word: the scheduler keeps it until it is done
+    refused: int = 20 * MB  # bytes of a task that are not sent: ten thousand of them are no scheduler's work
+
+
+@dataclass(slots=True)
+class Traffic:
+    """What went through the scheduler."""
+
+    tasks: int = 0
+    sent: int = 0  # bytes
+    results: int = 0
+    received: int = 0  # bytes
+
+
+@dataclass(slots=True)
+class _State:
+    """What is in flight, and since when nobody was there to do it."""
+
+    open: set[Future[object]] = field(default_factory=set)
+    threads: int = 0
+    alone_since: float | None = None
+
+
+class Cluster:
+    """The workers of a Dask scheduler. When one dies, Dask gives its tasks to others; that is not done here as well."""
+
+    def __init__(self, address: str, patience: Patience | None = None) -> None:
+        """Connect, wait for the first worker, and make sure that all that are there have the same Assay."""
+        self.address = address
+        self.traffic = Traffic()
+        self.troubles: list[str] = []  # what people should know, each once
+        self._patience = patience or Patience()
+        self._client = _connect(address, self._patience)
+        self._lock = threading.Lock()
+        self._state = _State()
+        self._closing = threading.Event()
+        try:
+            _wait_for_workers(self._client, address, self._patience)
+            _check_workers(self._client)
+            self._look()
+        except BaseException:
+            self._client.close()
+            raise
+        self._executor = self._client.get_executor(pure=False)
+        self._watch = threading.Thread(target=self._keep_looking, name="assay-cluster", daemon=True)
+        self._watch.start()
+
+    @property
+    def width(self) -> int:
+        """A quarter more than there are threads: who is done finds the next task waiting.
+
+        Not more: what waits on a worker that dies is suspected together with what ran there.
+        """
+        threads = self._state.threads
+        return threads + -(-threads // 4)
+
+    def submit(self, function: Callable[..., T], /, *args: object) -> Future[T]:
+        """Send a task, with what a worker must have to do it."""
+        packed = packed_small((function, args))
+        self._weigh(len(packed), args)
+        ours: Future[T] = Future()
+        with self._lock:
+            self._state.open.add(ours)  # type: ignore[arg-type]  # a future of anything
+        self.traffic.tasks += 1
+        self.traffic.sent += len(packed)
+        theirs: Future[bytes] = self._executor.submit(pickle.loads, pickle.dumps(Call(kit(), packed), protocol=5))
+        ours.add_done_callback(lambda done: theirs.cancel() if done.cancelled() else None)
+        theirs.add_done_callback(lambda done: self._settle(done, ours))
+        return ours
+
+    def mended(self, problem: BaseException) -> bool:
+        """Leave it to Dask, which has sent the task again already, as often as its scheduler allows."""
+        del problem
+        return False
+
+    def close(self) -> None:
+        """Cancel what is in flight and leave; the cluster goes on for others."""
+        if not self._closing.is_set():
+            self._closing.set()
+            self._watch.join()
+            self._executor.shutdown(wait=False)
+            self._client.close()
+
+    def _settle(self, theirs: Future[bytes], ours: Future[T]) -> None:
+        """Hand on what became of a task, in our own words."""
+        with self._lock:
+            self._state.open.discard(ours)
+        try:
+            packed = theirs.result()
+            self.traffic.results += 1
+            self.traffic.received += len(packed)
+            value = unpacked(packed)
+        except (Exception, CancelledError) as error:
+            self._fail(ours, self._explained(error))
+            return
+        with suppress(InvalidStateError):  # nobody wants it any more
+            ours.set_result(value)
+
+    def _explained(self, error: BaseException) -> BaseException:
+        """Tell the cluster's troubles from the task's."""
+        from distributed import KilledWorker
+
+        if isinstance(error, KilledWorker):
+            times = error.allowed_failures + 1
+            return WorkerLost(f"Dask gave it to {times} workers, and each of them died (allowed-failures)")
+        if isinstance(error, CancelledError):
+            return EnvironmentFailure(
+                f"the scheduler at {self.address} went away, or cancelled a task",
+                hint="start it again and run again; what is done is kept",
+            )
+        if isinstance(error, ImportError | AttributeError) and not isinstance(error, AssayError):
+            failure = EnvironmentFailure(
+                f"a worker of {self.address} cannot load the task: {error}",
+                hint="is Assay, and whatever engines of your own need, installed on every worker?",
+            )
+            failure.__cause__ = error
+            return failure
+        return error
+
+    @staticmethod
+    def _fail(ours: Future[T], problem: BaseException) -> None:
+        """Give a future an error, unless somebody cancelled it."""
+        with suppress(InvalidStateError):
+            ours.set_exception(problem)
+
+    def _weigh(self, size: int, args: tuple[object, ...]) -> None:
+        """Keep what is large away from the scheduler."""
+        if size > self._patience.refused:
+            raise EnvironmentFailure(
+                f"{_name(args)} takes {size / MB:.0f} MB to send; {self._patience.refused / MB:.0f} MB is the most",
+                hint="divide the gold set, or use --shard, where nothing is sent",
+            )
+        if size > self._patience.large and not self.troubles:
+            self.troubles.append(
+                f"{_name(args)} takes {size / MB:.1f} MB to send; the scheduler keeps every task that is in flight"
+            )
+
+    def _keep_looking(self) -> None:
+        """See who is there until all is closed."""
+        while not self._closing.wait(self._patience.look):
+            with suppress(OSError):  # the scheduler went away: Dask cancels what is in flight
+                self._look()
+
+    def _look(self) -> None:
+        """See who is there; when nobody was for too long, what is in flight fails."""
+        threads = sum(self._client.nthreads().values())
+        state = self._state
+        state.threads = threads or state.threads
+        if threads:
+            state.alone_since = None
+            return
+        now = time.monotonic()
+        state.alone_since = now if state.alone_since is None else state.alone_since
+        if now - state.alone_since >= self._patience.workers:
+            with self._lock:
+                waiting, state.open = list(state.open), set()
+            for future in waiting:
+                self._fail(future, _nobody(self.address, self._patience.workers))
+
+
+def _connect(address: str, patience: Patience) -> Client:
+    """Connect to a scheduler."""
+    try:
+        import distributed
+    except ImportError as error:
+        raise EnvironmentFailure("--cluster needs Dask", hint=install_hint("cluster")) from error
+    try:
+        connect: Any = distributed.Client
+        return connect(address, timeout=patience.connect, set_as_default=False, name="assay")
+    except (OSError, TimeoutError) as error:
+        raise EnvironmentFailure(
+            f"no scheduler answers at {address}: {error}", hint="start one with `dask scheduler`, and name its address"
+        ) from error
+    except (ValueError, TypeError) as error:
+        raise ConfigError(f"{address!r} is no address of a cluster: {error}", hint="tcp://HOST:8786") from error
+
+
+def _wait_for_workers(client: Client, address: str, patience: Patience) -> None:
+    """Wait until one worker is there."""
+    try:
+        client.wait_for_workers(1, timeout=patience.workers)
+    except TimeoutError as error:
+        raise _nobody(address, patience.workers) from error
+
+
+def _nobody(address: str, seconds: float) -> EnvironmentFailure:
+    """Make the error for a scheduler without workers."""
+    hint = f"start some with `dask worker {address} --nthreads 1`; what is done is kept"
+    return EnvironmentFailure(f"{address} had no worker for {seconds:.0f} s", hint=hint)
+
+
+def _check_workers(client: Client) -> None:
+    """Refuse a cluster of which one worker would answer differently, before anything runs."""
+    wanted = kit()
+    answers: Mapping[str, object] = client.run(seat, on_error="return")
+    for where, answer in sorted(answers.items()):
+        if isinstance(answer, Seat):
+            problem = refusal(answer, wanted, where)
+        else:
+            hint = "install the same Assay on every worker, and start them again"
+            problem = EnvironmentFailure(f"the worker at {where} cannot load Assay: {answer}", hint=hint)
+        if problem is not None:
+            raise problem
+
+
+def _name(args: tuple[object, ...]) -> str:
+    """Name a task."""
+    return str(args[0])[:200] if args else "a task"

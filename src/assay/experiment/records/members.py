@@ -1,0 +1,139 @@
+"""The members of a run as text, one line for what changes on its own: a query, a file, a ranking.
+
+Order stays where it means something (queries, engines, ranks); what has none, such as settings, is sorted.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict
+from itertools import islice
+from typing import Any
+
+from assay import types
+from assay.experiment.codec import dump, gold_json, ranking_json, read_gold, read_ranking
+
+_RECORDS = 1  # the format of engines/NAME.jsonl
+Lines = Mapping[str, Mapping[str, tuple[int, ...]]]
+
+
+def gold_text(suite: types.Suite) -> str:
+    """Write a resolved suite: a line for each set, followed by one for each of its queries.
+
+    Where queries stand in their file is said in the set's line: one that is put before others moves them all.
+    """
+    return _text(row for gold in suite.golds for row in _gold_rows(gold))
+
+
+def _gold_rows(gold: types.Gold) -> Iterator[dict[str, Any]]:
+    """Give a set and its queries as JSON."""
+    whole = gold_json(gold)
+    queries = whole.pop("queries")
+    yield {**whole, "queries": len(queries), "lines": [query.pop("line") for query in queries]}
+    yield from queries
+
+
+def read_suite(text: str) -> types.Suite:
+    """Read a resolved suite."""
+    rows, golds = iter(_rows(text)), []
+    for head in rows:
+        lines, count = head.pop("lines"), head["queries"]
+        queries = [{**query, "line": at} for query, at in zip(islice(rows, count), lines, strict=True)]
+        golds.append(read_gold({**head, "queries": queries}))
+    return types.Suite(tuple(golds))
+
+
+def lines_text(lines: Lines) -> str:
+    """Write the bytes of each line: a line with the names of the sets, then one for each file."""
+    files = [
+        {"gold": gold, "path": path, "bytes": list(sizes)}
+        for gold, known in sorted(lines.items())
+        for path, sizes in sorted(known.items())
+    ]
+    return _text([{"golds": list(lines)}, *files])
+
+
+def read_lines(text: str) -> dict[str, dict[str, tuple[int, ...]]]:
+    """Read the bytes of each line."""
+    head, *files = _rows(text)
+    found: dict[str, dict[str, tuple[int, ...]]] = {name: {} for name in head["golds"]}
+    for row in files:
+        found[row["gold"]][row["path"]] = tuple(row["bytes"])
+    return found
+
+
+def engine_text(run: types.Run, engine: types.EngineRun) -> str:
+    """Write one engine's records: header first, then a line for each ranking."""
+    return _text([_engine_header(run, engine), *map(ranking_json, engine.rankings)])
+
+
+def _engine_header(run: types.Run, engine: types.EngineRun) -> dict[str, object]:
+    """Say how an engine was run; an engine that was asked in another run keeps what that one was made with."""
+    variation = None if engine.variation is None else asdict(engine.variation)
+    optional = {"date": engine.date, "variation": variation}
+    return {
+        "assay_records": _RECORDS,
+        "assay": engine.assay or run.header.assay,
+        "engine": engine.name,
+        "role": engine.role,
+        "oversample": engine.oversample,
+        "config": _sorted(engine.config),
+        "config_hash": config_hash(engine.config),
+        "k": run.k,
+        "gold_hash": run.header.gold_hash,
+        "corpora": {name: asdict(facts) for name, facts in run.header.corpora.items()},
+        "environment": dict(engine.environment or run.header.environment),
+        "index_seconds": dict(engine.index_seconds),
+        "notes": list(engine.notes),
+        "version": engine.version,
+        "parallel": engine.parallel,
+        "resources": {name: asdict(taken) for name, taken in engine.resources.items()},
+        "stderr": dict(engine.stderr),
+    } | {key: value for key, value in optional.items() if value}
+
+
+def read_engine(text: str, header: types.Header) -> types.EngineRun:
+    """Read one engine's records; those of older runs lack what was not known then."""
+    head, *rows = _rows(text)
+    variation = head.get("variation")
+    return types.EngineRun(
+        name=head["engine"],
+        rankings=tuple(map(read_ranking, rows)),
+        role=head["role"],
+        oversample=head["oversample"],
+        config=head["config"],
+        index_seconds=head["index_seconds"],
+        notes=tuple(head["notes"]),
+        resources={name: types.Resources(**taken) for name, taken in head.get("resources", {}).items()},
+        version=head.get("version", ""),
+        stderr=head.get("stderr", {}),
+        parallel=head.get("parallel", 1),
+        variation=None if variation is None else types.Variation(**variation),
+        date=head.get("date", ""),
+        assay="" if head["assay"] == header.assay else head["assay"],
+        environment={} if head["environment"] == header.environment else head["environment"],
+    )
+
+
+def config_hash(config: Mapping[str, object]) -> str:
+    """Hash the settings that shape a ranking."""
+    return hashlib.sha256(json.dumps(config, sort_keys=True, default=str).encode()).hexdigest()[:16]
+
+
+def _sorted(value: object) -> object:
+    """Put the keys of settings in order, however deep; lists keep theirs."""
+    if isinstance(value, Mapping):
+        return {key: _sorted(value[key]) for key in sorted(value)}
+    return [_sorted(item) for item in value] if isinstance(value, list | tuple) else value
+
+
+def _text(rows: Iterable[object]) -> str:
+    """Write one line for each row."""
+    return "".join(f"{dump(row)}\n" for row in rows)
+
+
+def _rows(text: str) -> Iterator[Any]:
+    """Read one row from each line; other characters that end a line elsewhere may stand inside one."""
+    return (json.loads(line) for line in text.split("\n") if line)

@@ -1,0 +1,89 @@
+"""From a run to the files of its folder and back."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from assay import types
+from assay.errors import AssayError
+from assay.experiment.codec import read_gold, read_header
+from assay.experiment.records.folders import keep_from_git, keep_out
+from assay.experiment.records.generations import (
+    FORMAT,
+    Generation,
+    broken,
+    read_generation,
+    replace_generation,
+)
+from assay.experiment.records.members import engine_text, gold_text, lines_text, read_engine, read_lines, read_suite
+from assay.experiment.records.naming import file_names
+
+_GOLD = "gold.jsonl"
+_LINES = "lines.jsonl"
+_ENGINES = "engines/"
+
+
+def write_run(run: types.Run, folder: Path) -> None:
+    """Write a run into a folder; what an earlier run left there goes with it."""
+    names = file_names(engine.name for engine in run.engines)
+    members = {_GOLD: gold_text(run.suite), _LINES: lines_text(run.lines)}
+    members |= {f"{_ENGINES}{names[engine.name]}.jsonl": engine_text(run, engine) for engine in run.engines}
+    manifest = {
+        "k": run.k,
+        "suite": run.suite.name,
+        "engines": [engine.name for engine in run.engines],
+        "hashes": dict(sorted(run.hashes.items())),
+        "header": asdict(run.header),
+    }
+    keep_out(folder)
+    keep_from_git(folder)
+    replace_generation(folder, manifest, members)
+
+
+def read_run(folder: Path) -> types.Run:
+    """Read a run back, checking every member against its hash."""
+    found = read_generation(folder)
+    try:
+        header = read_header(found.manifest["header"])
+        order = {name: place for place, name in enumerate(found.manifest["engines"])}
+        texts = [text for name, text in sorted(found.members.items()) if name.startswith(_ENGINES)]
+        engines = [read_engine(text, header) for text in texts]
+        read = _read_older if found.manifest["assay_run"] < FORMAT else _read_members
+        return types.Run(
+            k=found.manifest["k"],
+            engines=tuple(sorted(engines, key=lambda engine: order[engine.name])),
+            hashes=found.manifest["hashes"],
+            header=header,
+            **read(found),
+        )
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise broken(folder, f"a record is malformed ({type(error).__name__}: {error})") from error
+
+
+def earlier_run(folder: Path) -> types.Run | None:
+    """Read the run that a new one is going to replace; none where there is none that can be trusted."""
+    try:
+        return read_run(folder)
+    except AssayError:
+        return None
+
+
+def _read_members(found: Generation) -> dict[str, Any]:
+    """Read gold sets and line sizes."""
+    return {"suite": read_suite(found.members[_GOLD]), "lines": read_lines(found.members[_LINES])}
+
+
+def _read_older(found: Generation) -> dict[str, Any]:
+    """Read gold sets and line sizes of the first format: one line each, under names with a hash of the content."""
+    plain = {name.rpartition("-")[0]: text for name, text in found.members.items()}
+    golds, lines = json.loads(plain["gold"]), json.loads(plain["lines"])
+    return {"suite": types.Suite(tuple(map(read_gold, golds))), "lines": {g: _sizes(f) for g, f in lines.items()}}
+
+
+def _sizes(files: Mapping[str, Any]) -> dict[str, tuple[int, ...]]:
+    """Read the line sizes of some files."""
+    return {path: tuple(sizes) for path, sizes in files.items()}

@@ -1,0 +1,59 @@
+"""The value of every measure on every query: as CSV, and as Parquet where pyarrow is there."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from pathlib import Path
+from types import ModuleType
+
+from assay.errors import EnvironmentFailure, install_hint
+from assay.files import atomic_stream
+from assay.types import Scores, Unit
+
+_NAMES = ("engine", "gold", "query", "form", "repository", "hash")
+
+
+def per_query_csv(scores: Scores) -> str:
+    """Write one line for each engine × form of a query, one column for each measure; empty where it does not apply."""
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow([*_NAMES, *scores.measures])
+    for e, engine in enumerate(scores.engines):
+        for u, unit in enumerate(scores.units):
+            values = [_text(float(scores.values[e, m, u])) for m in range(len(scores.measures))]
+            writer.writerow([*_names(engine, unit), *values])
+    return stream.getvalue()
+
+
+def _names(engine: str, unit: Unit) -> tuple[str, ...]:
+    """Name the engine, and what it was asked."""
+    return (engine, unit.gold, unit.query, unit.form, unit.repository, unit.hash)
+
+
+def _text(value: float) -> str:
+    """Write a value so that it reads back as the same number."""
+    return "" if math.isnan(value) else repr(value)
+
+
+def require_parquet() -> ModuleType:
+    """Load what writes Parquet, or say how to get it: before anything runs, not after."""
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError as error:
+        raise EnvironmentFailure("--parquet needs pyarrow", hint=install_hint("parquet")) from error
+    module: ModuleType = pyarrow
+    return module
+
+
+def write_parquet(scores: Scores, path: Path) -> None:
+    """Write what the CSV has, typed: names as text, values as doubles, null where a measure does not apply."""
+    pyarrow = require_parquet()
+    rows = [_names(engine, unit) for engine in scores.engines for unit in scores.units]
+    columns = {name: pyarrow.array([row[at] for row in rows], pyarrow.string()) for at, name in enumerate(_NAMES)}
+    for m, measure in enumerate(scores.measures):
+        columns[measure] = pyarrow.array(scores.values[:, m, :].reshape(-1), pyarrow.float64(), from_pandas=True)
+    with atomic_stream(path) as stream:
+        pyarrow.parquet.write_table(pyarrow.table(columns), stream)

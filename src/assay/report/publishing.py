@@ -1,0 +1,85 @@
+"""From a run that was just made to its folder: joined with what stands there, written down, reported on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from assay.errors import AssayError
+from assay.experiment.claim import BASELINE, claim_of
+from assay.experiment.merging import Merged, footing_of, merge_runs
+from assay.experiment.records import earlier_run, write_run, writing
+from assay.report.analysis import analyse
+from assay.report.results import Results
+from assay.report.rows import Row, carry, read_rows
+from assay.report.writing import write_reports
+from assay.types import Claim, Run
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """What lies in the folder now."""
+
+    run: Run  # with the engines of earlier runs that take part
+    results: Results
+    kept: tuple[str, ...] = ()  # engines that were not asked now
+
+
+def publish(
+    made: Run,
+    claim: Claim,
+    folder: Path,
+    *,
+    declared: Mapping[str, str | None] | None = None,
+    forget: bool = False,
+    parquet: bool = False,
+) -> Published:
+    """Write a run and its reports into a folder that nobody else writes to meanwhile.
+
+    `declared` has the hash of the settings (None: not known) of every engine that keeps its row and, where it can be
+    compared, its place in the run, though it was not asked now (`--only`). All other rows are kept as stale ones;
+    `forget` drops those.
+    """
+    with writing(folder):
+        before = earlier_run(folder)
+        merged = merge_runs(before, made, declared or {})
+        run, said = _with_claim(merged.run, claim)
+        earlier = () if forget else _earlier_rows(folder, before, merged)
+        write_run(run, folder)
+        results = analyse(run, run.header.claim or claim)
+        rows = carry(results.rows, earlier, footing_of(run), merged.stale)
+        results = replace(results, rows=rows, warnings=(*said, *results.warnings))
+        write_reports(results, run, folder, parquet=parquet)
+    return Published(run, results, merged.kept)
+
+
+def report_again(run: Run, claim: Claim, folder: Path) -> Results:
+    """Compute what may be said of the run in a folder, with the rows of earlier runs that are kept there."""
+    results = analyse(run, claim)
+    return replace(results, rows=carry(results.rows, read_rows(folder) or (), footing_of(run)))
+
+
+def _with_claim(run: Run, claim: Claim) -> tuple[Run, tuple[str, ...]]:
+    """Give a run its claim; somebody else is compared with where the baseline is neither run nor kept from earlier."""
+    names = [engine.name for engine in run.engines]
+    known = {*names, *run.header.skipped}
+    family = tuple(name for name in claim.family if name in known) or claim.family
+    if claim.baseline in names:
+        return replace(run, header=replace(run.header, claim=replace(claim, family=family))), ()
+    other = BASELINE if BASELINE in names else names[0]
+    why = run.header.skipped.get(claim.baseline, "it was not run, and no earlier run of it fits this one")
+    changed = replace(claim, baseline=other, family=tuple(name for name in family if name != other))
+    said = f"{claim.baseline}, the declared baseline, is not in this run ({why}): {other} stands in its place."
+    return replace(run, header=replace(run.header, claim=changed)), (said,)
+
+
+def _earlier_rows(folder: Path, before: Run | None, merged: Merged) -> tuple[Row, ...]:
+    """Read the rows that earlier runs left; those of a run from before there were any are computed."""
+    rows = read_rows(folder)
+    if rows is not None or before is None or not merged.stale:
+        return rows or ()
+    try:
+        return analyse(before, claim_of(before)).rows
+    except AssayError:  # a run that can no longer be scored has no row to keep
+        return ()

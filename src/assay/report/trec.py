@@ -1,0 +1,80 @@
+"""A run for other people's tools: TREC runs and judgements.
+
+`runs/ENGINE.trec` is what was answered, lines and all, as the `runfile` engine reads it back. TREC tools know whole
+documents only, so `runs/files/ENGINE.trec` has each file once, and `qrels/GOLD.qrels` judges files: on those two
+ir_measures and pytrec_eval compute what Assay does at file level. A query is called `gold/query/form`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
+
+from assay.engines.reading.docnos import TAG, to_column, to_docno
+from assay.experiment.records import file_names
+from assay.types import EngineRun, Gold, Hit, Query, Ranking, Run, Status
+
+
+def trec_files(run: Run) -> dict[str, str]:
+    """Write all of them, by name; an engine that answered nothing has none."""
+    engines = file_names(engine.name for engine in run.engines)
+    golds = file_names(gold.name for gold in run.suite.golds)
+    asked = {(r.gold, r.query, r.form) for engine in run.engines for r in engine.rankings}
+    files = {f"qrels/{golds[gold.name]}.qrels": _qrels(gold, asked) for gold in run.suite.golds}
+    for engine in run.engines:
+        files[f"runs/{engines[engine.name]}.trec"] = _run(engine, as_files=False)
+        files[f"runs/files/{engines[engine.name]}.trec"] = _run(engine, as_files=True)
+    return {name: text for name, text in sorted(files.items()) if text}
+
+
+def _run(engine: EngineRun, *, as_files: bool) -> str:
+    """Write the rankings of an engine; a query that failed has no lines, which is what it is worth."""
+    tag = TAG + to_column(engine.name)
+    answered = [ranking for ranking in engine.rankings if ranking.status is Status.OK]
+    return "".join(f"{line} {tag}\n" for ranking in answered for line in _lines(ranking, as_files=as_files))
+
+
+def _lines(ranking: Ranking, *, as_files: bool) -> Iterator[str]:
+    """Write one line a result, each place once."""
+    hits = {(hit.path if as_files else to_docno(hit)): hit for hit in reversed(ranking.hits)}
+    kept = sorted(hits.values(), key=ranking.hits.index)
+    query = _query_id(ranking.gold, ranking.query, ranking.form)
+    for rank, (hit, score) in enumerate(zip(kept, _scores(kept), strict=True), start=1):
+        docno = to_docno(Hit(hit.path)) if as_files else to_docno(hit)
+        yield f"{query} Q0 {docno} {rank} {score}"
+
+
+def _scores(hits: Sequence[Hit]) -> list[str]:
+    """Give the engine's scores where they alone say the order, else ones that do: TREC tools go by scores."""
+    own = [hit.score for hit in hits if hit.score is not None]
+    if len(own) == len(hits) and all(before > after for before, after in pairwise(own)):
+        return [repr(float(score)) for score in own]
+    return [str(len(hits) - place) for place in range(len(hits))]
+
+
+def _query_id(gold: str, query: str, form: str) -> str:
+    """Name one form of a query, in one column."""
+    return to_column(f"{gold}/{query}/{form}")
+
+
+def _qrels(gold: Gold, asked: Iterable[tuple[str, str, str]]) -> str:
+    """Write the judgements of a set: every file with its highest grade, a plausible wrong answer with 0."""
+    known = set(asked)
+    return "".join(
+        f"{_query_id(gold.name, query.id, form)} 0 {docno} {grade}\n"
+        for query in gold.queries
+        for form in query.ordered_forms
+        if (gold.name, query.id, form) in known
+        for docno, grade in _grades(query).items()
+    )
+
+
+def _grades(query: Query) -> dict[str, int]:
+    """Give each file that a query names its grade, in the order they are named."""
+    grades: dict[str, int] = {}
+    for target in query.targets:
+        docno = to_docno(Hit(target.span.path))
+        grades[docno] = max(target.grade, grades.get(docno, 0))
+    for adversary in query.adversaries:
+        grades.setdefault(to_docno(Hit(adversary.target.span.path)), 0)
+    return grades

@@ -1,0 +1,302 @@
+"""What is kept is what was written, to the bit, or it is not there."""
+
+import errno
+import os
+import pickle
+import random
+import subprocess
+import threading
+
+import pytest
+
+from assay.artefacts import Artefacts, Limits, keeping, parse_size, places
+from assay.errors import ConfigError, EnvironmentFailure
+
+FILES = {"a.bin": b"alpha" * 100, "sub/b.txt": b"beta", "sub/empty": b""}
+
+
+def fill(folder):
+    for path, data in FILES.items():
+        (folder / path).parent.mkdir(exist_ok=True)
+        (folder / path).write_bytes(data)
+    (folder / "link").symlink_to("sub/b.txt")
+
+
+@pytest.fixture
+def store(tmp_path):
+    return Artefacts(tmp_path / "store")
+
+
+def entry(store, kind):
+    (found,) = store.root.glob(f"{kind}/*/*")
+    return found
+
+
+def forget_checks():
+    """Be another process, as far as checks go."""
+    keeping._verified.clear()
+
+
+def test_small_thing_comes_back(store):
+    assert store.read("cells", "a") is None
+    for data in (b"", b"x", bytes(range(256)) * 500):
+        store.write("cells", "a", data)
+        assert store.read("cells", "a") == data
+    assert store.read("cells", "b") is None
+    assert store.read("other", "a") is None
+    assert store.has("cells", "a")
+    assert not store.has("cells", "b")
+
+
+def test_keys_are_any_text_and_kinds_are_folder_names(store):
+    for key in ("", "../../etc", "ä\0\n", "\udc80", "x" * 10_000):
+        store.write("cells", key, key.encode("utf-8", "surrogateescape"))
+        assert store.read("cells", key) == key.encode("utf-8", "surrogateescape")
+    for kind in ("", ".locks", "a/b", "A", ".."):
+        with pytest.raises(ValueError, match="not the name of a kind"):
+            store.write(kind, "a", b"")
+
+
+def test_every_flipped_bit_and_every_cut_of_a_small_thing_is_noticed(store):
+    data = b"the answer"
+    store.write("cells", "a", data)
+    place = entry(store, "cells")
+    whole = place.read_bytes()
+    changed = [
+        whole[:at] + bytes([byte ^ (1 << bit)]) + whole[at + 1 :] for at, byte in enumerate(whole) for bit in (0, 7)
+    ]
+    for broken in (*changed, *(whole[:length] for length in range(len(whole))), whole + b"\0"):
+        place.write_bytes(broken)
+        store.troubles.clear()
+        assert store.read("cells", "a") is None
+        assert not place.exists()
+        assert str(place) in store.troubles[0]
+    store.write("cells", "a", data)
+    assert store.read("cells", "a") == data
+
+
+def test_small_thing_under_the_name_of_another_is_noticed(store):
+    store.write("cells", "a", b"of a")
+    found = entry(store, "cells")
+    store.write("cells", "b", b"of b")
+    (other,) = set(store.root.glob("cells/*/*")) - {found}
+    other.write_bytes(found.read_bytes())
+    assert store.read("cells", "b") is None
+    assert store.read("cells", "a") == b"of a"
+
+
+def test_folder_is_made_once_and_found_again(store):
+    calls = []
+
+    def make(folder):
+        calls.append(folder)
+        fill(folder)
+
+    folder = store.obtain("tables", "a", make)
+    assert folder == calls[0], "a tool may write its own address into what it makes"
+    forget_checks()
+    assert Artefacts(store.root).obtain("tables", "a", make) == folder
+    assert len(calls) == 1
+    assert {path: (folder / path).read_bytes() for path in FILES} == FILES
+    assert os.readlink(folder / "link") == "sub/b.txt"
+
+
+BREAKS = {
+    "a bit": lambda folder, draw: flip(folder / "a.bin", draw),
+    "a bit of its manifest": lambda folder, draw: flip(folder.parent / "finished", draw),
+    "an end": lambda folder, draw: os.truncate(folder / "a.bin", draw.randrange(500)),
+    "the end of its manifest": lambda folder, draw: os.truncate(folder.parent / "finished", draw.randrange(200)),
+    "a file": lambda folder, _: (folder / "sub/empty").unlink(),
+    "one file too many": lambda folder, _: (folder / "more").write_text(""),
+    "a link": lambda folder, _: ((folder / "link").unlink(), (folder / "link").symlink_to("a.bin")),
+    "its manifest": lambda folder, _: (folder.parent / "finished").unlink(),
+}
+
+
+def flip(path, draw):
+    data = bytearray(path.read_bytes())
+    at = draw.randrange(len(data))
+    data[at] ^= 1 << draw.randrange(8)
+    path.write_bytes(data)
+
+
+@pytest.mark.parametrize("what", BREAKS)
+@pytest.mark.parametrize("seed", range(8))
+def test_folder_that_lost_something_is_made_anew(store, what, seed):
+    folder = store.obtain("tables", "a", fill)
+    store.close()
+    BREAKS[what](folder, random.Random(seed))
+    forget_checks()
+    later = Artefacts(store.root)
+    assert later.obtain("tables", "a", fill) == folder
+    assert {path: (folder / path).read_bytes() for path in FILES} == FILES
+    assert sorted(path.name for path in folder.iterdir()) == ["a.bin", "link", "sub"]
+    assert os.readlink(folder / "link") == "sub/b.txt"
+    assert len(later.troubles) == (what != "its manifest"), "one that was never finished is no trouble"
+
+
+def test_folder_is_looked_through_once_a_process_and_its_sizes_every_time(store):
+    folder = store.obtain("tables", "a", fill)
+    flip(folder / "a.bin", random.Random(0))
+    store.obtain("tables", "a", fill)
+    assert store.troubles == []
+    os.truncate(folder / "a.bin", 3)
+    store.obtain("tables", "a", fill)
+    assert (folder / "a.bin").read_bytes() == FILES["a.bin"]
+
+
+def test_maker_that_fails_leaves_nothing(store):
+    def make(folder):
+        (folder / "half").write_text("half")
+        raise RuntimeError("no")
+
+    with pytest.raises(RuntimeError, match="no"):
+        store.obtain("tables", "a", make)
+    assert not store.has("tables", "a")
+    assert not list(store.root.glob("tables/*/*"))
+    assert (store.obtain("tables", "a", fill) / "a.bin").exists()
+
+
+def test_makers_own_troubles_are_not_blamed_on_the_cache(store):
+    def make(folder):
+        raise FileNotFoundError(errno.ENOENT, "no such program")
+
+    with pytest.raises(FileNotFoundError):
+        store.obtain("tables", "a", make)
+
+
+def full(*_, **__):
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def test_full_disk_is_a_clear_error_and_breaks_nothing(store, monkeypatch):
+    store.write("cells", "old", b"old")
+    with monkeypatch.context() as patch:
+        patch.setattr(places, "_write", full)
+        for use in (lambda: store.write("cells", "new", b"new"), lambda: store.obtain("tables", "a", fill)):
+            with pytest.raises(EnvironmentFailure, match="No space left") as caught:
+                use()
+            assert str(store.root) in (caught.value.file or "")
+            assert "assay cache prune" in (caught.value.hint or "")
+    with pytest.raises(EnvironmentFailure, match="No space left"):
+        store.obtain("tables", "a", full)
+    assert store.read("cells", "old") == b"old"
+    assert store.read("cells", "new") is None
+    assert not store.has("tables", "a")
+    assert not list((store.root / ".tmp").iterdir())
+
+
+MOUNTED = """
+import os, sys
+from pathlib import Path
+from assay.artefacts import Artefacts
+from assay.errors import EnvironmentFailure
+store = Artefacts(Path(sys.argv[1]) / "store")
+if sys.argv[2] == "small":
+    store.write("cells", "a", b"kept")
+    failed = 0
+    for number in range(40):
+        try:
+            store.write("cells", f"big {number}", os.urandom(40_000))
+        except EnvironmentFailure:
+            failed += 1
+    try:
+        store.obtain("tables", "t", lambda folder: (folder / "x").write_bytes(os.urandom(2_000_000)) and None)
+    except EnvironmentFailure:
+        failed += 100
+    assert failed > 101, failed
+    assert store.read("cells", "a") == b"kept"
+    assert all(len(store.read("cells", f"big {n}") or b" " * 40_000) == 40_000 for n in range(40))
+    assert not store.troubles, store.troubles
+    assert store.verify() == ()
+else:
+    assert store.read("cells", "a") == b"kept"
+    assert (store.obtain("tables", "t", None) / "x").read_text() == "x"
+    for use in (lambda: store.write("cells", "b", b""), lambda: store.obtain("tables", "u", lambda folder: None), lambda: store.prune(0)):
+        try:
+            use()
+        except EnvironmentFailure as failure:
+            assert "Read-only" in str(failure), failure
+        else:
+            raise AssertionError("written to a read-only disk")
+print("fine")
+"""
+
+
+def mounted(tmp_path, how, options):
+    """Use a store on a mount of its own, where the system lets us make one."""
+    import sys
+
+    script = f'{how} && exec "$0" -c "$1" "$2" "$3"'
+    command = ["unshare", "-m", "sh", "-c", script, sys.executable, MOUNTED, str(tmp_path), options]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    except OSError as error:
+        pytest.skip(f"NOT TESTED: a mount of our own: {error}")
+    if "fine" not in done.stdout and "Traceback" not in done.stderr:
+        pytest.skip(f"NOT TESTED: mounting is refused here: {done.stderr.strip()}")
+    assert "fine" in done.stdout, done.stderr
+
+
+def test_small_disk_fills_up_and_nothing_is_broken(tmp_path):
+    mounted(tmp_path, f"mount -t tmpfs -o size=1m none {tmp_path}", "small")
+
+
+def test_read_only_disk_is_read(tmp_path):
+    store = Artefacts(tmp_path / "store")
+    store.write("cells", "a", b"kept")
+    store.obtain("tables", "t", lambda folder: (folder / "x").write_text("x") and None)
+    mounted(tmp_path, f"mount --bind {tmp_path} {tmp_path} && mount -o remount,ro,bind {tmp_path}", "read-only")
+
+
+def test_threads_of_one_process_make_it_once(store):
+    calls = []
+
+    def make(folder):
+        calls.append(1)
+        fill(folder)
+
+    threads = [threading.Thread(target=lambda: Artefacts(store.root).obtain("tables", "a", make)) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert calls == [1]
+
+
+def test_store_travels_as_an_address(store):
+    store.write("cells", "a", b"a")
+    copy = pickle.loads(pickle.dumps(store))
+    assert copy.read("cells", "a") == b"a"
+    assert copy.limits == store.limits
+
+
+def test_root_is_in_the_cache(monkeypatch, tmp_path):
+    monkeypatch.setenv("ASSAY_CACHE_DIR", str(tmp_path))
+    monkeypatch.setenv("ASSAY_CACHE_LIMIT", "2GB")
+    store = Artefacts()
+    assert store.root == tmp_path / "artefacts"
+    assert store.limits == Limits(bytes=2 * 10**9)
+
+
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [
+        ("0", 0),
+        ("17", 17),
+        ("2GB", 2 * 10**9),
+        ("1.5 gib", 3 * 2**29),
+        ("500MB", 5 * 10**8),
+        ("3k", 3_000),
+        ("1T", 10**12),
+    ],
+)
+def test_sizes_are_read(text, size):
+    assert parse_size(text, "here") == size
+
+
+@pytest.mark.parametrize("text", ["", "many", "-1", "1XB", "1e9", "GB", "1ib", "nan", "inf", "9" * 40])
+def test_what_is_no_size_is_refused(text):
+    with pytest.raises(ConfigError, match="here") as caught:
+        parse_size(text, "here")
+    assert caught.value.hint

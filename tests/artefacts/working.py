@@ -1,0 +1,78 @@
+"""Programs that use one store at the same time; run by test_processes in processes of their own, and killed there.
+
+python -m tests.artefacts.working obtain ROOT SEED        make and read folders for ever
+python -m tests.artefacts.working cells ROOT SEED TIMES   write and read small things, and say how many were wrong
+python -m tests.artefacts.working prune ROOT SEED         prune to nothing for ever
+"""
+
+from __future__ import annotations
+
+import random
+import sys
+import time
+from pathlib import Path
+
+from assay.artefacts import Artefacts, Limits
+
+KEYS = tuple(f"key {number}" for number in range(6))
+
+
+def content(key: str) -> dict[str, bytes]:
+    """Give the files of a key: what they hold follows from it alone."""
+    draw = random.Random(key)
+    return {f"part-{n}.bin": draw.randbytes(draw.randint(0, 60_000)) for n in range(4)}
+
+
+def fill(key: str, folder: Path) -> None:
+    """Write the files of a key slowly, a piece at a time, so that a kill finds it in the middle."""
+    for name, data in content(key).items():
+        with (folder / name).open("wb") as stream:
+            for start in range(0, len(data), 8_192):
+                stream.write(data[start : start + 8_192])
+                stream.flush()
+                time.sleep(0.0005)
+
+
+def check(artefacts: Artefacts, key: str) -> None:
+    """Obtain a folder and read every byte; anything else than what was meant is an error."""
+    folder = artefacts.obtain("folders", key, lambda place: fill(key, place))
+    found = {path.name: path.read_bytes() for path in folder.iterdir()}
+    if found != content(key):
+        raise AssertionError(f"{key}: not what was made")
+
+
+def obtain(root: Path, draw: random.Random) -> None:
+    """Make and read folders until somebody ends this."""
+    while True:
+        with Artefacts(root) as artefacts:
+            check(artefacts, draw.choice(KEYS))
+
+
+def cells(root: Path, draw: random.Random, times: int) -> None:
+    """Write and read small things; each is what its key says, or not there."""
+    artefacts = Artefacts(root)
+    for _ in range(times):
+        key = f"cell {draw.randrange(50)}"
+        data = random.Random(key).randbytes(300)
+        if draw.random() < 0.5:
+            artefacts.write("cells", key, data)
+        elif artefacts.read("cells", key) not in (None, data):
+            raise AssertionError(f"{key}: not what was written")
+    if artefacts.troubles:
+        raise AssertionError(str(artefacts.troubles))
+
+
+def prune(root: Path) -> None:
+    """Prune to nothing until somebody ends this."""
+    while True:
+        Artefacts(root, Limits(leftover=0.0)).prune(0)
+
+
+if __name__ == "__main__":
+    what, where, *rest = sys.argv[1:]
+    if what == "obtain":
+        obtain(Path(where), random.Random(int(rest[0])))
+    elif what == "prune":
+        prune(Path(where))
+    else:
+        cells(Path(where), random.Random(int(rest[0])), int(rest[1]))

@@ -1,0 +1,55 @@
+"""How long will it take: nothing is claimed of what never ran, and what ran is remembered."""
+
+from dataclasses import replace
+
+import pytest
+
+from assay.experiment.cells.estimating import Rate, estimate, learn, read_rates
+from assay.experiment.executing.serial import Here
+from assay.experiment.matrix import How, matrix, plan_of
+from assay.experiment.spec import Spec
+from assay.experiment.suites import load_suite
+
+
+@pytest.fixture
+def made(shop, monkeypatch, tmp_path):
+    monkeypatch.setenv("ASSAY_CACHE_DIR", str(tmp_path / "cache"))
+    spec = Spec(gold=("gold.yaml",), engines={"a": "builtin"}, k=5, jobs=1)
+    return plan_of(spec, load_suite(spec)), matrix(spec, load_suite(spec), how=How(fleet=Here())).work
+
+
+def test_what_never_ran_is_not_known(made):
+    plan, work = made
+    left = estimate(plan, plan.slots, work.grounds, {}, 2)
+    assert left.seconds is None
+    assert "builtin" in left.unknown
+    assert left.cells == len(plan.slots)
+
+
+def test_what_ran_is_remembered(made, tmp_path):
+    plan, work = made
+    learn(plan, work, tmp_path)
+    rates = read_rates(tmp_path)
+    assert set(rates) == {"builtin", "keywords", "random", "oracle"}
+    assert rates["builtin"].index > 0
+    assert rates["builtin"].query > 0
+
+
+def test_cells_that_were_kept_teach_nothing(made, tmp_path):
+    plan, work = made
+    learn(plan, replace(work, kept=frozenset(work.cells)), tmp_path)
+    assert read_rates(tmp_path) == {}
+
+
+def test_an_index_that_is_shared_is_paid_once(made):
+    plan, work = made
+    size = work.grounds["shop"].size / 1e6
+    rates = {kind: Rate(0.0, 0.0) for kind in ("keywords", "random", "oracle")} | {"builtin": Rate(10.0, 0.5)}
+    left = estimate(plan, plan.slots, work.grounds, rates, 1)
+    assert left.seconds == pytest.approx(10.0 * size + 0.5 * work.grounds["shop"].questions)
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"builtin": 3}', '{"builtin": {"index": "x"}}'])
+def test_rates_that_cannot_be_read_were_never_known(tmp_path, text):
+    (tmp_path / "rates.json").write_text(text)
+    assert read_rates(tmp_path) == {}

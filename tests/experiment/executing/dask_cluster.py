@@ -1,0 +1,75 @@
+"""A scheduler and workers as processes of their own, on loopback; what was started is ended."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+
+def our_path() -> str:
+    """Where a process that we start finds what we find: these tests too."""
+    return os.pathsep.join([str(Path(__file__).parents[3]), *filter(None, [os.environ.get("PYTHONPATH")])])
+
+
+@dataclass
+class Loopback:
+    """A cluster whose processes can be killed."""
+
+    folder: Path
+    address: str = ""
+    scheduler: subprocess.Popen[bytes] | None = None
+    workers: list[subprocess.Popen[bytes]] = field(default_factory=list)
+
+    def start(self, workers: int) -> None:
+        """Start the scheduler, and workers when it is there."""
+        note = self.folder / "scheduler.json"
+        self.scheduler = self._run("dask_scheduler", "--port", "0", "--scheduler-file", str(note))
+        while not note.exists() or not note.read_text().strip():
+            assert self.scheduler.poll() is None, (self.folder / "dask.log").read_text()
+            time.sleep(0.02)
+        self.address = json.loads(note.read_text())["address"]
+        for _ in range(workers):
+            self.add()
+
+    def add(self, environment: Mapping[str, str] | None = None, *more: str) -> subprocess.Popen[bytes]:
+        """Start a worker."""
+        local = ("--local-directory", str(self.folder))
+        flags = ("--nthreads", "1", "--no-nanny", *local, *more)
+        self.workers.append(self._run("dask_worker", self.address, *flags, environment=environment))
+        return self.workers[-1]
+
+    def end(self) -> None:
+        """End every process."""
+        for process in [*self.workers, *([self.scheduler] if self.scheduler else [])]:
+            process.kill()
+            process.wait()
+
+    def _run(self, module: str, *args: str, environment: Mapping[str, str] | None = None) -> subprocess.Popen[bytes]:
+        """Start one of Dask's programs."""
+        command = [sys.executable, "-m", f"distributed.cli.{module}", *args, "--host", "127.0.0.1", "--no-dashboard"]
+        with open(self.folder / "dask.log", "ab") as log:
+            return subprocess.Popen(
+                command,
+                stdout=log,
+                stderr=log,
+                cwd=self.folder,
+                env={**os.environ, "PYTHONPATH": our_path(), **(environment or {})},
+            )
+
+
+@contextmanager
+def loopback(folder: Path, workers: int) -> Iterator[Loopback]:
+    """Have a cluster for a while."""
+    cluster = Loopback(folder)
+    try:
+        cluster.start(workers)
+        yield cluster
+    finally:
+        cluster.end()

@@ -1,0 +1,161 @@
+"""Worker processes: killed ones are replaced, none outlives us."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from contextlib import closing, suppress
+from pathlib import Path
+
+import pytest
+
+from assay.errors import ConfigError, CorpusError, EngineError
+from assay.experiment.executing.driving import gather
+from assay.experiment.executing.processes import Processes
+from tests.experiment.executing.dask_cluster import our_path
+from tests.experiment.executing.tasks import Job, begun, circumstances, crash, do, double, fail_oddly, linger, refuse
+
+
+def alive(pid):
+    """Whether a process runs; one that waits to be reaped does not."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def eventually(true, seconds=10.0):
+    """Wait until something is so."""
+    end = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < end, "it never was"
+        time.sleep(0.02)
+
+
+@pytest.fixture(scope="module")
+def fleet():
+    with closing(Processes(2)) as made:
+        yield made
+
+
+def test_processes_give_what_this_process_gives(fleet):
+    assert sorted(gather(fleet, double, range(50))) == [(n, 2 * n) for n in range(50)]
+
+
+def test_worker_has_one_thread_and_leaves_interrupts_to_us(fleet):
+    before = os.environ.get("OPENBLAS_NUM_THREADS")
+    told = fleet.submit(circumstances, None).result()
+    assert (told["threads"], told["interrupt"]) == ("1", True)
+    assert told["pid"] in fleet.pids
+    assert os.environ.get("OPENBLAS_NUM_THREADS") == before
+
+
+def test_error_of_a_task_keeps_its_hint_and_costs_no_worker(fleet):
+    fleet.submit(double, 1).result()
+    pids = fleet.pids
+    with pytest.raises(CorpusError) as caught:
+        list(gather(fleet, refuse, range(9)))
+    assert (caught.value.file, caught.value.line, caught.value.hint) == ("gold.yaml", 3, "look again")
+    assert set(pids) <= set(fleet.pids)
+
+
+def test_unexpected_error_tells_where_it_was(fleet):
+    with pytest.raises(ZeroDivisionError) as caught:
+        fleet.submit(crash, None).result()
+    assert "tasks.py" in caught.value.__notes__[0]
+
+
+def test_error_that_cannot_travel_is_told_in_words(fleet):
+    with pytest.raises(RuntimeError, match="Odd: something"):
+        fleet.submit(fail_oddly, None).result()
+
+
+def test_task_that_kills_its_worker_once_is_done_again(fleet, tmp_path):
+    jobs = [Job(f"job{n}", str(tmp_path), deaths=n % 3 == 1) for n in range(6)]
+    assert sorted(r for _, r in gather(fleet, do, jobs)) == [f"JOB{n}" for n in range(6)]
+    assert [len(begun(tmp_path, job.name)) for job in jobs] == [1, 2, 1, 1, 2, 1]  # nobody else's task was lost
+
+
+def test_task_that_kills_every_worker_is_named_and_others_are_not_blamed(fleet, tmp_path):
+    jobs = [Job("killer", str(tmp_path), deaths=99), *(Job(f"job{n}", str(tmp_path)) for n in range(8))]
+    with pytest.raises(EngineError, match=r"killer was sent 3 times .* was ended by SIGKILL"):
+        list(gather(fleet, do, jobs))
+    assert len(begun(tmp_path, "killer")) == 3
+    assert all(len(begun(tmp_path, f"job{n}")) <= 1 for n in range(8))
+    assert fleet.submit(double, 4).result() == 8  # it goes on
+
+
+def test_idle_worker_that_was_killed_is_replaced(fleet):
+    fleet.submit(double, 1).result()
+    for pid in fleet.pids:
+        os.kill(pid, signal.SIGKILL)
+    assert sorted(gather(fleet, double, range(9))) == [(n, 2 * n) for n in range(9)]
+
+
+def test_closing_ends_workers_that_are_busy_and_they_tidy_up(tmp_path):
+    fleet = Processes(1)
+    future = fleet.submit(linger, str(tmp_path))
+    eventually(lambda: list(tmp_path.glob("pid-*")))
+    pids = fleet.pids
+    begin = time.monotonic()
+    fleet.close()
+    fleet.close()
+    assert time.monotonic() - begin < 4
+    assert (tmp_path / "tidied").exists()
+    assert not any(map(alive, pids))
+    problem = future.exception()
+    assert isinstance(problem, EngineError)
+    assert not fleet.mended(problem)
+
+
+def test_number_of_processes_is_checked():
+    with pytest.raises(ConfigError):
+        Processes(-1)
+
+
+PROGRAM = """
+import sys
+from assay.experiment.executing.driving import gather
+from assay.experiment.executing.processes import Processes
+from tests.experiment.executing.tasks import linger
+
+if __name__ == "__main__":
+    fleet = Processes(2)
+    try:
+        list(gather(fleet, linger, [sys.argv[1]] * 2))
+    finally:
+        fleet.close()
+"""
+
+
+def started(tmp_path):
+    (tmp_path / "program.py").write_text(PROGRAM)
+    command = [sys.executable, str(tmp_path / "program.py"), str(tmp_path)]
+    process = subprocess.Popen(
+        command, env={**os.environ, "PYTHONPATH": our_path()}, stderr=subprocess.PIPE, start_new_session=True
+    )
+    eventually(lambda: len(list(tmp_path.glob("pid-*"))) == 2, 20)
+    return process, [int(path.name.partition("-")[2]) for path in tmp_path.glob("pid-*")]
+
+
+def test_workers_end_when_their_parent_is_killed(tmp_path):
+    process, pids = started(tmp_path)
+    with process:
+        process.kill()
+    try:
+        eventually(lambda: not any(map(alive, pids)))
+    finally:
+        for pid in pids:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+
+
+def test_interrupt_ends_everything_once_and_in_good_order(tmp_path):
+    process, pids = started(tmp_path)
+    os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to all of them
+    _, said = process.communicate(timeout=10)
+    assert process.returncode == -signal.SIGINT
+    assert said.count(b"KeyboardInterrupt") == 1
+    assert (tmp_path / "tidied").exists()
+    assert not any(map(alive, pids))

@@ -1,0 +1,78 @@
+"""What an engine needs of the machine, and what is said when it is not there."""
+
+import pytest
+
+from assay.errors import ConfigError
+from assay.experiment.spec import Spec, Sweep, Variant, check, needs, unmet
+
+
+@pytest.fixture
+def machine(monkeypatch):
+    monkeypatch.setenv("ASSAY_TEST_SET", "yes")
+    monkeypatch.setenv("ASSAY_TEST_EMPTY", "")
+    monkeypatch.delenv("ASSAY_TEST_GONE", raising=False)
+    monkeypatch.setattr(
+        needs, "extras", lambda: {"there": ("numpy", "PyYAML"), "half": ("numpy", "no-such-package"), "none": ()}
+    )
+
+
+@pytest.mark.parametrize("need", ["env:ASSAY_TEST_SET", "tool:sh", "extra:there", "extra:none"])
+def test_need_that_is_met_says_nothing(machine, need):
+    assert unmet([need]) is None
+
+
+@pytest.mark.parametrize(
+    ("need", "word"),
+    [
+        ("env:ASSAY_TEST_GONE", "ASSAY_TEST_GONE is not set"),
+        ("env:ASSAY_TEST_EMPTY", "ASSAY_TEST_EMPTY is not set"),
+        ("tool:no-such-tool", "no-such-tool is not on the PATH"),
+        ("extra:half", "no-such-package not installed"),
+    ],
+)
+def test_need_that_is_unmet_says_why(machine, need, word):
+    assert word in str(unmet(["tool:sh", need]))
+
+
+def test_all_that_is_missing_is_said_at_once(machine):
+    said = str(unmet(["env:ASSAY_TEST_GONE", "tool:no-such-tool"]))
+    assert said == "the variable ASSAY_TEST_GONE is not set; no-such-tool is not on the PATH"
+
+
+@pytest.mark.parametrize("need", ["rg", "tools:rg", "env:", "extra:theer", ":x"])
+def test_need_that_nobody_can_look_up_is_refused(machine, need):
+    with pytest.raises(ConfigError, match="requires") as caught:
+        unmet([need])
+    assert caught.value.hint
+
+
+def test_unknown_extra_names_the_nearest(machine):
+    with pytest.raises(ConfigError) as caught:
+        unmet(["extra:theer"])
+    assert "there" in str(caught.value.hint)
+
+
+def test_extras_are_those_of_the_package():
+    assert needs.extras()["onnx"] == ("onnxruntime", "tokenizers")
+
+
+def test_variant_inherits_what_its_engine_requires(machine):
+    engine = {"kind": "builtin", "requires": ["tool:sh", "env:A"]}
+    spec = check(
+        Spec(
+            engines={"mine": engine},
+            variants={"v": Variant("mine", {"per": "span"}, ("env:B", "tool:sh"))},
+            sweeps={"s": Sweep("mine", "grid", {"per": ("span",)}, requires=("env:C",))},
+        )
+    )
+    wanted = {subject.name: subject.requires for subject in spec.subjects()}
+    assert wanted["mine"] == ("tool:sh", "env:A")
+    assert wanted["v"] == ("tool:sh", "env:A", "env:B")
+    assert wanted["s:per=span"] == ("tool:sh", "env:A", "env:C")
+    assert wanted["keywords"] == ()
+    assert "requires" not in spec.all_engines()["v"]
+
+
+def test_value_of_a_variable_is_never_said(machine, monkeypatch):
+    monkeypatch.setenv("ASSAY_TEST_SET", "hush-hush-hush")
+    assert "hush" not in str(unmet(["env:ASSAY_TEST_SET", "tool:no-such-tool"]))

@@ -1,0 +1,133 @@
+"""The schema for editors, the reader and the file that `assay init` writes know the same keys."""
+
+import json
+import re
+import tomllib
+from importlib import resources
+from pathlib import Path
+
+import jsonschema
+import pytest
+import referencing
+
+from assay.experiment.spec import (
+    KEYS,
+    SWEEP_KEYS,
+    TABLE_NAMES,
+    TABLES,
+    VARIANT_KEYS,
+    Spec,
+    load_spec,
+    read_spec,
+    shipped_experiments,
+)
+from assay.experiment.spec.record import ENGINE_KEYS
+from assay.experiment.starter import starter_config
+from tests.experiment.spec.files import BASE, schema, written
+
+
+def validator() -> jsonschema.Draft202012Validator:
+    text = resources.files("assay.data").joinpath("schemas/search.schema.json").read_text(encoding="utf-8")
+    search = referencing.Resource.from_contents(json.loads(text))
+    return jsonschema.Draft202012Validator(
+        schema(), registry=referencing.Registry().with_resource("search.schema.json", search)
+    )
+
+
+def inner(table: str) -> dict:
+    return schema()["properties"][table]["additionalProperties"]["properties"]
+
+
+def test_schema_and_reader_know_the_same_keys():
+    assert set(schema()["properties"]) == {*TABLES, "extends"}
+    assert set(schema()["properties"]["run"]["properties"]) == set(KEYS)
+    assert set(inner("variants")) == set(VARIANT_KEYS)
+    assert set(inner("sweeps")) == set(SWEEP_KEYS)
+    assert set(inner("engines")) == {"kind", "preset", *ENGINE_KEYS}
+    assert schema()["$defs"]["table"]["enum"] == list(TABLE_NAMES)
+
+
+def test_schema_says_of_every_key_what_it_means():
+    tables = {name: schema()["properties"][name] for name in ("variants", "sweeps", "extends", "tune", "ledger")}
+    keys = schema()["properties"]["run"]["properties"] | tables
+    keys |= {f"{table}.{key}": value for table in ("variants", "sweeps") for key, value in inner(table).items()}
+    shared = {f"#/$defs/{name}": "description" in value for name, value in schema()["$defs"].items()}
+    assert [k for k, v in keys.items() if "description" not in v and not shared.get(v.get("$ref"), False)] == []
+
+
+def test_schema_defaults_are_the_readers():
+    for key, value in schema()["properties"]["run"]["properties"].items():
+        if "default" in value and key != "baseline":
+            assert value["default"] == getattr(Spec(), key), key
+
+
+FINE = {
+    "extends": 'extends = ["a.toml", "preset:x"]\n',
+    "variant": '[variants.x]\nengine = "mine"\nset = { "a.b" = 1 }\nrequires = "env:HOME"\n',
+    "part of a variant that another file declares": '[variants.x.set]\n"a.b" = 2\n',
+    "grid": '[sweeps.w]\nengine = "mine"\nknobs = { "a.b" = [1, 2] }\nname = "w{b}"\n',
+    "left out": '[sweeps.w]\nengine = "mine"\nway = "leave-one-out"\nparts = { s = { "a.b" = 1 } }\n',
+    "the run": '[run]\nfamily = "w*"\ncluster = "tag:team"\ntimes = false\njobs = 0\ntables = ["matrix"]\n',
+}
+WRONG = {
+    "unit": '[run]\ncluster = "team"\n',
+    "table": '[run]\ntables = ["matrices"]\n',
+    "need": '[engines.mine]\nkind = "builtin"\nrequires = ["rg"]\n',
+    "way": '[sweeps.w]\nengine = "mine"\nway = "random"\n',
+    "key of a variant": "[variants.x]\nsets = {}\n",
+    "no value": '[sweeps.w]\nengine = "mine"\nknobs = { a = [] }\n',
+}
+
+
+@pytest.mark.parametrize("case", FINE)
+def test_schema_takes_what_the_reader_takes(case):
+    validator().validate(tomllib.loads(FINE[case]))
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_schema_refuses_what_the_reader_refuses(case):
+    assert not validator().is_valid(tomllib.loads(WRONG[case]))
+
+
+@pytest.mark.parametrize("name", shipped_experiments())
+def test_shipped_experiment_fits_schema_and_reader(name):
+    validator().validate(tomllib.loads(shipped_experiments()[name].read_text(encoding="utf-8")))
+    assert load_spec(preset=name).subjects()
+
+
+def uncommented(text: str) -> str:
+    """Take the marks off every line that is TOML."""
+    code = re.compile(r"# (?=\[|[\w\"]+ = |\s+\")")
+    return "\n".join(code.sub("", line, count=1) if code.match(line) else line for line in text.splitlines()) + "\n"
+
+
+def test_starter_file_fits_schema_and_reader(tmp_path):
+    text = starter_config()
+    validator().validate(tomllib.loads(text))
+    assert read_spec(written(tmp_path, text)).gold == (str(tmp_path / "gold.yaml"),)
+
+
+def test_starter_file_fits_schema_and_reader_when_all_of_it_is_said(tmp_path):
+    text = uncommented(starter_config())
+    validator().validate(tomllib.loads(text))
+    written(tmp_path, "[run]\nk = 3\n", "base.toml")
+    spec = read_spec(written(tmp_path, text))
+    names = [subject.name for subject in spec.subjects()]
+    assert names[:4] == ["builtin", "mine", "ours", "no-stem"]
+    assert spec.claim().family == tuple(name for name in names if name == "no-stem" or name.startswith("weights:"))
+    assert len(spec.claim().family) == 5
+
+
+def test_starter_file_names_every_key_with_its_default():
+    given = tomllib.loads(uncommented(starter_config().partition("# Any command line")[0]))["run"]
+    defaults = Spec(gold=("gold.yaml",))
+    assert set(given) == set(KEYS) - {"tags", "references"}
+    for key in ("k", "margin", "alpha", "seed", "timeout", "index_timeout", "out", "cluster"):
+        assert given[key] == getattr(defaults, key), key
+    assert tuple(given["measures"]) == defaults.claim().measures
+    assert (given["primary"], given["baseline"]) == (defaults.claim().primary, defaults.claim().baseline)
+
+
+def test_schema_takes_the_engine_of_the_tests(tmp_path: Path):
+    validator().validate(tomllib.loads(BASE))
+    assert read_spec(written(tmp_path, BASE)).engines == {"mine": {"kind": "builtin", "per": "file"}}

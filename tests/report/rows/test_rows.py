@@ -1,0 +1,196 @@
+"""One row an engine, merged over runs: who is there, with which numbers, and why some are stale."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from assay import load_gold, run
+from assay.errors import InputError
+from assay.experiment import write_run
+from assay.experiment.claim import make_measures
+from assay.experiment.merging import RESET, UNDECLARED, footing_of
+from assay.experiment.records import config_hash
+from assay.report import analyse, publish, report_again
+from assay.report.markdown import to_markdown
+from assay.report.rows import carry, read_rows, rows_text
+from assay.report.rows.carrying import GONE
+from assay.report.sections import document
+from assay.types import Claim, Run
+
+CLAIM = Claim(make_measures(10, None, ()), "base")
+ENGINES = {
+    "base": lambda q, k: ["shop/tax.py"],
+    "mine": lambda q, k: ["shop/cart.py"],
+    "other": lambda q, k: ["shop/retry.py"],
+}
+
+
+def asked(*names: str, k: int = 10, date: str = "2026-01-01", **header: object) -> Run:
+    made = run({name: ENGINES[name] for name in names}, load_gold("gold.yaml"), k=k)
+    return replace(made, header=replace(made.header, date=date, **header))
+
+
+def states(rows):
+    return {row.engine: (row.state, row.reason) for row in rows}
+
+
+def test_rows_say_what_each_engine_was_measured_with(shop):
+    made = asked("base", "mine")
+    results = analyse(made, CLAIM)
+    base, mine = results.rows
+    mean = next(m for m in results.comparison.means if (m.engine, m.measure) == ("mine", "nDCG@10"))
+    value = mine.value("nDCG@10")
+    assert (value.mean, value.low, value.high) == (mean.mean, mean.interval.low, mean.interval.high)
+    assert [v.measure for v in mine.values] == list(CLAIM.measures)
+    assert (mine.date, mine.assay, mine.k, mine.queries, mine.repositories) == (
+        "2026-01-01",
+        made.header.assay,
+        10,
+        3,
+        1,
+    )
+    assert (mine.gold_hash, mine.corpora) == (made.header.gold_hash, {"shop": made.header.corpora["shop"].digest})
+    assert mine.config_hash == config_hash(made.engines[1].config)
+    assert mine.verdict == results.comparison.rows[0].claim
+    assert (base.verdict, base.baseline) == ("", "base")
+
+
+def test_failed_queries_are_counted_in_the_row(shop):
+    def fails(query, k):
+        if "country" in query:
+            raise OSError("no")
+        return ["shop/cart.py"]
+
+    made = run({"base": ENGINES["base"], "mine": fails}, load_gold("gold.yaml"))
+    row = analyse(made, CLAIM).rows[1]
+    assert (row.failed, row.asked) == (2, 9)
+
+
+def test_skipped_engine_has_a_row_with_its_reason(shop):
+    results = analyse(asked("base", skipped={"paid": "env:KEY is not set"}), CLAIM)
+    assert states(results.rows)["paid"] == ("skipped", "env:KEY is not set")
+    assert "skipped: env:KEY is not set" in to_markdown(document(results))
+    short = to_markdown(document(results, full=False))
+    assert "paid was not run: env:KEY is not set" in short
+
+
+def test_results_begin_with_the_table_of_all_rows(shop):
+    text = to_markdown(document(analyse(asked("base", "mine"), CLAIM)))
+    title, heading, head, *_ = [line for line in text.splitlines() if line]
+    assert title.startswith("# ")
+    assert heading == "## Results"
+    assert head.startswith("| engine | nDCG@10 |")
+
+
+def test_rows_read_back_as_they_were_written(shop, tmp_path):
+    rows = analyse(asked("base", "mine", skipped={"paid": "no"}), CLAIM).rows
+    (tmp_path / "rows.json").write_text(rows_text(rows))
+    assert read_rows(tmp_path) == rows
+    assert len((tmp_path / "rows.json").read_text().splitlines()) == len(rows) + 6 - 1
+    json.loads(rows_text(()))
+
+
+def test_rows_that_cannot_be_read_are_an_input_error(tmp_path):
+    for text in ("{", '{"schema": "x"}', '{"schema": "assay/rows/1", "rows": [{"engine": 1}]}'):
+        (tmp_path / "rows.json").write_text(text)
+        with pytest.raises(InputError, match="rows of earlier runs"):
+            read_rows(tmp_path)
+
+
+def test_engine_that_is_not_asked_keeps_its_place_where_it_can_be_compared(shop, tmp_path):
+    both = publish(asked("base", "mine"), CLAIM, tmp_path).results
+    declared = {e.name: config_hash(e.config) for e in asked("base", "mine").engines}
+    done = publish(asked("mine", date="2026-02-02"), CLAIM, tmp_path, declared=declared)
+    assert done.kept == ("base",)
+    assert states(done.results.rows) == {"base": ("measured", ""), "mine": ("measured", "")}
+    assert [row.date for row in done.results.rows] == ["2026-01-01", "2026-02-02"]
+    assert done.results.comparison.rows == both.comparison.rows
+
+
+def test_engine_that_is_no_longer_declared_stays_as_a_stale_row(shop, tmp_path):
+    publish(asked("base", "mine", "other"), CLAIM, tmp_path)
+    done = publish(asked("base", "mine"), CLAIM, tmp_path)
+    assert states(done.results.rows)["other"] == ("stale", UNDECLARED)
+    assert [e.name for e in done.run.engines] == ["base", "mine"]
+    again = publish(asked("base", "mine"), CLAIM, tmp_path)
+    assert states(again.results.rows)["other"] == ("stale", UNDECLARED)
+    text = (tmp_path / "RESULTS.md").read_text()
+    assert "## Rows of earlier runs" in text
+    assert f"| other | {UNDECLARED} | nDCG@10 |" in text
+    forgotten = publish(asked("base", "mine"), CLAIM, tmp_path, forget=True)
+    assert "other" not in states(forgotten.results.rows)
+    assert "other" not in (tmp_path / "rows.json").read_text()
+
+
+def test_changed_corpus_gold_k_and_settings_make_a_row_stale_with_the_reason(shop, tmp_path):
+    publish(asked("base", "mine"), CLAIM, tmp_path / "k")
+    shallow = Claim(make_measures(5, None, ()), "base")
+    reason = states(publish(asked("base", k=5), shallow, tmp_path / "k", declared={"mine": None}).results.rows)["mine"]
+    assert reason == ("stale", "it was asked for 10 results, not 5")
+
+    publish(asked("base", "mine"), CLAIM, tmp_path / "settings")
+    done = publish(asked("base"), CLAIM, tmp_path / "settings", declared={"mine": "another"})
+    assert states(done.results.rows)["mine"] == ("stale", RESET)
+
+    publish(asked("base", "mine"), CLAIM, tmp_path / "corpus")
+    (shop / "shop" / "new.py").write_text("x = 1\n")
+    done = publish(asked("base"), CLAIM, tmp_path / "corpus", declared={"mine": None})
+    assert states(done.results.rows)["mine"] == ("stale", "the corpus changed since (shop)")
+
+    publish(asked("base", "mine"), CLAIM, tmp_path / "gold")
+    (shop / "gold.yaml").write_text((shop / "gold.yaml").read_text().replace("cart total sum", "total of a cart"))
+    done = publish(asked("base"), CLAIM, tmp_path / "gold", declared={"mine": None})
+    assert states(done.results.rows)["mine"] == ("stale", "the gold set changed since")
+
+
+def test_engine_that_is_skipped_now_shows_its_earlier_numbers(shop, tmp_path):
+    publish(asked("base", "mine"), CLAIM, tmp_path)
+    done = publish(asked("base", skipped={"mine": "env:KEY is not set"}), CLAIM, tmp_path)
+    rows = {row.engine: row for row in done.results.rows}
+    assert states(rows.values())["mine"] == ("stale", "not run this time: env:KEY is not set")
+    assert rows["mine"].value("nDCG@10") is not None
+
+
+def test_rows_of_a_run_from_before_there_were_rows_are_computed(shop, tmp_path):
+    write_run(asked("base", "mine"), tmp_path)
+    done = publish(asked("base"), CLAIM, tmp_path)
+    assert states(done.results.rows)["mine"] == ("stale", UNDECLARED)
+    assert {row.engine: row.value("RR@10") for row in done.results.rows}["mine"] is not None
+
+
+def test_writing_twice_gives_equal_bytes_and_carrying_twice_the_same_rows(shop, tmp_path):
+    publish(asked("base", "mine", "other"), CLAIM, tmp_path)
+    made = asked("base", "mine", skipped={"paid": "no"})
+    texts = []
+    for _ in range(2):
+        publish(made, CLAIM, tmp_path)
+        texts.append({p.relative_to(tmp_path): p.read_bytes() for p in tmp_path.rglob("*") if p.is_file()})
+    assert texts[0] == texts[1]
+    results = report_again(made, CLAIM, tmp_path)
+    assert rows_text(results.rows) == (tmp_path / "rows.json").read_text()
+
+
+def test_row_without_records_says_that_they_are_gone(shop):
+    made = asked("base", "mine")
+    earlier = analyse(made, CLAIM).rows
+    rows = carry(earlier[:1], earlier, footing_of(made))
+    assert states(rows)["mine"] == ("stale", GONE)
+
+
+def test_baseline_that_is_not_there_is_replaced_and_told(shop, tmp_path):
+    done = publish(asked("mine", "other", skipped={"base": "tool:rg is missing"}), CLAIM, tmp_path)
+    assert done.results.comparison.baseline == "mine"
+    assert done.results.warnings[0].startswith("base, the declared baseline, is not in this run (tool:rg is missing)")
+    assert done.run.header.claim.baseline == "mine"
+
+
+def test_new_rows_change_only_their_own_lines(shop, tmp_path):
+    publish(asked("base", "mine"), CLAIM, tmp_path)
+    before = (tmp_path / "rows.json").read_text().splitlines()
+    publish(asked("base", "mine", "other"), CLAIM, tmp_path)
+    after = (tmp_path / "rows.json").read_text().splitlines()
+    plain = [[line.rstrip(",") for line in lines] for lines in (before, after)]
+    # The verdict on mine is adjusted for two comparisons now; base is untouched.
+    assert plain[0][:4] == plain[1][:4]
+    assert len(after) == len(before) + 1
