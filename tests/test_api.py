@@ -24,3 +24,19 @@ def test_api_runs_from_gold_to_verdict(shop):
 def test_api_takes_one_gold_set_as_well_as_a_suite(shop):
     gold = assay.load_gold("gold.yaml").golds[0]
     assert len(assay.run({"mine": lambda q, k: []}, gold).engines[0].rankings) == 9
+
+
+def test_api_runs_an_experiment_on_any_executor(shop, monkeypatch, tmp_path):
+    from concurrent.futures import ThreadPoolExecutor
+    from pathlib import Path
+
+    monkeypatch.setenv("ASSAY_CACHE_DIR", str(tmp_path / "cache"))
+    Path("assay.toml").write_text(
+        '[run]\ngold = "gold.yaml"\n[engines.mine]\nkind = "builtin"\n'
+        '[sweeps.s]\nengine = "mine"\nknobs = { "search.stem.files" = [0.1, 0.9] }\n'
+    )
+    with ThreadPoolExecutor(2) as pool:
+        run = assay.run_experiment(executor=pool, only=["mine", "s:*"], sets=["run.k=4"])
+    assert [engine.name for engine in run.engines] == ["mine", "s:files=0.1", "s:files=0.9"]
+    assert run.k == 4
+    assert assay.run_experiment(only=["mine", "s:*"], sets=["run.k=4", "run.jobs=1"]) == run

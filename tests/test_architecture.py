@@ -26,7 +26,19 @@ ALLOWED = {
     "corpus": {"errors", "types", "syntax", "files", "processes", "_version"},
     "artefacts": {"errors", "corpus"},
     "gold": {"errors", "types", "syntax", "corpus", "files", "chat"},
-    "search": {"errors", "types", "settings", "toml", "syntax", "corpus", "artefacts", "files", "http", "chat"},
+    "search": {
+        "errors",
+        "types",
+        "settings",
+        "toml",
+        "syntax",
+        "corpus",
+        "artefacts",
+        "files",
+        "http",
+        "chat",
+        "redaction",
+    },
     "engines": {
         "errors",
         "types",
@@ -122,6 +134,7 @@ def test_public_names_are_pinned():
         "load_gold",
         "measures",
         "run",
+        "run_experiment",
         "score",
     ]
 

@@ -5,6 +5,7 @@
     scores = assay.score(run, [nDCG @ 10, RR @ 10])
     verdict = assay.compare(scores, baseline="mine", primary=nDCG @ 10, margin=0.02)
 
+An assay.toml with variants and sweeps is run by `assay.run_experiment("assay.toml", executor=...)`.
 Measures such as `nDCG` and `RR` come from `assay.measures`.
 """
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from assay.engines.base import Engine, Session
     from assay.errors import AssayError
     from assay.experiment.runner import run
+    from assay.experiment.suites import run_experiment
     from assay.gold import load_gold
     from assay.scoring import score
     from assay.search import Index
@@ -42,6 +44,7 @@ _HOMES = {
     "compare": "assay.stats",
     "load_gold": "assay.gold",
     "run": "assay.experiment.runner",
+    "run_experiment": "assay.experiment.suites",
     "score": "assay.scoring",
 }
 
@@ -63,6 +66,7 @@ __all__ = [
     "load_gold",
     "measures",
     "run",
+    "run_experiment",
     "score",
 ]
 

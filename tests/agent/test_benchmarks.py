@@ -295,3 +295,15 @@ def test_run_that_is_under_way_ends_with_the_server(shop, monkeypatch):
 
     anyio.run(talk)
     assert records(shop) == []
+
+
+def test_call_runs_a_template_by_its_name_and_none_of_its_variants(shop):
+    text_of = (
+        '[engines.mine]\nkind = "builtin"\ntemplate = true\n[variants.v]\nengine = "mine"\nset = { per = "span" }\n'
+    )
+    (shop / "assay.toml").write_text(f'[run]\nfamily = ["v"]\ncluster = "tag:team"\n{text_of}')
+    made = make_service(Roots.of([str(shop)]), read_spec(shop / "assay.toml"))
+    (ran,) = call(made.server, ("run_benchmark", {"gold": "gold.yaml", "engines": ["mine"], "out": "there", "k": 5}))
+    assert not ran.is_error, text(ran)
+    run = json.loads((shop / "there" / "run.json").read_text())
+    assert run["engines"] == ["mine", "random", "keywords", "oracle"]

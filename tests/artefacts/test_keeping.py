@@ -5,6 +5,7 @@ import os
 import pickle
 import random
 import subprocess
+import sys
 import threading
 
 import pytest
@@ -212,9 +213,10 @@ if sys.argv[2] == "small":
 else:
     assert store.read("cells", "a") == b"kept"
     assert (store.obtain("tables", "t", None) / "x").read_text() == "x"
-    for use in (lambda: store.write("cells", "b", b""), lambda: store.obtain("tables", "u", lambda folder: None), lambda: store.prune(0)):
+    uses = {"write": ("cells", "b", b""), "obtain": ("tables", "u", lambda folder: None), "prune": (0,)}
+    for use, arguments in uses.items():
         try:
-            use()
+            getattr(store, use)(*arguments)
         except EnvironmentFailure as failure:
             assert "Read-only" in str(failure), failure
         else:
@@ -225,8 +227,6 @@ print("fine")
 
 def mounted(tmp_path, how, options):
     """Use a store on a mount of its own, where the system lets us make one."""
-    import sys
-
     script = f'{how} && exec "$0" -c "$1" "$2" "$3"'
     command = ["unshare", "-m", "sh", "-c", script, sys.executable, MOUNTED, str(tmp_path), options]
     try:

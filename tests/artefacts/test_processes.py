@@ -67,7 +67,7 @@ def test_makers_readers_and_a_pruner_never_meet_half_a_folder(tmp_path):
     with (
         program("obtain", tmp_path, 1) as one,
         program("obtain", tmp_path, 2) as other,
-        program("prune", tmp_path) as p,
+        program("prune", tmp_path) as pruner,
     ):
         end = time.monotonic() + 1.5
         draw = random.Random(3)
@@ -75,7 +75,7 @@ def test_makers_readers_and_a_pruner_never_meet_half_a_folder(tmp_path):
             with Artefacts(tmp_path) as artefacts:
                 check(artefacts, draw.choice(KEYS))
                 assert artefacts.troubles == []
-        for started in (one, other, p):
+        for started in (one, other, pruner):
             assert started.poll() is None, started.stderr.read()
 
 
@@ -92,7 +92,7 @@ def test_pruner_takes_nothing_that_is_held(tmp_path):
 
 
 def test_small_things_are_whole_or_absent_between_processes(tmp_path):
-    programs = [("cells", tmp_path, seed, 3_000) for seed in range(3)]
+    programs = [("cells", tmp_path, seed, 1_000) for seed in range(3)]
     with program(*programs[0]) as a, program(*programs[1]) as b, program(*programs[2]) as c, program("prune", tmp_path):
         for started in (a, b, c):
             assert started.wait(60) == 0, started.stderr.read()

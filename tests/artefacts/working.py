@@ -12,7 +12,7 @@ import sys
 import time
 from pathlib import Path
 
-from assay.artefacts import Artefacts, Limits
+from assay.artefacts import Artefacts
 
 KEYS = tuple(f"key {number}" for number in range(6))
 
@@ -65,7 +65,7 @@ def cells(root: Path, draw: random.Random, times: int) -> None:
 def prune(root: Path) -> None:
     """Prune to nothing until somebody ends this."""
     while True:
-        Artefacts(root, Limits(leftover=0.0)).prune(0)
+        Artefacts(root).prune(0)
 
 
 if __name__ == "__main__":

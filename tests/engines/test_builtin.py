@@ -1,9 +1,24 @@
 """The reference engine under test keeps its laws through the adapter: update equals rebuild, a filter only removes."""
 
+import random
+import shutil
+from pathlib import Path
+
+import pytest
+
+import assay.data
+import assay.search.identity as search_identity
+import assay.search.sharing as search_sharing
+from assay.artefacts import Artefacts, keeping
 from assay.corpus import open_corpus, parse_spec
 from assay.engines import make_engine
 from assay.engines.base import FilteringSession, UpdatingSession, Wanted
 from assay.engines.calling import ask, ask_filtered, open_session, update_session
+from assay.engines.sharing import Shelf, kept_steps
+from assay.errors import ConfigError, EnvironmentFailure
+from assay.search import SearchConfig
+from assay.search.laws import STAGES, setting_hints
+from tests.search.samples import SAMPLES
 
 FILES = {
     "shop/cart.py": "class Cart:\n    def total(self):\n        return sum(self.prices)\n",
@@ -56,3 +71,221 @@ def test_session_tells_what_it_can(tmp_path):
     session = make_engine("builtin").open(written(tmp_path, FILES))
     assert isinstance(session, FilteringSession)
     assert isinstance(session, UpdatingSession)
+
+
+def test_search_settings_never_index_again_and_a_chunking_costs_only_its_own(tmp_path):
+    corpus = written(tmp_path / "corpus", FILES)
+    shelf = Shelf(corpus, Artefacts(tmp_path / "artefacts"))
+    opened(shelf, {}, {"dense": {"language": 0.1}}, {"stem": {"files": 0.1}}, {"without": ["gaps"]})
+    opened(shelf, {"lexical": {"k1": 2.0}}, {"translation": {"model": ""}}, {"dense": {"reach": 3, "path": 2.0}})
+    assert shelf.made == {"chunks": 1, "vectors": 1}
+    opened(shelf, {"dense": {"model": ""}})
+    assert shelf.made == {"chunks": 1, "vectors": 1}
+    opened(shelf, {"dense": {"vectors": "int8"}})
+    assert shelf.made == {"chunks": 1, "vectors": 2}
+    opened(
+        shelf, {"index": {"chunks": {"kind": "lines"}}}, {"index": {"chunks": {"kind": "lines"}}, "without": ["stem"]}
+    )
+    assert shelf.made == {"chunks": 2, "vectors": 3}
+
+
+def made(**settings):
+    return make_engine({"kind": "builtin", **settings})
+
+
+def opened(shelf, *searches):
+    for search in searches:
+        made(search=search).open_shared(shelf.corpus, shelf, None).search("cart", 10)
+
+
+def test_what_was_kept_is_not_made_again(tmp_path):
+    corpus = written(tmp_path / "corpus", FILES)
+    engine = make_engine("builtin")
+    assert kept_steps(engine, corpus.digest, Artefacts(tmp_path / "artefacts")) == frozenset()
+    opened(Shelf(corpus, Artefacts(tmp_path / "artefacts")), {})
+    later = Shelf(corpus, Artefacts(tmp_path / "artefacts"))
+    assert kept_steps(engine, corpus.digest, Artefacts(tmp_path / "artefacts")) == {"chunks", "vectors"}
+    opened(later, {"stem": {"files": 0.1}})
+    assert later.made == {}
+    (tmp_path / "corpus" / "new.py").write_text("def new(): pass\n")
+    changed = Shelf(open_corpus(parse_spec(str(tmp_path / "corpus"))), Artefacts(tmp_path / "artefacts"))
+    opened(changed, {})
+    assert changed.made == {"chunks": 1, "vectors": 1}
+
+
+def test_broken_artefact_is_made_anew_with_the_same_answers(tmp_path):
+    corpus = written(tmp_path / "corpus", FILES)
+    wanted = rankings(make_engine("builtin").open(corpus))
+    opened(Shelf(corpus, Artefacts(tmp_path / "artefacts")), {})
+    for file in (tmp_path / "artefacts").rglob("*.assay"):
+        data = bytearray(file.read_bytes())
+        data[len(data) // 2] ^= 1
+        file.write_bytes(data)
+    keeping._verified.clear()
+    shelf = Shelf(corpus, Artefacts(tmp_path / "artefacts"))
+    assert rankings(make_engine("builtin").open_shared(corpus, shelf, None)) == wanted
+    assert shelf.made == {"chunks": 1, "vectors": 1}
+    assert len(shelf.artefacts.troubles) == 2
+
+
+def test_cache_that_cannot_be_written_only_costs_time(tmp_path):
+    corpus = written(tmp_path / "corpus", FILES)
+    (tmp_path / "file").write_text("no folder")
+    shelf = Shelf(corpus, Artefacts(tmp_path / "file" / "artefacts"))
+    session = make_engine("builtin").open_shared(corpus, shelf, None)
+    assert rankings(session) == rankings(make_engine("builtin").open(corpus))
+    assert [trouble.rpartition("; ")[2] for trouble in shelf.artefacts.troubles] == [
+        "the chunks are not kept",
+        "the vectors are not kept",
+    ]
+
+
+def test_failure_of_the_making_itself_is_told_once(tmp_path, monkeypatch):
+    def fail(*_, **__):
+        tried.append(1)
+        raise EnvironmentFailure("no memory")
+
+    tried = []
+    corpus = written(tmp_path / "corpus", FILES)
+    monkeypatch.setattr(search_sharing, "build_table", fail)
+    shelf = Shelf(corpus, Artefacts(tmp_path / "artefacts"))
+    with pytest.raises(EnvironmentFailure, match="no memory"):
+        make_engine("builtin").open_shared(corpus, shelf, None)
+    assert tried == [1]
+    assert shelf.artefacts.troubles == []
+
+
+def test_table_of_files_that_changed_meanwhile_is_not_kept(tmp_path):
+    corpus = written(tmp_path / "corpus", FILES)
+    (tmp_path / "corpus" / "shop" / "tax.py").write_text("def other(): pass\n")
+    shelf = Shelf(corpus, Artefacts(tmp_path / "artefacts"))
+    assert make_engine("builtin").open_shared(corpus, shelf, None).search("other", 1)[0].path == "shop/tax.py"
+    assert not any(kind.kind == "tables" for kind in shelf.artefacts.usage())
+
+
+def test_shared_session_follows_its_files_and_leaves_the_others_alone(tmp_path):
+    corpus = written(tmp_path, FILES)
+    shelf = Shelf(corpus)
+    one, other = (make_engine("builtin").open_shared(corpus, shelf, None) for _ in range(2))
+    before = rankings(other)
+    changed = written(tmp_path, {"shop/price.py": "def prices(cart):\n    return cart.total()\n"})
+    update_session(one, changed)
+    assert rankings(one) == rankings(make_engine("builtin").open(changed)) != before
+    assert rankings(other) == before
+
+
+def test_steps_tell_which_settings_decide_what():
+    plain = make_engine("builtin").steps()
+    assert [step.name for step in plain] == ["chunks", "vectors", "candidates", "ranking"]
+    first_changed = {
+        "chunks": [{"index": {"chunks": {"kind": "file"}}}, {"index": {"fields": {"doc": 1.0}}}],
+        "vectors": [{"dense": {"vectors": "int8"}}, {"dense": {"model": ""}}, {"dense": {"docs_model": "static"}}],
+        "candidates": [{"dense": {"language": 0.1}}, {"lexical": {"b": 0.1}}, {"translation": {"most": 2}}],
+        "ranking": [
+            {"stem": {"files": 0.1}},
+            {"without": ["stem"]},
+            {"growth": {"lines": 9}},
+            {"graph": {"definers": 9}},
+        ],
+    }
+    for name, searches in first_changed.items():
+        for search in searches:
+            steps = made(search=search).steps()
+            assert next(a.name for a, b in zip(plain, steps, strict=True) if a.digest != b.digest) == name
+    spans = made(per="span").steps()
+    assert [a.digest == b.digest for a, b in zip(plain, spans, strict=True)] == [True, True, False, False]
+
+
+def test_identity_follows_settings_code_and_models(tmp_path, monkeypatch):
+    plain = make_engine("builtin").identity
+    assert plain == make_engine("builtin").identity is not None
+    assert made(per="span").identity != plain
+    assert made(search={"stem": {"files": 0.1}}).identity != plain
+    model = tmp_path / "model"
+    shutil.copytree(Path(assay.data.__path__[0]) / "model", model)
+    own = {"dense": {"model": f"static:{model}"}}
+    first = made(search=own).identity
+    assert first not in (None, plain)
+    (model / "vocabulary.txt").write_text("other\n")
+    assert made(search=own).identity not in (None, first)
+    monkeypatch.setattr(search_identity, "code_digest", lambda *_: "another code")
+    assert make_engine("builtin").identity != plain
+
+
+@pytest.mark.parametrize(
+    "search",
+    [
+        {"dense": {"model": "openai:http://127.0.0.1:9/v1#m"}},
+        {"dense": {"docs_model": "fastembed:a-published-name"}},
+        {"rerank": {"model": "rerank:http://127.0.0.1:9#m"}},
+        {"index": {"description": {"url": "http://127.0.0.1:9/v1", "model": "m"}}},
+    ],
+)
+def test_identity_of_what_may_change_unseen_is_not_known(search):
+    engine = made(search=search)
+    assert engine.identity is None
+    assert len(engine.steps()) == 4, "and nobody was asked for that"
+
+
+NUMBERS = sorted(key for key, hint in setting_hints(SearchConfig).items() if hint in (int, float))
+CHOICES = {
+    "index.chunks.kind": ("ast", "lines", "file"),
+    "dense.vectors": ("float32", "int8", "binary"),
+    "dense.model": ("static", ""),
+    "dense.docs_model": ("static", ""),
+    "dense.fusion": ("relative", "max", "zscore", "rrf"),
+    "translation.model": ("static", ""),
+    "without": tuple((stage,) for stage in STAGES),
+}
+ASKED = ("cart total", "Cart", "where is an item put in?", "delete the order", "tax", "price_of", "", "日本", "the of")
+
+
+def drawn(draw):
+    """Draw settings: a few that differ from the default, whatever they may be."""
+    while True:
+        numbers = draw.sample(NUMBERS, draw.randint(0, 5))
+        changes = {key: draw.choice((0, 1, 2, 3, 0.2, 0.5, 0.9, 1.5)) for key in numbers}
+        changes |= {key: draw.choice(CHOICES[key]) for key in draw.sample(sorted(CHOICES), draw.randint(0, 3))}
+        try:
+            return made(per=draw.choice(("file", "span")), search=nested(changes))
+        except ConfigError:
+            continue
+
+
+def nested(changes):
+    tables = {}
+    for key, value in changes.items():
+        *folders, last = key.split(".")
+        table = tables
+        for folder in folders:
+            table = table.setdefault(folder, {})
+        table[last] = value
+    return tables
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_shared_answers_are_those_of_an_engine_that_shares_nothing(seed, tmp_path):
+    same_whatever_was_shared(seed, tmp_path, engines=8)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("seed", range(4, 44))
+def test_shared_answers_are_those_of_an_engine_that_shares_nothing_many(seed, tmp_path):
+    same_whatever_was_shared(seed, tmp_path, engines=40)
+
+
+def same_whatever_was_shared(seed, tmp_path, engines):
+    draw = random.Random(seed)
+    files = {path: SAMPLES[path] for path in draw.sample(sorted(SAMPLES), draw.randint(1, 4))}
+    files |= {f"src/{n}.py": "\n".join(draw.choices(SAMPLES["cart.py"].split("\n"), k=80)) for n in range(3)}
+    corpus = written(tmp_path / "corpus", files)
+    variants = [drawn(draw) for _ in range(engines)]
+    alone = [[session.search(query, 20) for query in ASKED] for session in (each.open(corpus) for each in variants)]
+    for _ in range(2):  # the second time all is found
+        shelf = Shelf(corpus, Artefacts(tmp_path / "artefacts") if seed % 2 else None)
+        sessions = [variant.open_shared(corpus, shelf, None) for variant in variants]
+        order = [(v, q) for q in range(len(ASKED)) for v in range(engines)] * 2
+        if seed % 4 > 1:
+            draw.shuffle(order)
+        for v, q in order:
+            assert sessions[v].search(ASKED[q], 20) == alone[v][q]

@@ -4,6 +4,7 @@ import difflib
 import multiprocessing
 import os
 import random
+import shutil
 import signal
 import subprocess
 import threading
@@ -15,7 +16,7 @@ import pytest
 
 from assay.errors import InputError
 from assay.experiment import check_folder, read_run, write_run, writing
-from assay.experiment.records import file_names, generations
+from assay.experiment.records import file_names
 from assay.experiment.records.generations import COMMITTED, MANIFEST, STAGED, read_generation
 from assay.types import EngineRun, Hit, Query, Ranking, Run, Span, Suite, Target
 from tests.experiment.test_records import example
@@ -62,7 +63,7 @@ class Cut(BaseException):
 def cut_at(monkeypatch: pytest.MonkeyPatch, step: int) -> None:
     """Let the step-th change of the disk be the last one."""
     left = [step]
-    for module, name in ((os, "replace"), (os, "rename"), (os, "unlink"), (generations.shutil, "rmtree")):
+    for module, name in ((os, "replace"), (os, "rename"), (os, "unlink"), (shutil, "rmtree")):
         monkeypatch.setattr(module, name, _counting(getattr(module, name), left))
 
 

@@ -65,9 +65,8 @@ def bench(tmp_path, tmp_path_factory, monkeypatch):
 def ran(name, *flags):
     """Run an experiment here, in this process; give its report and results."""
     assert main(["run", "--preset", name, "--gold", "gold.yaml", "--quiet", *flags]) == 0
-    return Path("results/RESULTS.md").read_text().replace("\\", ""), json.loads(
-        Path("results/results.json").read_text()
-    )
+    page = Path("results/RESULTS.md").read_text().replace("\\", "")
+    return page, json.loads(Path("results/results.json").read_text())
 
 
 def matrix(page, title="Matrix ("):
@@ -114,7 +113,7 @@ def test_vector_only_is_meaning_alone():
     for name, words in (("hybrid_70_30", 0.3), ("hybrid_30_70", 0.7)):
         dense = settings[name]["search"]["dense"]
         assert dense["words"] == words
-        assert {dense[kind] for kind in ("language", "keywords", "symbol")} == {pytest.approx(1 - words)}
+        assert [dense[kind] for kind in ("language", "keywords", "symbol")] == [pytest.approx(1 - words)] * 3
 
 
 def _stages():
@@ -124,8 +123,6 @@ def _stages():
 
 
 def test_vector_only_ranks_the_same_whatever_words_say(bench):
-    words = ["variants.deaf.engine=index", 'variants.deaf.set="x"']
-    assert words  # the variant is the same but for how words are scored
     changed = (
         "variants.deaf = { engine = 'index', set = { search = { lexical = { b = 0.1 }, "
         "dense = { words = 0.0, language = 1.0, keywords = 1.0, symbol = 1.0 } } } }"
@@ -188,7 +185,7 @@ def test_chunking_prints_each_cut_off_and_what_size_costs(bench):
         assert {f"{measure}(level=lines)@{k}" for k in (1, 5, 10)} <= set(head)
     assert {"RR(level=lines)@10", "SpanR(iou=0.3)@10", "RecallAtTokens(2000)"} <= set(head)
     at = {row[0]: dict(zip(head[1:], (float(c.strip("*")) for c in row[1:]), strict=True)) for row in rows}
-    assert at["whole-file"]["R(level=lines)@10"] == 1.0  # with seven files, found by size
+    assert at["whole-file"]["Hit(level=lines)@10"] == 1.0  # of eleven files ten are returned: found by size
     assert at["whole-file"]["RecallAtTokens(2000)"] < at["ast"]["RecallAtTokens(2000)"]  # and that is what it costs
     assert results["comparison"]["baseline"] == "fixed-line-50"
 
@@ -211,7 +208,7 @@ def test_chunk_sizes_leave_forest_data_and_the_paired_bootstrap(bench):
     assert set(head[1:]) == {"Hit@1", "Hit@3", "Hit@10", "RR@10", "Displacement@10", "RankGap@10"}
     sizes = ["c500-o100", "c750-o100", "c1500-o200", "c3000-o300", "c6000-o500"]
     assert [row[0] for row in rows] == [*sizes, *REFERENCES]
-    points = list(csv.DictReader(Path("results/forest.csv").open()))
+    points = list(csv.DictReader(Path("results/forest.csv").read_text().splitlines()))
     assert {p["engine"] for p in points if p["interval"] == "paired percentile bootstrap"} == {*sizes} - {"c1500-o200"}
     assert {p["n"] for p in points if p["measure"] == "RankGap@10"} == {"1"}  # only one query has an adversary
     assert "percentile bootstrap, B = 2,000" in page
@@ -227,7 +224,7 @@ def test_a_or_b_says_who_has_the_larger_number_and_what_may_be_claimed(bench):
     assert [row[0] for row in rows] == ["A", "B", "keywords"]
     assert all(sum(map(int, row[3:])) == 6 for row in rows)
     assert rows[0][2] in ("strong", "usable", "poor")
-    assert re.search(r"Winner by the largest RR@10: [AB] \(0\.\d{3}\)", page)
+    assert re.search(r"Winner by the largest RR@10: ([AB] \(0\.\d{3}\)|nobody)", page)
     assert re.search(r"A against B: \w+.*, MDE [\d.]+", page)
     assert results["header"]["timed"] is True
 

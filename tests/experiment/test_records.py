@@ -103,7 +103,7 @@ def example() -> Run:
         {**ENVIRONMENT, "cpu": "another cpu"},
     )
     facts = CorpusFacts("git:https://example.org/x", "abc", "d" * 64, 4, {"binary": 1}, ("a note",), ("a problem",))
-    claim = Claim(("nDCG@10", "RR@10"), "my engine/v2", 0.05, 0.1, 3, ("my engine/v2",), "tag:area")
+    claim = Claim(("nDCG@10", "RR@10"), "my engine/v2", 0.05, 0.1, 3, ("my engine/v2",), "tag:area", ("matrix",))
     header = Header(
         "0.1.0",
         "2026-01-01T00:00:00+00:00",
@@ -125,7 +125,9 @@ def older() -> Run:
     rankings = tuple(replace(ranking, cost=None) for ranking in made.engines[0].rankings)
     engine = replace(made.engines[0], rankings=rankings, resources={}, version="", stderr={}, parallel=1)
     engine = replace(engine, variation=None, date="", assay="", environment={})
-    header = replace(made.header, claim=replace(made.header.claim, family=(), cluster="auto"), skipped={}, timed=True)
+    header = replace(
+        made.header, claim=replace(made.header.claim, family=(), cluster="auto", tables=()), skipped={}, timed=True
+    )
     return replace(made, engines=(engine,), header=header)
 
 

@@ -228,14 +228,15 @@ def test_the_first_of_those_near_the_leader_is_rarely_decided_by_noise():
     assert wrong <= 300 * 0.05
 
 
+@pytest.mark.soak
 def test_a_hundred_variants_on_two_thousand_queries_take_no_time():
     rng = np.random.default_rng(11)
     ranks = {f"v{i}": rng.integers(0, 11, 2000).tolist() for i in range(100)}
     changes = {f"v{i}": {"x": i % 10, "y": i // 10} for i in range(100)}
     case = open_case(lab(ranks, changes), Claim(("RR@10",), "v0"))
-    begin = time.perf_counter()
+    begin = time.process_time()
     alarms(case)
-    assert time.perf_counter() - begin < 2
+    assert time.process_time() - begin < 2
 
 
 def test_equals_are_chosen_by_lot_not_by_their_place():

@@ -203,3 +203,9 @@ def test_tables_survive_markdown_and_engines_that_failed():
     assert "dead (failed)" in page
     assert not any(row.engine == "dead" for row in results.bootstrap)
     assert all(isinstance(block, Table | Heading) or block for block in document(results).blocks)
+
+
+def test_nobody_wins_where_the_numbers_are_equal():
+    made = lab({"b": [1, 2] * 20, "x": [2, 1] * 20, "last": [9, 9] * 20})
+    _, winner = section(analyse(made, Claim(("RR@10",), "b", tables=("ranks",))), "Ranks")
+    assert winner.text.startswith("Winner by the largest RR@10: nobody, b and x are equal.")

@@ -67,7 +67,7 @@ def test_runfile_reads_the_same_hits_back(made, tmp_path):
     for engine, name in zip(made.engines, ("lines", "scored", "a-b-c"), strict=True):
         (file,) = [path for path in files if path.startswith(f"runs/{name}")]
         (tmp_path / "run.trec").write_text(files[file])
-        again = run({engine.name: make({"path": "run.trec"}, Context(tmp_path, suite=made.suite))}, made.suite)
+        again = run({engine.name: make({"path": "run.trec"}, Context(folder=tmp_path, suite=made.suite))}, made.suite)
         for before, after in zip(engine.rankings, again.engines[0].rankings, strict=True):
             assert [hit.span for hit in after.hits] == [hit.span for hit in before.hits]
             assert after.tokens == before.tokens

@@ -175,5 +175,5 @@ def test_only_some_engines_are_asked_and_the_others_keep_their_rows(shop, capsys
     }
     assert main(["run", "--quiet", "--forget", "--json"]) == 0
     assert "plain" not in capsys.readouterr().out
-    for command in (["score"], ["compare"], ["gate"], ["plan", "--detect", "0.1"]):
+    for command in (["score"], ["compare"], ["gate"], ["plan", "--detect", "0.1", "--baseline", "random"]):
         assert main([*command, "results", "--quiet"]) in (0, 1), command

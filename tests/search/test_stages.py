@@ -11,6 +11,7 @@ import pytest
 from assay.search import Index, Per, SearchConfig
 from assay.search.pipeline import rank, retrieve, stages
 from assay.search.question import ask
+from assay.search.signals import References
 from assay.search.trace import StageTrace, find_loss
 from tests.search.conftest import CorpusOf
 from tests.search.samples import BY_WORDS
@@ -112,3 +113,15 @@ def test_lost_names_the_stage_that_pushed_it_out(index: Index) -> None:
     assert (lost.stage, lost.final) == ("noise", 2)
     assert lost.ranks == (("lexical", 2), ("stem", 1), ("noise", 2))
     assert find_loss(moved, [1], "x", 1).stage is None
+
+
+def test_references_speak_for_spans_only_where_they_are_given_a_weight(index: Index) -> None:
+    silent, loud = SearchConfig(), SearchConfig(references=References(spans=0.5))
+    question = "how does compute_price work on the cart?"
+    seen = retrieve(ask(question), index.view, silent, "span")
+    plain, voted = rank(seen, silent, "span"), rank(seen, loud, "span")
+    files = [index.table.files.paths[file] for file in index.table.units.file]
+    gained = {path for path, before, after in zip(files, plain, voted, strict=True) if after > before}
+    assert "price.py" in gained, "report.py matches and uses what it defines"
+    assert "README.md" not in gained, "nobody uses it"
+    assert np.array_equal(plain, rank(seen, replace(silent, without=("references",)), "span")), "silent by itself"

@@ -153,14 +153,20 @@ class Benchmarks:
             "engines": self._chosen(order.engines),
             "k": order.k,
             "out": str(self._out(order.out, root)),
+            # A call names whole engines; what the file varies, and claims of it, is for its own runs.
+            "variants": {},
+            "sweeps": {},
+            "family": (),
         }
         if named is not None:  # the corpus and the tags of the configuration belong to its own sets
-            changes |= {"gold": (named,), "corpus": "", "tags": ()}
+            changes |= {"gold": (named,), "corpus": "", "tags": (), "cluster": "auto"}
         return override(self._spec or Spec(), **changes, split=())
 
     def _chosen(self, names: tuple[str, ...]) -> dict[str, Mapping[str, Any] | str]:
         """Take engines by name; a name is all that a call may give."""
-        known = dict(self._spec.engines) if self._spec else {}
+        from assay.experiment.spec import untemplated
+
+        known = untemplated(self._spec.engines) if self._spec else {}
         for name in names:
             if name not in self.engines:
                 hint = f"{meant(name, self.engines)} there are {', '.join(self.engines)}; others must stand in the"

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 
 from assay._version import __version__
 from assay.cli import (
+    ablate,
     audit,
     compare,
     demo,
@@ -22,13 +23,16 @@ from assay.cli import (
     gold,
     index,
     init,
+    ledger,
     mcp,
+    merge,
     plan,
     related,
     run,
     score,
     search,
     train,
+    tune,
 )
 from assay.cli.actions import FLAGS
 from assay.errors import AssayError
@@ -51,9 +55,13 @@ _COMMANDS = (
     engines,
     gold,
     run,
+    merge,
     score,
     compare,
     gate,
+    ablate,
+    tune,
+    ledger,
     plan,
     audit,
     train,

@@ -37,8 +37,11 @@ def handle(args: argparse.Namespace) -> int:
     from assay.experiment import check_folder
     from assay.experiment.cells.outline import run_of
     from assay.experiment.shards import unite
+    from assay.report import require_parquet
 
     folder = check_folder(Path(args.out))
+    if args.parquet:
+        require_parquet()
     whole = unite(Path(part) for part in args.parts)
     carried = Carried(run_of(whole.outline, whole.work), whole.work)
     return present(args, carried, whole.outline.claim, folder, whole.declared)
@@ -55,6 +58,8 @@ def run_shard(args: argparse.Namespace, spec: Spec, suite: Suite, missing: Missi
     folder = check_folder(Path(spec.out))
     with how_of(args, folder) as how:
         part = run_part(spec, suite, shard, how, missing=missing, progress=teller(args))
+    for trouble in part.troubles:
+        say(args, trouble)
     path = shard_path(folder, shard)
     write_shard(path, part)
     cells = counted(len(part.work.cells), "cell")

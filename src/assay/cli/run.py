@@ -15,18 +15,20 @@ Variants and sweeps of assay.toml run side by side and share what they can; --dr
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from assay.cli.options import add_claim, add_full, claim_flags, family_flag
-from assay.cli.output import counted, emit, say, teller, warn
+from assay.cli.output import counted, emit, say, warn
 from assay.errors import ConfigError
 
 if TYPE_CHECKING:
+    from assay.cli.carrying import Carried
     from assay.experiment.places import Missing
     from assay.experiment.spec import Spec
-    from assay.types import Run, Suite
+    from assay.types import Claim, Run, Suite
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -105,10 +107,10 @@ def handle(args: argparse.Namespace) -> int:
 
 def execute(args: argparse.Namespace, spec: Spec, suite: Suite, missing: Missing | None) -> int:
     """Run a checked specification over loaded gold, write the records and the reports, print the report."""
-    from assay.cli.carrying import carry_out, how_of, write_down
+    from assay.cli.carrying import carry_out, how_of
     from assay.experiment import check_folder
     from assay.experiment.merging import declared_hashes
-    from assay.report import WRITTEN, document, publish, require_parquet, results_json
+    from assay.report import require_parquet
 
     folder = check_folder(Path(spec.out))
     if args.parquet:
@@ -116,8 +118,17 @@ def execute(args: argparse.Namespace, spec: Spec, suite: Suite, missing: Missing
     _tell_sealed(args, spec, suite)
     with how_of(args, folder) as how:
         carried = carry_out(args, spec, suite, missing, how)
-    declared = declared_hashes(spec, suite)
-    done = publish(carried.run, spec.claim(), folder, declared=declared, forget=args.forget, parquet=args.parquet)
+    return present(args, carried, spec.claim(), folder, declared_hashes(spec, suite))
+
+
+def present(
+    args: argparse.Namespace, carried: Carried, claim: Claim, folder: Path, declared: Mapping[str, str | None]
+) -> int:
+    """Write the records and the reports of a run, and print the report."""
+    from assay.cli.carrying import write_down
+    from assay.report import WRITTEN, document, publish, results_json
+
+    done = publish(carried.run, claim, folder, declared=declared, forget=args.forget, parquet=args.parquet)
     write_down(folder, carried)
     emit(args, document(done.results, full=args.full), results_json(done.results))
     say(args, f"\nwritten to {folder}/: {WRITTEN}")

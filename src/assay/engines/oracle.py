@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from assay.corpus import read_text
 from assay.engines.base import Context, InHouse, Session
+from assay.engines.identity import identity_of
 from assay.errors import ConfigError, EngineError
 from assay.settings import read_settings
 from assay.syntax.symbols import symbols
@@ -31,6 +32,11 @@ class OracleEngine(InHouse):
     def config(self) -> Mapping[str, object]:
         """The kind says all; the gold set is hashed on its own."""
         return {"kind": "oracle"}
+
+    @property
+    def identity(self) -> str | None:  # type: ignore[override]  # computed when asked for
+        """Its code; whoever keeps its answers keeps them by the gold set."""
+        return identity_of(self.config, "engines/oracle.py")
 
     def open(self, corpus: Corpus) -> Session:
         """Look up the answers of the gold sets that are made for this corpus."""

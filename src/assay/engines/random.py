@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 from assay.corpus import read_text
 from assay.engines.base import Context, InHouse, Session
+from assay.engines.identity import identity_of
 from assay.settings import check_counts, read_settings
 from assay.syntax.tokens import line_bytes
 from assay.types import Corpus, Hit, Role
@@ -46,6 +47,11 @@ class RandomEngine(InHouse):
     def config(self) -> Mapping[str, object]:
         """Seed and window, and how it draws."""
         return {"kind": "random", "draw": "hash", "seed": self.settings.seed, "window": self.settings.window}
+
+    @property
+    def identity(self) -> str | None:  # type: ignore[override]  # computed when asked for
+        """Seed, window and code."""
+        return identity_of(self.config, "engines/random.py")
 
     def open(self, corpus: Corpus) -> Session:
         """Be ready at once."""

@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from assay.engines.base import Context, InHouse, Session
+from assay.engines.identity import identity_of
 from assay.engines.reading.docnos import TAG, from_column, from_docno
 from assay.engines.reading.hits import parse_location, read_hit
 from assay.errors import ConfigError, EngineError, InputError
@@ -58,6 +59,11 @@ class RunFileEngine(InHouse):
     def config(self) -> Mapping[str, object]:
         """What is in the file, not where it lies."""
         return {"kind": "runfile", "sha256": self.digest}
+
+    @property
+    def identity(self) -> str | None:  # type: ignore[override]  # computed when asked for
+        """What is in the file, and how it is read; names of queries are those of the gold set."""
+        return identity_of(self.config, "engines/runfile.py")
 
     def open(self, corpus: Corpus) -> Session:
         """Find the names that the queries on this corpus have in the file."""

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from assay.corpus.cache import cache_dir
 from assay.errors import ConfigError
 from assay.experiment.asking import Limits, Tell
-from assay.experiment.cells.assembling import assemble, make_header
 from assay.experiment.cells.estimating import Estimate, estimate, learn, read_rates
 from assay.experiment.cells.keeping import Keeper
+from assay.experiment.cells.outline import outline_of, run_of
 from assay.experiment.cells.planning import Asked, Plan
 from assay.experiment.cells.running import Work, run_cells, survey_all
 from assay.experiment.cells.tree import Node, plan_tree
-from assay.experiment.environment import environment
 from assay.experiment.executing.base import Fleet
 from assay.experiment.executing.processes import Processes
 from assay.experiment.executing.serial import Here
@@ -112,7 +111,7 @@ def matrix(
     with fleet_of(spec, how) as fleet:
         work = run_cells(plan, plan.slots, fleet, keeper, progress or (lambda _: None))
     learn(plan, work)
-    return Matrix(put_together(spec, plan, work), work, tuple(keeper.all_troubles))
+    return Matrix(run_of(outline_of(plan, spec.claim()), work), work, tuple(keeper.all_troubles))
 
 
 def prospect(
@@ -132,22 +131,6 @@ def prospect(
     left = [slot for slot in plan.slots if timed or not keeper.has(plan.key(slot, grounds[slot.gold]))]
     guess = estimate(plan, left, grounds, read_rates(), 1 if timed else width)
     return Prospect(plan_tree(plan, grounds, keeper), guess, plan.skipped, timed)
-
-
-def put_together(spec: Spec, plan: Plan, work: Work) -> Run:
-    """Make the run of its cells; nothing of who ran them, or when, is in it but the days they were asked."""
-    grounds = [work.grounds[gold.name] for gold in plan.suite.golds]
-    header = make_header(
-        grounds,
-        date=max(cell.engine.date for cell in work.cells.values()),
-        environment={**environment(), "interleaved": False},
-        timeout=spec.timeout,
-        timed=False,
-        skipped=plan.skipped,
-    )
-    variations = {name: one.variation for name, one in plan.asked.items() if one.variation}
-    made = assemble(grounds, work.cells, list(plan.asked), plan.k, header=header, variations=variations)
-    return replace(made, header=replace(made.header, claim=spec.claim()))
 
 
 def keeper_of(plan: Plan, how: How) -> Keeper:

@@ -44,6 +44,12 @@ class Recipe:
 
     def _blamed(self, error: ConfigError) -> str | None:
         """Find the flag that an error is about: the last one whose setting it names."""
-        words = set(re.findall(r"\w+", error.message))
-        keys = {flag: re.findall(r"\w+", flag.partition("=")[0])[-1] for flag in self.flags}
-        return next((flag for flag in reversed(self.flags) if keys[flag] in words), None)
+        words = set(re.findall(r"[\w-]+", error.message))
+
+        def blamed(flag: str) -> bool:
+            """Tell whether the error names all of a flag's setting, or quotes a part of it as unknown."""
+            table, _, *names = re.findall(r"[\w-]+", flag.partition("=")[0].removeprefix("--set "))
+            path = names if table == "engines" else names[1:]  # after `set` or `knobs`
+            return bool(path) and (words.issuperset(path) or any(f"'{name}'" in error.message for name in path))
+
+        return next((flag for flag in reversed(self.flags) if blamed(flag)), None)

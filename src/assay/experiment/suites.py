@@ -11,12 +11,13 @@ from assay.corpus import parse_spec
 from assay.errors import ConfigError
 from assay.experiment.asking import Tell
 from assay.experiment.cells.keeping import Keeper
-from assay.experiment.claim import check_suite
+from assay.experiment.claim import check_suite, chosen_names
+from assay.experiment.executing.given import Executor, Given
 from assay.experiment.matrix import How, asked_now, is_timed, matrix
 from assay.experiment.places import Missing
 from assay.experiment.records import keep_out
 from assay.experiment.runner import run
-from assay.experiment.spec import Spec, recipe_of
+from assay.experiment.spec import FILE, Spec, load_spec, override, recipe_of
 from assay.gold import TagRule, join, load_gold
 from assay.types import CorpusSpec, Gold, Run, Suite
 
@@ -47,6 +48,27 @@ def run_spec(
     if is_timed(spec, how):
         return _take_turns(spec, suite, missing, progress, how or How())
     return matrix(spec, suite, missing=missing, progress=progress, how=how).run
+
+
+def run_experiment(
+    file: str | Path = FILE,
+    *,
+    executor: Executor | None = None,
+    only: Sequence[str] = (),
+    sets: Sequence[str] = (),
+    fresh: bool = False,
+) -> Run:
+    """Run the experiment of an assay.toml; `only` names engines, `sets` has `table.key=value` texts as --set does.
+
+    With an executor (anything with `submit(function, *args)` that gives a future, in threads, processes or on a
+    cluster) its workers ask the cells; without one, processes on this machine do, or engines take turns where times
+    are measured. Nothing is written but what is kept in the cache.
+    """
+    spec = load_spec(Path(file), sets=sets)
+    names = chosen_names(list(only), list(spec.all_engines()), "only") if only else ()
+    chosen = override(spec, only=names)
+    how = How(fleet=Given(executor) if executor is not None else None, fresh=fresh)
+    return run_spec(chosen, load_suite(chosen), how=how)
 
 
 def _take_turns(spec: Spec, suite: Suite, missing: Missing | None, progress: Tell | None, how: How) -> Run:

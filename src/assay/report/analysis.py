@@ -20,6 +20,7 @@ from assay.report.case import (
     open_case,
     pick,
     real_engines,
+    rivals,
 )
 from assay.report.comparing import compare_family
 from assay.report.duels import duels
@@ -139,10 +140,10 @@ def _headline(forms: Sequence[str], primary: str) -> str:
 
 
 def _leader(case: Case, comparison: Comparison) -> str:
-    """Choose the best real engine other than the baseline; the baseline where it stands alone."""
+    """Choose the best engine that is compared with the baseline; the baseline where it stands alone."""
     real = [m for m in comparison.means if m.measure == case.primary and m.engine in real_engines(case.run)]
     dead = dead_engines(case.run)
-    others = [m for m in real if m.engine != comparison.baseline] or real
+    others = [m for m in real if m.engine in rivals(case.run, comparison.baseline)] or real
     others = [m for m in others if m.engine not in dead] or others
     sign = 1 if parse_measure(case.primary).higher_is_better else -1
     return max(others, key=lambda m: (sign * m.mean, m.engine)).engine if others else comparison.baseline

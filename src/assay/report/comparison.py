@@ -44,7 +44,8 @@ def comparison_blocks(found: Comparison) -> list[Block]:
         return [grid]
     reach = _round_up(max(abs(v) for r in rows for v in (r.interval.low, r.interval.high)))
     points = tuple(
-        Estimate(f"{r.engine} − {r.baseline}", r.difference, r.interval.low, r.interval.high, verdict_tone(r)) for r in rows
+        Estimate(f"{r.engine} − {r.baseline}", r.difference, r.interval.low, r.interval.high, verdict_tone(r))
+        for r in rows
     )
     return [grid, Paragraph(_LEGEND, "quiet"), Forest(points, -reach, reach, line=0.0)]
 

@@ -16,7 +16,8 @@ from assay.stats.repositories import RepositoryChange, worst
 def ledger_document(book: Ledger) -> Document:
     """Show every change in the order it was tried, with the running total of what was accepted."""
     accepted = sum(entry.accepted for entry in book.entries)
-    title = f"{book.path.name}: {len(book.entries)} changes tried, {accepted} accepted"
+    many = "1 change" if len(book.entries) == 1 else f"{len(book.entries)} changes"
+    title = f"{book.path.name}: {many} tried, {accepted} accepted"
     blocks: list[Block] = [Paragraph(note, "warning") for note in book.notes]
     if not book.entries:
         hint = "`assay ledger add RESULTS --engine NEW --baseline OLD` adds the first"
@@ -97,16 +98,19 @@ def _ranges(numbers: Sequence[int]) -> str:
 
 def _cautions(entries: Sequence[Entry]) -> Iterator[tuple[str, Any]]:
     """Say what the table does not: many tries on one set, small repositories, sums of picked numbers."""
-    by_gold: dict[str, list[Entry]] = {}
+    by_gold: dict[tuple[str, ...], list[Entry]] = {}
     for entry in entries:
-        by_gold.setdefault(entry.gold_hash, []).append(entry)
+        by_gold.setdefault(entry.gold, []).append(entry)
     for tried in by_gold.values():
         if len(tried) > 1:
             yield _many(tried), "warning"
     small = {c.queries for e in entries for c in e.evidence.repositories if c.queries < DEFAULT.small_set}
     if small:
         few = f"as few as {min(small)}" if len(small) > 1 else str(min(small))
-        yield f"Repositories with {few} queries are shown with their n: differences of so few are mostly noise.", "quiet"
+        yield (
+            f"Repositories with {few} queries are shown with their n: differences of so few are mostly noise.",
+            "quiet",
+        )
     if sum(entry.accepted and entry.how != "ablate" for entry in entries) > 1:
         yield (
             "The total adds up differences that were accepted for being good, so it promises too much; measure the "
@@ -117,8 +121,7 @@ def _cautions(entries: Sequence[Entry]) -> Iterator[tuple[str, Any]]:
 
 def _many(tried: Sequence[Entry]) -> str:
     """Say how many changes were tried on one gold set, and what luck alone would have accepted."""
-    first = tried[0]
-    named = "+".join(first.gold) + (f" ({', '.join(first.parts)})" if first.parts else "")
+    named = "+".join(tried[0].gold)
     alpha = max(entry.evidence.alpha for entry in tried)
     lucky = len(tried) * alpha / 2.0
     return (
@@ -148,7 +151,11 @@ def entry_document(entry: Entry) -> Document:
         told = entry.tuning
         text = f"{told.points} points, {told.partitions} halvings; seen {told.apparent:.4f}, unseen {told.honest:.4f}"
         facts.append(["tuned", text])
-    blocks: list[Block] = [table(["", ""], facts), Heading("The rule"), Paragraph(f"{entry.rule.preset}: {entry.rule}.")]
+    blocks: list[Block] = [
+        table(["", ""], facts),
+        Heading("The rule"),
+        Paragraph(f"{entry.rule.preset}: {entry.rule}."),
+    ]
     reasons: list[list[str | Cell]] = [
         [reason.text, Cell("held", "good") if reason.held else Cell("failed", "bad")] for reason in entry.reasons
     ]

@@ -57,10 +57,13 @@ def _winner(results: Results) -> str:
     rows = [row for row in results.comparison.rows if row.in_family]
     if not rows:
         return ""
-    best = max(results.ranks, key=lambda item: (_mean(item), item.engine))
+    compared = {name for row in rows for name in (row.engine, row.baseline)}
+    means = {item.engine: _mean(item) for item in results.ranks if item.engine in compared}
+    best = [name for name, mean in means.items() if mean == max(means.values())]
+    won = f"{best[0]} ({means[best[0]]:.3f})" if len(best) == 1 else f"nobody, {' and '.join(best)} are equal"
     said = "; ".join(f"{r.engine} against {r.baseline}: {r.claim}, MDE {r.mde_text}" for r in rows)
     return (
-        f"Winner by the largest RR@{results.k}: {best.engine} ({_mean(best):.3f}). What may be claimed on "
+        f"Winner by the largest RR@{results.k}: {won}. What may be claimed on "
         f"{results.comparison.primary}: {said}. The MDE is the smallest difference that these queries would probably "
         "have shown; below it the larger number may be either's."
     )

@@ -75,7 +75,9 @@ def recommendation(report: TuneReport) -> str:
             "make them."
         )
     if found.best == 0:
-        return f"Keep the default: no point of the grid has a better mean. Choices of halves were worth {shown}, unseen."
+        return (
+            f"Keep the default: no point of the grid has a better mean. Choices of halves were worth {shown}, unseen."
+        )
     decided = "" if gain.p is not None else f"; {found.label} are too few for any verdict"
     return (
         f"Keep the default. {best.name} has the best mean here, but choices like it gained {shown} on queries that did "
@@ -124,8 +126,8 @@ def _how(found: Tuned) -> str:
     """Say how it was done."""
     return (
         f"{found.label} were halved at random {found.partitions} times; the best of {len(found.tried)} points on one "
-        f"half was scored on the other, both ways, over {found.queries} queries. Half of the data chose, so all of them "
-        "would choose at least as well. Intervals are by cluster, widened by what leaving one out does to the choices."
+        f"half was scored on the other, both ways, over {found.queries} queries. Half of the data chose, so all of "
+        "them would choose at least as well. Intervals are by cluster, widened by what leaving one out does to the choices."
     )
 
 

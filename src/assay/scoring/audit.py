@@ -175,9 +175,8 @@ def ranking_codes(run: Run) -> IntArray:
     column = {key: place for place, key in enumerate(asked)}
     known: dict[tuple[tuple[str, int | None, int | None], ...], int] = {(): 0}
     codes = np.zeros((len(run.engines), len(column)), dtype=np.intp)
-    for row, engine in enumerate(run.engines):
-        for r in engine.rankings:
-            if r.status == Status.OK:
-                spans = tuple([(hit.path, hit.start, hit.end) for hit in r.hits])
-                codes[row, column[r.gold, r.query, r.form]] = known.setdefault(spans, len(known))
+    for engine, row in zip(run.engines, codes, strict=True):
+        answered = [r for r in engine.rankings if r.status == Status.OK]
+        spans = (tuple([(hit.path, hit.start, hit.end) for hit in r.hits]) for r in answered)
+        row[[column[r.gold, r.query, r.form] for r in answered]] = [known.setdefault(one, len(known)) for one in spans]
     return codes

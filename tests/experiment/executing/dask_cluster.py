@@ -27,16 +27,18 @@ class Loopback:
     scheduler: subprocess.Popen[bytes] | None = None
     workers: list[subprocess.Popen[bytes]] = field(default_factory=list)
 
-    def start(self, workers: int) -> None:
+    def start(self, workers: int, environment: Mapping[str, str] | None = None) -> None:
         """Start the scheduler, and workers when it is there."""
         note = self.folder / "scheduler.json"
-        self.scheduler = self._run("dask_scheduler", "--port", "0", "--scheduler-file", str(note))
+        self.scheduler = self._run(
+            "dask_scheduler", "--port", "0", "--scheduler-file", str(note), environment=environment
+        )
         while not note.exists() or not note.read_text().strip():
             assert self.scheduler.poll() is None, (self.folder / "dask.log").read_text()
             time.sleep(0.02)
         self.address = json.loads(note.read_text())["address"]
         for _ in range(workers):
-            self.add()
+            self.add(environment)
 
     def add(self, environment: Mapping[str, str] | None = None, *more: str) -> subprocess.Popen[bytes]:
         """Start a worker."""
@@ -44,6 +46,13 @@ class Loopback:
         flags = ("--nthreads", "1", "--no-nanny", *local, *more)
         self.workers.append(self._run("dask_worker", self.address, *flags, environment=environment))
         return self.workers[-1]
+
+    def pids(self) -> set[int]:
+        """List the workers that have joined."""
+        from distributed import Client
+
+        with Client(self.address, set_as_default=False) as client:
+            return set(client.run(os.getpid).values())
 
     def end(self) -> None:
         """End every process."""
@@ -60,16 +69,16 @@ class Loopback:
                 stdout=log,
                 stderr=log,
                 cwd=self.folder,
-                env={**os.environ, "PYTHONPATH": our_path(), **(environment or {})},
+                env={**os.environ, **(environment or {}), "PYTHONPATH": our_path()},
             )
 
 
 @contextmanager
-def loopback(folder: Path, workers: int) -> Iterator[Loopback]:
+def loopback(folder: Path, workers: int, environment: Mapping[str, str] | None = None) -> Iterator[Loopback]:
     """Have a cluster for a while."""
     cluster = Loopback(folder)
     try:
-        cluster.start(workers)
+        cluster.start(workers, environment)
         yield cluster
     finally:
         cluster.end()

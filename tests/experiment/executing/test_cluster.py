@@ -47,7 +47,7 @@ def test_cluster_gives_what_this_process_gives(fleet):
 
 
 def test_error_of_a_task_names_the_host_and_keeps_its_place(fleet):
-    with pytest.raises(CorpusError, match=r"^on .+: no such corpus") as caught:
+    with pytest.raises(CorpusError, match=r"^gold\.yaml:3: on .+: no such corpus") as caught:
         list(gather(fleet, refuse, range(9)))
     error = caught.value
     assert (error.file, error.line) == ("gold.yaml", 3)
@@ -73,19 +73,18 @@ def test_worker_killed_and_one_added_midway_loses_and_doubles_nothing(cluster, t
                 victim.kill()
                 victim.wait()
                 added = cluster.add()
+                eventually(lambda: added.pid in cluster.pids(), 20)
     assert seen == Counter({job.name: 1 for job in jobs})
     workers = {pid for job in jobs for pid in begun(tmp_path, job.name)}
     assert {victim.pid, added.pid} <= workers  # the one had begun, the other took its place
 
 
 def test_task_that_kills_its_worker_each_time_is_named(tmp_path):
-    with loopback(tmp_path, 1) as made, closing(Cluster(made.address, QUICK)) as fleet:
-        for _ in range(3):
-            made.add()
-        eventually(lambda: fleet.width == 5, 20)
-        with pytest.raises(EngineError, match=r"killer was sent once and lost its worker .* 4 workers"):
+    lenient = {"DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": "1"}
+    with loopback(tmp_path, 2, lenient) as made, closing(Cluster(made.address, QUICK)) as fleet:
+        with pytest.raises(EngineError, match=r"killer was sent once and lost its worker .* 2 workers"):
             list(gather(fleet, do, [Job("killer", str(tmp_path), deaths=99)]))
-        assert len(begun(tmp_path, "killer")) == 4  # Dask's count, not ours times Dask's
+        assert len(begun(tmp_path, "killer")) == 2  # Dask's count, not ours times Dask's
 
 
 def test_task_that_kills_its_worker_once_is_done_by_another(cluster, fleet, tmp_path):

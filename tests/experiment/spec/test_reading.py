@@ -267,3 +267,11 @@ def test_only_names_what_runs():
     with pytest.raises(ConfigError, match="only = 'buildin'") as caught:
         check(Spec(only=("buildin",)))
     assert "builtin" in str(caught.value.hint)
+
+
+def test_flag_is_not_blamed_for_what_the_file_says(tmp_path):
+    text = BASE + "[engines.mine.search.noise]\nfiles = 3\n"
+    spec = load_spec(written(tmp_path, text), sets=["engines.mine.search.stem.files=0.4"])
+    with pytest.raises(ConfigError, match="noise") as caught:
+        recipe_of(spec, "mine").make()
+    assert (Path(str(caught.value.file)).name, caught.value.line) == ("assay.toml", 2)

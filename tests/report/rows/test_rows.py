@@ -1,7 +1,9 @@
 """One row an engine, merged over runs: who is there, with which numbers, and why some are stale."""
 
 import json
+from collections.abc import Mapping
 from dataclasses import replace
+from types import MappingProxyType
 
 import pytest
 
@@ -26,9 +28,10 @@ ENGINES = {
 }
 
 
-def asked(*names: str, k: int = 10, date: str = "2026-01-01", **header: object) -> Run:
+def asked(*names: str, k: int = 10, date: str = "2026-01-01", skipped: Mapping[str, str] = MappingProxyType({})) -> Run:
     made = run({name: ENGINES[name] for name in names}, load_gold("gold.yaml"), k=k)
-    return replace(made, header=replace(made.header, date=date, **header))
+    engines = tuple(replace(engine, date=date) for engine in made.engines)
+    return replace(made, engines=engines, header=replace(made.header, date=date, skipped=dict(skipped)))
 
 
 def states(rows):
@@ -41,6 +44,7 @@ def test_rows_say_what_each_engine_was_measured_with(shop):
     base, mine = results.rows
     mean = next(m for m in results.comparison.means if (m.engine, m.measure) == ("mine", "nDCG@10"))
     value = mine.value("nDCG@10")
+    assert value
     assert (value.mean, value.low, value.high) == (mean.mean, mean.interval.low, mean.interval.high)
     assert [v.measure for v in mine.values] == list(CLAIM.measures)
     assert (mine.date, mine.assay, mine.k, mine.queries, mine.repositories) == (
@@ -64,7 +68,7 @@ def test_failed_queries_are_counted_in_the_row(shop):
 
     made = run({"base": ENGINES["base"], "mine": fails}, load_gold("gold.yaml"))
     row = analyse(made, CLAIM).rows[1]
-    assert (row.failed, row.asked) == (2, 9)
+    assert (row.failed, row.asked) == (3, 9)
 
 
 def test_skipped_engine_has_a_row_with_its_reason(shop):
@@ -182,6 +186,7 @@ def test_baseline_that_is_not_there_is_replaced_and_told(shop, tmp_path):
     done = publish(asked("mine", "other", skipped={"base": "tool:rg is missing"}), CLAIM, tmp_path)
     assert done.results.comparison.baseline == "mine"
     assert done.results.warnings[0].startswith("base, the declared baseline, is not in this run (tool:rg is missing)")
+    assert done.run.header.claim
     assert done.run.header.claim.baseline == "mine"
 
 

@@ -45,8 +45,10 @@ def _declared(name: str, config: str | None) -> tuple[str, str] | None:
     path = Path(config or FILE)
     if not config and not path.is_file():
         return None
-    if name not in read_spec(path).engines:
+    spec = read_spec(path)
+    if name not in spec.engines:
         return None
+    path = Path(spec.places[f"engines.{name}"].file or path)  # it may stand in a file that this one extends
     text = read_utf8(path)
     first = locate(text, f"engines.{name}")
     lines = text.split("\n")[(first or 1) - 1 :]

@@ -6,7 +6,7 @@ import json
 import math
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any, cast
+from typing import Any
 
 from assay.errors import ConfigError
 
@@ -26,7 +26,7 @@ def split(key: str) -> Path:
         if key[position : position + 1] != ".":
             break
         position += 1
-    if position != len(key) or not all(parts) or key.endswith("."):
+    if position != len(key) or not parts or not all(parts) or key.endswith("."):
         raise ConfigError(f"{key!r} is no dotted key", hint='write it like search.weight, or "a.b".weight')
     return tuple(parts)
 
@@ -83,7 +83,7 @@ def put(tree: Tree, path: Path, value: object) -> None:
         except KeyError:
             here[part] = {}
             here = here[part]
-    here[_known(here, last)] = value
+    here[int(last) if isinstance(here, list) else last] = value
 
 
 def same(left: object, right: object) -> bool:
@@ -99,25 +99,8 @@ def same(left: object, right: object) -> bool:
 
 def _child(tree: object, part: str) -> object:
     """Give one step of the way."""
-    if isinstance(tree, dict | list):
-        return cast(Any, tree)[_known(tree, part)] if _has(tree, part) else _missing(part)
-    return _missing(part)
-
-
-def _has(tree: dict[Any, Any] | list[Any], part: str) -> bool:
-    """Tell whether a table or a list has a key."""
-    if isinstance(tree, list):
-        return part.isdecimal() and int(part) < len(tree)
-    return _known(tree, part) in tree
-
-
-def _known(tree: dict[Any, Any] | list[Any], part: str) -> Any:  # noqa: ANN401 - YAML has keys that are no texts
-    """Give a key as the tree has it: YAML reads 8080 as a number."""
-    if isinstance(tree, list):
-        return int(part)
-    return part if part in tree else next((key for key in tree if str(key) == part), part)
-
-
-def _missing(part: str) -> object:
-    """Say that there is no such key."""
+    if isinstance(tree, list) and part.isdecimal() and int(part) < len(tree):
+        return tree[int(part)]
+    if isinstance(tree, dict) and part in tree:
+        return tree[part]
     raise KeyError(part)

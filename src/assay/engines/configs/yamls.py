@@ -19,7 +19,7 @@ def parse(text: str) -> Tree:
     import yaml
 
     try:
-        tree = yaml.safe_load(text)
+        tree = yaml.load(text, Loader=_loader())  # noqa: S506 - it is the safe one, with texts for keys
     except (yaml.YAMLError, RecursionError) as problem:
         raise ValueError(" ".join(str(problem).split())) from problem
     if tree is not None and not isinstance(tree, dict):
@@ -43,6 +43,22 @@ def edited(text: str, tree: Tree, changes: Mapping[Path, object]) -> str:  # noq
             groups.setdefault(path[:cut], {})[path[cut:]] = value
     added = [_added(text, pairs[parent].value, _nested(new)) for parent, new in groups.items()]
     return apply(text, [*made, *added])
+
+
+def _loader() -> type[yaml.SafeLoader]:
+    """Give a safe loader that takes keys as they are written: `on` is a name, and true only in the YAML of 2005."""
+    import yaml
+
+    class Loader(yaml.SafeLoader):
+        """PyYAML's, with texts for keys."""
+
+        def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+            for key, _ in node.value:
+                if isinstance(key, yaml.ScalarNode) and key.tag != "tag:yaml.org,2002:merge":
+                    key.tag = "tag:yaml.org,2002:str"
+            return super().construct_mapping(node, deep)
+
+    return Loader
 
 
 @dataclass(frozen=True, slots=True)

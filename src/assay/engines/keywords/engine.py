@@ -7,6 +7,7 @@ words, then by occurrences, then by path. Who counts (ripgrep, git grep, Python)
 from __future__ import annotations
 
 import heapq
+import os
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -16,6 +17,7 @@ from typing import Literal
 
 from assay.corpus import read_bytes
 from assay.engines.base import Context, InHouse, Session, Usage
+from assay.engines.identity import identity_of
 from assay.engines.keywords.counting import GitCounter, PythonCounter, RipgrepCounter, WordCounter, find_tool, fold
 from assay.engines.keywords.windows import densest_window
 from assay.errors import ConfigError
@@ -67,6 +69,12 @@ class KeywordsEngine(InHouse):
     def notes(self) -> tuple[str, ...]:
         """Who counts on this machine."""
         return (f"words counted by {choose_backend(self.settings.backend)}",)
+
+    @property
+    def identity(self) -> str | None:  # type: ignore[override]  # computed when asked for
+        """Settings, code, and the tool that counts, which is another when its file is."""
+        backend = choose_backend(self.settings.backend)
+        return identity_of(self.config, "engines/keywords", facts=[backend, _tool_facts(backend)])
 
     def open(self, corpus: Corpus) -> Session:
         """Get a counter ready."""
@@ -132,6 +140,15 @@ def choose_backend(wanted: Backend) -> Literal["rg", "git", "python"]:
             raise ConfigError(f"engine keywords: {wanted} is not installed", hint='install it, or backend = "auto"')
         return wanted
     return "rg" if find_tool("rg") else "git" if find_tool("git") else "python"
+
+
+def _tool_facts(backend: str) -> list[object]:
+    """Tell one version of a tool from another without starting it."""
+    path = None if backend == "python" else find_tool(backend)
+    if path is None:
+        return []
+    facts = os.stat(path)
+    return [path, facts.st_size, facts.st_mtime_ns]
 
 
 def make(settings: Mapping[str, object], _context: Context) -> KeywordsEngine:

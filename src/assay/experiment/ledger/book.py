@@ -77,7 +77,8 @@ def add_entries(path: Path, entries: Sequence[Entry], *, again: bool = False) ->
         book = _ledger(path, found)
         if not again:
             _refuse_known(book, entries)
-        last, added = found.last, []
+        last = found.last
+        added: list[Entry] = []
         for entry in entries:
             placed = _placed(entry, (*book.entries, *added))
             line = seal({**as_mapping(placed), "before": last})
@@ -89,8 +90,11 @@ def add_entries(path: Path, entries: Sequence[Entry], *, again: bool = False) ->
 
 
 def _placed(entry: Entry, earlier: Sequence[Entry]) -> Entry:
-    """Give an entry its number, its day, and how many were tried on the same gold before it."""
-    tried = sum(one.gold_hash == entry.gold_hash for one in earlier)
+    """Give an entry its number, its day, and how many were tried on the same gold before it.
+
+    By the names of the sets: one whose queries were edited, or a part of it, is no fresh set.
+    """
+    tried = sum(bool({*one.gold} & {*entry.gold}) for one in earlier)
     return replace(entry, number=len(earlier) + 1, date=today(), tried=tried)
 
 

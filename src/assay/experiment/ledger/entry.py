@@ -86,7 +86,7 @@ class Entry:
     tuning: Tuning | None = None
     number: int = 0
     date: str = ""
-    tried: int = 0  # entries on the same gold before it
+    tried: int = 0  # entries on a gold set of the same name before it
 
     def identity(self) -> tuple[object, ...]:
         """Give what two entries on one comparison share."""

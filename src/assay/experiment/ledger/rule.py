@@ -54,7 +54,9 @@ class Rule:
         if self.worst_repository > -1.0:
             size = f" with {self.repository_queries} queries or more" if self.repository_queries > 1 else ""
             parts.append(f"no repository{size} loses {-self.worst_repository:g} or more")
-        return f"accepted when {', and '.join(parts)}"
+        return (
+            f"accepted when {', '.join(parts[:-1])} and {parts[-1]}" if len(parts) > 1 else f"accepted when {parts[0]}"
+        )
 
 
 #: Rules by name. seed-001 is how ColGREP's ledger was kept: net positive, and no dataset regresses by 0.02 or more.

@@ -37,6 +37,6 @@ def ledger_plan(spec: Spec, file: str | None = None, rule: str | None = None) ->
         raise (error if rule is not None else placed(error, spec, "ledger", spec.ledger)) from error
     path = Path(file) if file else spec.folder / settings.file
     if not path.name.endswith(FILE):
-        error = ConfigError(f"file = {str(path)!r}", hint=f"its name ends in {FILE}, so that no engine finds it")
-        raise error if file else placed(error, spec, "ledger", spec.ledger)
+        problem = ConfigError(f"file = {str(path)!r}", hint=f"its name ends in {FILE}, so that no engine finds it")
+        raise problem if file else placed(problem, spec, "ledger", spec.ledger)
     return LedgerPlan(path, in_force)

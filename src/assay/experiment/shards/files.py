@@ -32,6 +32,7 @@ class Part:
     outline: Outline
     work: Work
     declared: Mapping[str, str | None] = field(default_factory=dict)  # engines that keep their rows though not asked
+    troubles: tuple[str, ...] = ()  # what people should know; not written down
 
 
 def shard_path(folder: Path, shard: Shard) -> Path:

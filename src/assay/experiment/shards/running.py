@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from assay.experiment.asking import Tell
+from assay.experiment.cells.estimating import learn
 from assay.experiment.cells.outline import outline_of
 from assay.experiment.cells.running import run_cells
 from assay.experiment.matrix import How, fleet_of, keeper_of, plan_of
@@ -32,4 +33,6 @@ def run_part(
     keeper = keeper_of(plan, how)
     with fleet_of(spec, how) as fleet:
         work = run_cells(plan, slots, fleet, keeper, progress or (lambda _: None))
-    return Part(shard, outline_of(plan, spec.claim()), work, declared_hashes(spec, suite))
+    learn(plan, work)
+    outline = outline_of(plan, spec.claim())
+    return Part(shard, outline, work, declared_hashes(spec, suite), tuple(keeper.all_troubles))

@@ -2,7 +2,7 @@
 
 from assay.experiment.claim import REFERENCES
 from assay.experiment.spec.extending import shipped_experiments
-from assay.experiment.spec.making import engine_table, make_engines, recipe, recipe_of, with_engines
+from assay.experiment.spec.making import engine_table, make_engines, recipe, recipe_of, untemplated, with_engines
 from assay.experiment.spec.needs import unmet
 from assay.experiment.spec.reading import check, load_spec, locate, override, read_spec
 from assay.experiment.spec.record import (
@@ -45,5 +45,6 @@ __all__ = [
     "shipped_experiments",
     "twin_notes",
     "unmet",
+    "untemplated",
     "with_engines",
 ]

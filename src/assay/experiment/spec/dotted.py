@@ -35,7 +35,12 @@ def parts(key: str) -> tuple[str, ...]:
 
 def joined(names: tuple[str, ...]) -> str:
     """Write the parts of a key as one."""
-    return ".".join(name if _BARE.fullmatch(name) else json.dumps(name, ensure_ascii=False) for name in names)
+    return ".".join(name if _BARE.fullmatch(name) else _quoted(name) for name in names)
+
+
+def _quoted(name: str) -> str:
+    """Write a part in quotes; JSON's are TOML's but for one character, which TOML wants escaped."""
+    return json.dumps(name, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def flat(table: Mapping[str, Any]) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from assay.errors import ConfigError
 from assay.experiment.spec.record import Settings, Spec, Subject
-from assay.experiment.spec.subjects import declared_engines
+from assay.experiment.spec.subjects import declared_engines, place_of
 from assay.types import Suite
 
 if TYPE_CHECKING:
@@ -39,18 +39,18 @@ def _labelled(specs: Sequence[str]) -> dict[str, str]:
 
 def with_engines(spec: Spec, flags: Sequence[str]) -> Spec:
     """Run the engines that flags name, and nothing else that the file declares; a template that is named runs."""
-    known = {name: subject for name, subject in declared_engines(spec).items() if name in spec.engines}
-    engines = engine_table(flags, {name: _whole(subject) for name, subject in known.items()})
-    named = {label: known[text] for label, text in _labelled(flags).items() if text in known}
-    places = {**spec.places, **{f"engines.{label}": subject.place for label, subject in named.items()}}
+    engines = engine_table(flags, untemplated(spec.engines))
+    named = {label: text for label, text in _labelled(flags).items() if text in spec.engines}
+    places = {**spec.places, **{f"engines.{label}": place_of(spec, f"engines.{text}") for label, text in named.items()}}
     return replace(spec, engines=engines, variants={}, sweeps={}, places=places)
 
 
-def _whole(subject: Subject) -> Settings:
-    """Write an engine with what it requires, as [engines] has it."""
-    if isinstance(subject.settings, str) or not subject.requires:
-        return subject.settings
-    return {**subject.settings, "requires": list(subject.requires)}
+def untemplated(engines: Mapping[str, Settings]) -> dict[str, Settings]:
+    """Give engines that somebody names, which makes templates engines like the others."""
+    return {
+        name: settings if isinstance(settings, str) else {k: v for k, v in settings.items() if k != "template"}
+        for name, settings in engines.items()
+    }
 
 
 def make_engines(spec: Spec, suite: Suite) -> dict[str, FullEngine]:

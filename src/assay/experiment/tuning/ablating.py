@@ -12,6 +12,8 @@ from assay.experiment.tuning.variants import Variant
 
 Way = Literal["left out", "added"]
 BARE = "bare"
+#: What is done by the word that a command takes for it.
+WAYS: Mapping[str, tuple[Way, ...]] = {"both": ("left out", "added"), "out": ("left out",), "in": ("added",)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +24,7 @@ class Step:
     way: Way
     variant: str
     against: str
+    kept: bool = True  # whether the next step up goes on from here
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +35,7 @@ class Ablation:
     steps: tuple[Step, ...]
 
 
-def plan_ablation(parts: Sequence[Part], base: str, ways: Sequence[Way] = ("left out", "added")) -> Ablation:
+def plan_ablation(parts: Sequence[Part], base: str, ways: Sequence[Way] = WAYS["both"]) -> Ablation:
     """Plan both ways: each part left out of the whole, and each added to those before it, from the bare engine up.
 
     The last step up is the whole engine, and the one before it lacks the last part alone: those are not run twice.

@@ -56,7 +56,15 @@ class Point:
     moved: Mapping[str, object]
 
 
-def parse_knob(text: str) -> tuple[str, tuple[object, ...]]:
+@dataclass(frozen=True, slots=True)
+class Knob:
+    """A dotted setting and the values to try."""
+
+    key: str
+    values: tuple[object, ...]
+
+
+def parse_knob(text: str) -> Knob:
     """Read `KEY=V1,V2`; values are TOML, and texts need no quotes."""
     key, equals, rest = text.partition("=")
     if not equals or not key.strip() or not rest.strip():
@@ -65,7 +73,7 @@ def parse_knob(text: str) -> tuple[str, tuple[object, ...]]:
         values = tomllib.loads(f"v = [{rest}]")["v"]
     except tomllib.TOMLDecodeError:
         values = [value.strip() for value in rest.split(",")]
-    return key.strip(), tuple(values)
+    return Knob(key.strip(), tuple(values))
 
 
 def grid_points(knobs: Mapping[str, Sequence[object]], settings: Mapping[str, Any], most: int) -> tuple[Point, ...]:

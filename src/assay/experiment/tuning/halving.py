@@ -168,7 +168,8 @@ def _best(means: FloatArray, order: IntArray) -> IntArray:
     """Choose the best point of each row; means that differ by rounding alone are ties."""
     ordered = means[:, order]
     near = ordered >= ordered.max(axis=1, keepdims=True) - DEFAULT.tie
-    return order[near.argmax(axis=1)]
+    chosen: IntArray = order[near.argmax(axis=1)]
+    return chosen
 
 
 def _check(parts: Partition, config: HalvingConfig) -> None:

@@ -60,7 +60,7 @@ def tune_scores(scores: Scores, default: str, points: Sequence[Point], claim: Cl
     names = (default, *(point.variant.name for point in points))
     values = np.stack([table.row(name, measure) for name in names])
     kept = ~np.isnan(values).any(axis=0)
-    units = tuple(unit for unit, keep in zip(table.units, kept, strict=True) if keep)
+    units = tuple(table.units[at] for at in np.flatnonzero(kept))
     changes = (0, *(len(point.moved) for point in points))
     field = Field(values[:, kept], changes, higher_is_better=measure.bounds.higher_is_better)
     found = halve(field, units, HalvingConfig(partitions, claim.seed, claim.cluster))

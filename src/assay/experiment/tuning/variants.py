@@ -49,9 +49,12 @@ def _table(settings: Mapping[str, Any] | str) -> Mapping[str, Any]:
 
 
 def spec_with(base: Base, variants: Sequence[Variant]) -> Spec:
-    """Put variants beside an engine; what is wrong with one is told before anything runs."""
+    """Put variants beside an engine; what is wrong with one is told before anything runs.
+
+    Nobody asks here how long anything takes, so cells may run side by side unless the file wants times.
+    """
     declared = {one.name: specs.Variant(base.name, dict(one.changes)) for one in variants}
-    return specs.check(replace(base.spec, variants=declared))
+    return specs.check(replace(base.spec, variants=declared, times=base.spec.times or False))
 
 
 @dataclass(frozen=True, slots=True)

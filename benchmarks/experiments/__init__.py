@@ -1,0 +1,1 @@
+"""What experiments cost: sweeps that share work, clusters, and ten thousand repositories."""

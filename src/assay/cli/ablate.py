@@ -1,0 +1,112 @@
+"""Take an engine apart: each part left out of the whole, and added one by one to the bare engine.
+
+  assay ablate --gold gold.yaml                  the reference engine, by its own parts
+  assay ablate parts --config assay.toml         the leave-one-out sweep [sweeps.parts]: any engine
+  assay ablate --kept --ledger                   add to the last one that gained, and write it all down
+
+All comparisons are one family: p-values are adjusted by Holm. Sealed queries are refused.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from assay.cli.output import emit
+from assay.cli.varying import add_found, add_ledger, add_varied, keep_run, plan_ledger, run_varied, varied_spec
+from assay.errors import ConfigError
+
+if TYPE_CHECKING:
+    from assay.experiment.ledger.entry import Entry
+    from assay.experiment.ledger.settings import LedgerPlan
+    from assay.experiment.tuning.climbing import Climbed
+    from assay.experiment.tuning.variants import Parts, Variant
+    from assay.report.ablation import AblationResult
+    from assay.types import Claim, Run, Suite
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the flags of this command."""
+    add_varied(parser, "an engine, or a leave-one-out sweep of assay.toml (the only engine, or builtin)")
+    parser.add_argument("--split", metavar="LIST", help="parts of a divided set, by commas (all but sealed)")
+    parser.add_argument(
+        "--way", choices=("both", "out", "in"), default="both", help="leave parts out, add them, or both (both)"
+    )
+    parser.add_argument(
+        "--kept", action="store_true", help="added: go on from the last one that gained, not from the one before"
+    )
+    add_ledger(parser)
+
+
+def handle(args: argparse.Namespace) -> int:
+    """Run the variants, compare them step by step, print what each part is worth."""
+    from assay.experiment.suites import load_suite
+    from assay.experiment.tuning.variants import find_parts
+    from assay.gold.split.parts import select
+    from assay.report.ablation import ablation_document, ablation_json, ablation_result
+
+    spec = varied_spec(args)
+    split = tuple(part.strip() for part in args.split.split(",")) if args.split else spec.split
+    _refuse_sealed(split)
+    found = find_parts(spec, args.engine)
+    book = plan_ledger(args, spec)
+    suite = select(load_suite(spec), split).suite
+    taken = _take_apart(args, found, suite)
+    claim = found.base.spec.claim()
+    result = ablation_result(taken.run, claim, found.base.name, taken.steps)
+    keep_run(args, taken.run, claim)
+    data = ablation_json(result)
+    if book:
+        added = add_found(args, book, list(_entries(args, book, result, taken.run, claim)))
+        data["ledger"] = {"file": str(book.path), "entries": [entry.number for entry in added]}
+    emit(args, ablation_document(result), data)
+    return 4 if result.failed else 0
+
+
+def _take_apart(args: argparse.Namespace, found: Parts, suite: Suite) -> Climbed:
+    """Run what the ways ask for: all at once, or step by step where each depends on the one before."""
+    from assay.experiment.tuning.ablating import WAYS, plan_ablation
+    from assay.experiment.tuning.climbing import Climbed, climb
+    from assay.experiment.tuning.variants import spec_with
+
+    def ask(*variants: Variant) -> Run:
+        """Run the engine and some variants of it."""
+        return run_varied(args, replace(spec_with(found.base, variants), split=()), suite)
+
+    ways = WAYS[args.way]
+    at_once = tuple(way for way in ways if way != "added") if args.kept else ways
+    plan = plan_ablation(found.parts, found.base.name, at_once)
+    made = ask(*plan.variants)
+    if at_once == ways:
+        return Climbed(made, plan.steps)
+    climbed = climb(made, found.parts, found.base.spec.claim().primary, ask)
+    return Climbed(climbed.run, (*plan.steps, *climbed.steps))
+
+
+def _refuse_sealed(split: Sequence[str]) -> None:
+    """Keep sealed queries from a command whose results change engines."""
+    from assay.gold.split.parts import SEALED
+
+    if SEALED in split:
+        raise ConfigError(
+            f"--split {SEALED}: sealed queries are not for ablations",
+            hint="what changes an engine must not see what its claims will be made on: use dev",
+        )
+
+
+def _entries(
+    args: argparse.Namespace, book: LedgerPlan, result: AblationResult, made: Run, claim: Claim
+) -> Iterator[Entry]:
+    """Make an entry of every step, each put to the rule."""
+    from assay.experiment.ledger.judging import Heading, Measured, make_entry
+
+    engines = {engine.name: engine for engine in made.engines}
+    for row in result.rows:
+        step = row.step
+        sign = "without" if step.way == "left out" else "plus"
+        measured = Measured(
+            made, engines[step.variant], engines[step.against], row.comparison, row.repositories, result.family
+        )
+        yield make_entry(Heading(f"{result.engine} {sign} {step.part}", "ablate", args.by), measured, claim, book.rule)

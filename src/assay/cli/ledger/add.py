@@ -1,0 +1,161 @@
+"""Put a change to the rule, and write it down: accepted or rejected, with all that it rests on.
+
+The new engine and what it is compared with are two engines of one run, or, with --against, of two runs: those must
+have asked the same queries on the same corpora (else exit code 5). A rejected change is an entry too, and no error.
+"""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from assay.cli.ledger.place import add_place, plan_of
+from assay.cli.options import read_results, split_today
+from assay.cli.output import emit, say
+from assay.cli.varying import add_found, add_rule
+from assay.errors import ConfigError, EngineError, GoldError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from assay.experiment.ledger.judging import Measured
+    from assay.types import Claim, EngineRun, Run
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the flags of this action."""
+    parser.add_argument("results", nargs="?", default="results", help="folder that `assay run` wrote (results)")
+    parser.add_argument("--engine", metavar="NEW", required=True, help="the engine with the change")
+    parser.add_argument("--baseline", metavar="OLD", help="the engine without it (of --against: the same name)")
+    parser.add_argument("--against", metavar="FOLDER", help="the run that OLD is in, if it is another")
+    parser.add_argument("--title", metavar="TEXT", help="what was changed, in a few words (NEW against OLD)")
+    parser.add_argument("--primary", metavar="M", help="the measure that decides (the run's)")
+    parser.add_argument("--margin", type=float, metavar="X", help="smallest difference that matters (the run's)")
+    parser.add_argument("--alpha", type=float, metavar="X", help="error rate of the verdict (the run's)")
+    parser.add_argument("--seed", type=int, metavar="N", help="seed of every random draw (the run's)")
+    parser.add_argument(
+        "--allow-changed-corpus", action="store_true", help="compare runs whose corpus changed in between"
+    )
+    add_rule(parser)
+    add_place(parser)
+
+
+def handle(args: argparse.Namespace) -> int:
+    """Compare, judge, add, and show the entry."""
+    from assay.experiment.ledger.book import read_ledger
+    from assay.experiment.ledger.judging import Heading, make_entry
+    from assay.report.ledger import entry_document, entry_json
+
+    plan = plan_of(args)
+    read_ledger(plan.path)
+    run = read_results(args.results)
+    old = read_results(args.against) if args.against else run
+    _log_looks(run, args.engine)
+    claim = _claim(args, run)
+    measured = _between(args, old, run, claim) if args.against else _inside(args, run, claim)
+    title = args.title or f"{measured.new.name} against {measured.old.name}"
+    entry = make_entry(Heading(title, "run", args.by), measured, claim, plan.rule)
+    (added,) = add_found(args, plan, [entry])
+    emit(args, entry_document(added), entry_json(added))
+    if not added.changes and not args.against:
+        say(args, "the two engines have the same settings: is it the program that changed?")
+    return 0
+
+
+def _claim(args: argparse.Namespace, run: Run) -> Claim:
+    """Take the claim that the run was made for, changed by the flags."""
+    from assay.cli.options import claim_flags
+    from assay.experiment.claim import changed, claim_of
+
+    flags = {**claim_flags(args), "baseline": None}
+    claim = changed(claim_of(run), run.k, **flags)
+    return claim if args.against or not args.baseline else replace(claim, baseline=args.baseline)
+
+
+def _log_looks(run: Run, engine: str) -> None:
+    """Write down a look at sealed queries; where it cannot be written down, nothing is shown of them."""
+    from assay.gold.split.looks import log_looks
+    from assay.gold.split.parts import sealed_queries
+
+    suite = split_today(run.suite)
+    sealed = sum(len(sealed_queries(gold)) for gold in suite.golds)
+    if sealed and not log_looks(suite, "ledger add", [engine]):
+        raise GoldError(
+            f"{sealed} sealed queries are in this run, and their gold file is not here to log the look",
+            hint="add it where the gold set is, or use a run without them: assay run --split dev",
+        )
+
+
+def _inside(args: argparse.Namespace, run: Run, claim: Claim) -> Measured:
+    """Compare two engines of one run, in the family that the run declared or ran."""
+    from assay.experiment.claim import check_claim
+    from assay.experiment.ledger.judging import Measured
+    from assay.report.case import pick, rivals
+    from assay.report.comparing import compare_engines
+    from assay.scoring import score
+    from assay.stats.repositories import by_repository
+
+    claim = replace(claim, family=tuple(name for name in claim.family if name != claim.baseline))
+    check_claim(claim, run.k, [engine.name for engine in run.engines])
+    new, old = _engine(run, args.engine), _engine(run, claim.baseline)
+    if new is old:
+        raise ConfigError(f"{new.name} is compared with itself", hint="name another --baseline")
+    together = not claim.family and args.engine in rivals(run, claim.baseline)
+    found = compare_engines(run, claim, None if together else args.engine)
+    row = next((row for row in found.rows if row.engine == args.engine), None)
+    if row is None:
+        raise _silent(found.failed)
+    scores = pick(score(run, (claim.primary,)), engines=(args.engine, claim.baseline))
+    changes = by_repository(scores, args.engine, claim.baseline, claim.primary)
+    return Measured(run, new, old, row, changes, found.family_size)
+
+
+def _between(args: argparse.Namespace, old: Run, new: Run, claim: Claim) -> Measured:
+    """Compare an engine of one run with one of an earlier run."""
+    from assay.experiment.ledger.judging import Measured
+    from assay.report.case import dead_engines
+    from assay.report.comparing import refuse_unlike
+    from assay.scoring import score
+    from assay.stats.joining import Side, join_sides
+    from assay.stats.pairs import Versus, compare_pairs
+    from assay.stats.repositories import by_repository
+
+    refuse_unlike(old, new, moved=args.allow_changed_corpus)
+    before, after = _engine(old, args.baseline or args.engine), _engine(new, args.engine)
+    failed = [e.name for run, e in ((old, before), (new, after)) if e.name in dead_engines(run)]
+    if failed:
+        raise _silent(failed)
+    joined = join_sides(
+        Side(score(old, (claim.primary,)), before.name, args.against),
+        Side(score(new, (claim.primary,)), after.name, args.results),
+        claim.primary,
+    )
+    pair = Versus(joined.names.new, joined.names.old)
+    found = compare_pairs(
+        joined.scores,
+        [pair],
+        primary=claim.primary,
+        margin=claim.margin,
+        alpha=claim.alpha,
+        seed=claim.seed,
+        cluster=claim.cluster,
+    )
+    changes = by_repository(joined.scores, pair.engine, pair.baseline, claim.primary)
+    say(args, joined.sentence)
+    return Measured(new, after, before, found.rows[0], changes)
+
+
+def _engine(run: Run, name: str) -> EngineRun:
+    """Find an engine of a run."""
+    found = next((engine for engine in run.engines if engine.name == name), None)
+    if found is None:
+        raise ConfigError(
+            f"no engine {name!r} in this run", hint=f"there are: {', '.join(e.name for e in run.engines)}"
+        )
+    return found
+
+
+def _silent(names: Sequence[str]) -> EngineError:
+    """Say that an engine answered nothing: that is no evidence."""
+    return EngineError(f"{', '.join(names)} answered no query", hint="assay score shows what they said")

@@ -1,0 +1,25 @@
+"""Which ledger is meant."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from assay.experiment.ledger.settings import LedgerPlan
+
+
+def add_place(parser: argparse.ArgumentParser) -> None:
+    """Add the flags that name the ledger; suppressed, or one behind an action's name would undo one before it."""
+    suppressed = argparse.SUPPRESS
+    parser.add_argument("--ledger", metavar="FILE", default=suppressed, help="the ledger (ledger.jsonl)")
+    parser.add_argument("--config", metavar="FILE", default=suppressed, help="an assay.toml (this folder's, if any)")
+
+
+def plan_of(args: argparse.Namespace) -> LedgerPlan:
+    """Find the ledger and the rule in force."""
+    from assay.cli.varying import declared
+    from assay.experiment.ledger.settings import ledger_plan
+
+    args.config = getattr(args, "config", None)
+    return ledger_plan(declared(args), getattr(args, "ledger", None), getattr(args, "rule", None))

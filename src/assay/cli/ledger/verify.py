@@ -1,0 +1,36 @@
+"""Check that no line of the ledger was changed, removed or moved; exit code 2 when one was."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import asdict
+
+from assay.cli.ledger.place import add_place, plan_of
+from assay.cli.output import emit
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the flags of this action."""
+    add_place(parser)
+
+
+def handle(args: argparse.Namespace) -> int:
+    """Follow the chain and tell all that is wrong with it."""
+    from assay.experiment.ledger.book import notes_on
+    from assay.experiment.ledger.chain import scan
+    from assay.report.document import Document, Paragraph
+
+    path = plan_of(args).path
+    found = scan(path)
+    notes = notes_on(path, found)
+    wrong = [Paragraph(f"{path}:{problem.line}: {problem.text}", "bad") for problem in found.problems]
+    title = f"{path}: {len(found.problems)} problems" if wrong else f"{path}: {len(found.links)} entries, all in place"
+    data = {
+        "schema": "assay/ledger-verify/1",
+        "file": str(path),
+        "entries": len(found.links),
+        "problems": [asdict(problem) for problem in found.problems],
+        "notes": list(notes),
+    }
+    emit(args, Document(title, (*wrong, *(Paragraph(note, "warning") for note in notes))), data)
+    return 2 if wrong else 0

@@ -1,0 +1,170 @@
+"""`assay run` with variants and sweeps: the flags that choose, change and declare; what is wrong exits with 2."""
+
+import argparse
+import json
+
+import pytest
+
+from assay.cli import run as command
+from assay.cli.main import main
+from assay.experiment.spec import Spec
+
+CONFIG = """\
+[run]
+gold = "gold.yaml"
+
+[engines.mine]
+kind = "builtin"
+
+[variants.no-stem]
+engine = "mine"
+set = { "search.without" = ["stem"] }
+
+[sweeps.w]
+engine = "mine"
+knobs = { "search.stem.files" = [0.2, 0.4], "search.stem.spans" = [0.1] }
+"""
+
+
+@pytest.fixture
+def swept(shop):
+    (shop / "assay.toml").write_text(CONFIG)
+    return shop
+
+
+def spec_of(*flags: str) -> Spec:
+    parser = argparse.ArgumentParser()
+    command.add_arguments(parser)
+    return command._spec(parser.parse_args(flags))
+
+
+def refused(capsys, *flags: str) -> str:
+    code = main(["run", "--quiet", *flags])
+    out, err = capsys.readouterr()
+    assert (code, out) == (2, ""), err
+    assert "→" in err
+    assert "Traceback" not in err
+    return err
+
+
+@pytest.mark.parametrize(
+    ("flags", "only"),
+    [
+        ((), ()),
+        (("--only", "no-stem"), ("no-stem",)),
+        (("--only", "w:*", "--only", "mine"), ("mine", "w:files=0.2,spans=0.1", "w:files=0.4,spans=0.1")),
+        (("--only", "w:files=0.2,spans=0.1"), ("w:files=0.2,spans=0.1",)),
+    ],
+)
+def test_only_chooses_by_name_and_glob_in_the_order_of_the_file(swept, flags, only):
+    assert spec_of(*flags).only == only
+
+
+@pytest.mark.parametrize(
+    ("text", "family"),
+    [
+        ("no-stem", ("no-stem",)),
+        ("w:files=0.4,spans=0.1,no-stem", ("no-stem", "w:files=0.4,spans=0.1")),
+        ("w:*, mine", ("mine", "w:files=0.2,spans=0.1", "w:files=0.4,spans=0.1")),
+        ("*", ("mine", "no-stem", "w:files=0.2,spans=0.1", "w:files=0.4,spans=0.1")),
+    ],
+)
+def test_family_is_named_by_commas_that_names_may_hold_too(swept, text, family):
+    assert spec_of("--family", text).claim().family == family
+
+
+def test_flags_go_before_the_file_and_set_before_them(swept):
+    spec = spec_of("--set", "run.k=20", "--set", "run.seed=3", "-k", "5", "--cluster-by", "intent", "--jobs", "2")
+    assert (spec.k, spec.seed, spec.claim().cluster, spec.jobs, spec.timed) == (5, 3, "intent", 2, False)
+
+
+@pytest.mark.parametrize(("flag", "timed"), [("--times", True), ("--no-times", False)])
+def test_times_are_chosen_by_a_flag(swept, flag, timed):
+    assert spec_of(flag).timed is timed
+    assert spec_of().timed is False
+
+
+def test_preset_stands_instead_of_the_file_of_the_folder(swept):
+    spec = spec_of("--preset", "octocode-matrix", "--gold", "gold.yaml")
+    assert (spec.file, spec.gold, spec.out) == (None, ("gold.yaml",), "results")
+    assert "mine" not in spec.all_engines()
+
+
+REFUSED = {
+    "unknown name": (("--only", "no-stm"), "no-stem"),
+    "glob of nothing": (("--only", "v:*"), "--only = 'v:*'"),
+    "unknown key": (("--set", "run.kk=1"), "--set run.kk=1"),
+    "unknown setting": (("--set", "engines.mine.search.steem.files=1"), "--set engines.mine.search.steem.files=1"),
+    "unknown family": (("--family", "nobody"), "nobody"),
+    "unknown unit": (("--cluster-by", "repo"), "cluster = 'repo'"),
+    "unknown tag": (("--cluster-by", "tag:team"), "no query has the tag 'team'"),
+    "unknown preset": (("--preset", "octocode"), "octocode-matrix"),
+    "two experiments": (("--preset", "octocode-matrix", "--config", "assay.toml"), "extends"),
+    "times side by side": (("--times", "--jobs", "2"), "times = true with jobs"),
+    "times in shards": (("--times", "--shard", "1/2"), "times = true with --shard"),
+    "times on a cluster": (("--times", "--cluster", "tcp://localhost:1"), "times = true with --cluster"),
+    "fewer than no jobs": (("--jobs", "-1"), "jobs = -1"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_flag_that_makes_no_sense_is_refused(swept, capsys, case):
+    flags, word = REFUSED[case]
+    assert word in refused(capsys, *flags)
+    assert not (swept / "results").exists()
+
+
+def test_variant_with_an_unknown_setting_is_told_with_its_line(swept, capsys):
+    (swept / "assay.toml").write_text(CONFIG.replace("search.without", "search.witout"))
+    err = refused(capsys)
+    assert "assay.toml:7: no-stem: " in err
+    assert "without" in err
+
+
+def test_unmet_baseline_is_refused_before_anything_runs(swept, capsys, monkeypatch):
+    monkeypatch.delenv("ASSAY_TEST_GONE", raising=False)
+    err = refused(capsys, "--set", 'variants.no-stem.requires=["env:ASSAY_TEST_GONE"]', "--baseline", "no-stem")
+    assert "ASSAY_TEST_GONE is not set" in err
+
+
+def test_twin_of_an_engine_in_a_sweep_is_told(swept, capsys):
+    spec_of("--set", "engines.mine.search.stem.files=0.2", "--set", "engines.mine.search.stem.spans=0.1")
+    assert "w:files=0.2,spans=0.1 is set just as mine is" in capsys.readouterr().err
+
+
+def test_family_gets_verdicts_and_the_others_means(swept, capsys):
+    flags = ["--family", "no-stem", "--cluster-by", "tag:difficulty", "--jobs", "1", "--baseline", "mine"]
+    assert main(["run", "--quiet", "--json", *flags]) == 0
+    found = json.loads(capsys.readouterr().out)["comparison"]
+    judged = {row["engine"]: row["verdict"] is not None for row in found["rows"]}
+    assert judged.pop("no-stem")
+    assert not any(judged.values())
+    assert found["family_size"] == 1
+    assert {"w:files=0.2,spans=0.1", "no-stem"} <= {row["engine"] for row in found["means"]}
+    assert "by the tag difficulty" in found["label"]
+    assert any("outside the declared family" in note for note in found["notes"])
+    again = _later(capsys, "compare", "results")
+    assert (again["family_size"], again["label"]) == (1, found["label"])
+    assert {row["engine"] for row in again["rows"] if row["in_family"]} == {"no-stem"}
+    wider = _later(capsys, "compare", "results", "--family", "w:*", "--cluster-by", "intent")
+    assert (wider["family_size"], "by intent" in wider["label"]) == (2, True)
+    assert main(["compare", "results", "--engine", "w:files=0.2,spans=0.1"]) == 2
+    assert "not in the declared family" in capsys.readouterr().err
+    one = _later(capsys, "compare", "results", "--family", "w:*", "--engine", "w:files=0.2,spans=0.1")
+    assert ([row["engine"] for row in one["rows"]], one["family_size"]) == (["w:files=0.2,spans=0.1"], 2)
+    pairs = _later(capsys, "compare", "results", "--all-pairs")
+    assert {(row["engine"], row["baseline"]) for row in pairs["rows"]} == {("no-stem", "mine")}
+    gate = _later(capsys, "gate", "results", "--baseline", "mine")
+    compared = [check["what"] for check in gate["checks"] if " against " in check["what"]]
+    assert compared == ["no-stem against mine on nDCG@10"]
+    between = _later(capsys, "compare", "results", "results")
+    assert [row["engine"] for row in between["rows"] if row["in_family"]] == ["no-stem (results)"]
+    for flags in (["--family", "nobody"], ["--cluster-by", "tag:nobody"], ["--family", "mine"]):
+        assert main(["score", "results", *flags]) == 2
+    capsys.readouterr()
+
+
+def _later(capsys, *arguments: str) -> dict:
+    assert main([*arguments, "--json"]) == 0
+    found: dict = json.loads(capsys.readouterr().out)
+    return found

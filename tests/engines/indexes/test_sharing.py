@@ -1,0 +1,288 @@
+"""Variants that share an index: the same answers as without, made once, never spoilt for the next."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import cast
+
+import pytest
+
+from assay.artefacts import Artefacts
+from assay.engines.indexes import place
+from assay.engines.indexes.lots import WROTE
+from assay.engines.sharing import Shelf, sharing
+from assay.errors import ConfigError, EngineError
+from assay.types import Corpus
+from tests.engines.conftest import CorpusOf
+from tests.engines.indexes.conftest import PLACES, TOOL, Log, Make, answers, hits, shared
+
+WEIGHTS = (0.0, 0.2, 0.5, 1.0, -1.0, -0.2)
+STAYS = {
+    "mode": "lines",
+    "index": None,
+    "argv": [*TOOL, "serve", *PLACES],
+    "ready": "ready",
+    "request": {"query": "{query}", "k": "{k}"},
+    "path": "results[]",
+}
+
+
+@pytest.mark.parametrize("way", [{}, STAYS], ids=["once", "stays"])
+def test_law_shared_answers_are_those_of_an_index_of_its_own(tool: Make, code: Corpus, log: Log, way: dict) -> None:
+    engines = [tool({"search.weight": weight}, **way) for weight in WEIGHTS]
+    alone = [hits(answers(engine, code, None)[0], code) for engine in engines[:3]]
+    before = len(log())
+    assert before == 3
+    shelf = Shelf(code)
+    together = [hits(answers(engine, code, shelf)[0], code) for engine in engines]
+    shelf.close()
+    assert together[:3] == alone
+    assert len({str(found) for found in together}) > 1  # the knob is connected
+    assert len(log()) - before == shelf.made["index"] == 1
+
+
+def test_index_is_made_once_for_each_value_of_an_index_key(tool: Make, code: Corpus, log: Log) -> None:
+    shelf = Shelf(code)
+    engines = [tool({"search.weight": w, "embedding.cut": cut}) for cut in (100, 2) for w in WEIGHTS[:3]]
+    found = [hits(answers(engine, code, shelf)[0], code) for engine in engines]
+    assert found[0] != found[3]
+    assert shelf.made["index"] == len(log()) == 2
+    assert len({shared(engine).steps()[0].digest for engine in engines}) == 2
+    assert len({shared(engine).steps()[1].digest for engine in engines}) == 6
+    shelf.close()
+
+
+def test_index_sees_the_edits_that_belong_to_it_alone(tool: Make, code: Corpus, log: Log) -> None:
+    shelf = Shelf(code)
+    answers(tool({"search.weight": 9.0, "embedding.model": "big"}), code, shelf)
+    answers(tool({"search.weight": 9.0, "embedding.model": "big"}), code, None)
+    shelf.close()
+    for config, _, _ in log():
+        assert config == {"embedding": {"model": "big", "cut": 100}, "search": {"weight": 0.5, "spoil": False}}
+
+
+def test_index_sees_the_variables_that_belong_to_it_alone(tool: Make, code: Corpus, log: Log) -> None:
+    shelf = Shelf(code)
+    env = {"TOOL_MODEL": "m", "TOOL_LIGHT": "1"}
+    one = tool(env=env, index_keys=["config.embedding", "env.TOOL_MODEL"])
+    two = tool(env={**env, "TOOL_LIGHT": "2"}, index_keys=["config.embedding", "env.TOOL_MODEL"])
+    other = tool(env={**env, "TOOL_MODEL": "n"}, index_keys=["config.embedding", "env.TOOL_MODEL"])
+    whole = tool(env={**env, "TOOL_LIGHT": "2"})
+    for engine in (one, two, other):
+        answers(engine, code, shelf)
+    shelf.close()
+    assert [model for _, model, _ in log()] == ["m", "n"]
+    assert shared(whole).steps()[0] != shared(tool(env=env)).steps()[0]  # unnamed, all of env belongs
+
+
+def test_without_index_keys_nothing_is_shared(tool: Make, code: Corpus, log: Log) -> None:
+    shelf = Shelf(code)
+    for weight in WEIGHTS[:2]:
+        answers(tool({"search.weight": weight}, index_keys=None), code, shelf)
+    shelf.close()
+    assert shelf.made["index"] == len(log()) == 2
+    assert log()[0][0]["search"]["weight"] == 0.0
+
+
+def test_place_goes_with_the_shelf_and_not_with_the_session(tool: Make, code: Corpus, log: Log) -> None:
+    shelf = Shelf(code)
+    answers(tool(), code, shelf)
+    answers(tool({"search.weight": 0.1}), code, shelf)
+    root = Path(log()[0][2])
+    assert root.is_dir()
+    assert root != code.root
+    shelf.close()
+    assert not root.parent.parent.parent.exists()
+
+
+@pytest.mark.parametrize("largest", [10**9, 0], ids=["put back", "made anew"])
+def test_variant_that_writes_into_the_index_spoils_it_for_nobody(
+    tool: Make, code: Corpus, log: Log, monkeypatch: pytest.MonkeyPatch, largest: int
+) -> None:
+    monkeypatch.setattr(place, "PLACE_LIMITS", place.PlaceLimits(largest))
+    monkeypatch.setattr(place.spare_copy, "__defaults__", (place.PlaceLimits(largest),))
+    shelf = Shelf(code)
+    clean, _ = answers(tool({"search.weight": 0.1}), code, shelf)
+    spoilt, notes = answers(tool({"search.spoil": True}), code, shelf)
+    assert notes == (WROTE,)
+    assert [bool(answer.error) for answer in spoilt] == [False, True, True]  # it has spoilt it for itself
+    after, notes = answers(tool({"search.weight": 0.1}), code, shelf)
+    assert notes == ()
+    assert hits(after, code) == hits(clean, code)
+    shelf.close()
+    assert len(log()) == shelf.made["index"] == (1 if largest else 2)
+
+
+def test_variants_that_are_open_at_once_do_not_meet_each_others_writing(tool: Make, code: Corpus, log: Log) -> None:
+    shelf = Shelf(code)
+    first = shared(tool({"search.spoil": True})).open_shared(code, shelf, 30)
+    first.search("float", 3)
+    found, _ = answers(tool(), code, shelf)
+    assert hits(found, code)
+    first.close()
+    shelf.close()
+    assert shelf.made["index"] == 2
+    assert not any(Path(root).exists() for _, _, root in log())
+
+
+def test_failing_index_fails_every_variant_in_the_same_words_and_is_not_tried_again(
+    tool: Make, code: Corpus, log: Log
+) -> None:
+    shelf = Shelf(code)
+    told = []
+    for weight in WEIGHTS:
+        with pytest.raises(EngineError) as problem:
+            shared(tool({"search.weight": weight, "embedding.model": "broken"})).open_shared(code, shelf, 30)
+        told.append((str(problem.value), problem.value.stderr))
+    shelf.close()
+    assert len(set(told)) == 1
+    assert "no model for {root}" in told[0][0]
+    assert "no model for {root}" in told[0][1]
+    assert len(log()) == 1
+
+
+def test_program_that_indexes_when_it_starts_must_leave_its_index_where_others_find_it(
+    tool: Make, code: Corpus
+) -> None:
+    nowhere = [sys.executable, "-c", "print('ready', flush=True); input()", "{config}", "{store}"]
+    engine = tool(**{**STAYS, "argv": nowhere})
+    with pytest.raises(EngineError, match="left nothing"):
+        shared(engine).open_shared(code, Shelf(code), 30)
+
+
+@pytest.mark.parametrize(
+    ("keys", "said"),
+    [
+        (["config.embeding.model"], "did you mean 'config.embedding.model'"),
+        (["env.MODEL"], "no setting here"),
+        (["argvs"], "did you mean 'argv'"),
+        (["config.edits.search.nothing"], "no setting here"),
+    ],
+)
+def test_names_that_mean_nothing_are_errors_with_the_nearest(tool: Make, keys: list[str], said: str) -> None:
+    with pytest.raises(ConfigError) as told:
+        tool(index_keys=keys)
+    assert said in str(told.value)
+
+
+def test_index_keys_without_an_index_and_config_without_a_reader_are_errors(tool: Make) -> None:
+    with pytest.raises(ConfigError, match="makes no index"):
+        tool(index=None)
+    with pytest.raises(ConfigError, match="stands nowhere"):
+        tool(index="true", argv="true {query}", index_keys=None)
+    with pytest.raises(ConfigError, match=r"has \{config\}"):
+        tool(config=None, index_keys=None)
+
+
+def test_presets_and_python_engines_are_seen_through(tool: Make, tmp_path: Path) -> None:
+    from assay.engines import make_engine
+
+    (tmp_path / "mine.toml").write_text(
+        '[preset]\nabout = "x"\n[engine]\nkind = "command"\nargv = "cat {query}"\nindex = "touch {store}/x"\n'
+    )
+    preset = make_engine("./mine.toml", folder=tmp_path)
+    assert [step.name for step in shared(preset).steps()] == ["index", "ranking"]
+    assert sharing(make_engine("python:os.path:join")) is None
+
+
+def test_secrets_of_a_file_are_in_no_record_and_no_message(
+    tool: Make, code: Corpus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TOOL_KEY", "hush-hush-4711")
+    (tmp_path / "key.toml").write_text('[embedding]\nmodel = "broken"\ncut = 1\n[search]\nkey = "{env:TOOL_KEY}"\n')
+    show = [sys.executable, "-c", "import sys; sys.exit(open(sys.argv[1]).read().split('=')[-1])", "{config}"]
+    engine = tool(config={"template": "key.toml", "edits": {}}, index=show)
+    assert "hush-hush-4711" in engine.secrets
+    assert "hush" not in json.dumps(engine.config)
+    said = cast("dict[str, object]", engine.config["config"])
+    assert sorted(said) == ["edits", "template", "template_digest"]
+    assert said["template"] == "key.toml"
+    with pytest.raises(EngineError) as told:
+        shared(engine).open_shared(code, Shelf(code), 30)
+    assert "***" in str(told.value)
+    assert "hush" not in str(told.value) + told.value.stderr
+
+
+# ------------------------------------------------------------------------------------------------ --reuse-index
+
+
+def run_once(engine, code: Corpus, root: Path, *, reuse: bool = True):
+    """One run of its own: a shelf that is opened and closed."""
+    with Artefacts(root) as artefacts:
+        shelf = Shelf(code, artefacts, reuse_index=reuse)
+        found, notes = answers(engine, code, shelf)
+        shelf.close()
+    return hits(found, code), notes, shelf.made["index"]
+
+
+def test_reused_index_gives_the_same_answers_at_the_same_place(
+    tool: Make, code: Corpus, log: Log, tmp_path: Path
+) -> None:
+    kept = tmp_path / "kept"
+    first, notes, made = run_once(tool({"search.weight": 0.1}), code, kept)
+    assert (notes, made) == ((), 1)
+    again, notes, made = run_once(tool({"search.weight": 0.1}), code, kept)
+    assert again == first
+    assert made == 0
+    assert len(notes) == 1
+    assert "reused" in notes[0]
+    other, _, made = run_once(tool({"search.weight": 0.9}), code, kept)
+    assert made == 0
+    assert run_once(tool({"search.weight": 0.9}), code, kept, reuse=False)[0] == other
+    assert len(log()) == 2
+    assert not list((kept / ".at-work").iterdir())
+
+
+def test_kept_index_is_not_spoilt_by_a_variant_that_writes(tool: Make, code: Corpus, log: Log, tmp_path: Path) -> None:
+    kept = tmp_path / "kept"
+    first = run_once(tool(), code, kept)[0]
+    with Artefacts(kept) as artefacts:
+        shelf = Shelf(code, artefacts, reuse_index=True)
+        assert WROTE in answers(tool({"search.spoil": True}), code, shelf)[1]
+        assert hits(answers(tool(), code, shelf)[0], code) == first
+        shelf.close()
+    assert run_once(tool(), code, kept)[0] == first
+    assert len(log()) == 1
+
+
+def test_another_corpus_index_key_or_tool_is_another_index(
+    tool: Make, code: Corpus, corpus_of: CorpusOf, tmp_path: Path
+) -> None:
+    kept = tmp_path / "kept"
+    script = tmp_path / "copy.py"
+    script.write_text(Path(TOOL[-1]).read_text())
+    own = [*TOOL[:-1], str(script)]
+    commands = {"index": [*own, "index", *PLACES], "argv": [*own, "search", *PLACES, "{query}", "{k}"]}
+    assert run_once(tool(**commands), code, kept)[2] == 1
+    assert run_once(tool(**commands), code, kept)[2] == 0
+    script.write_text(script.read_text() + "# newer\n")
+    assert run_once(tool(**commands), code, kept)[2] == 1
+    assert run_once(tool({"embedding.cut": 3}, **commands), code, kept)[2] == 1
+    assert run_once(tool(**commands), corpus_of({"a.py": "decode"}), kept)[2] == 1
+    versions = [tool(**commands, version=[sys.executable, "-c", f"print({v})"]) for v in (1, 1, 2)]
+    assert [run_once(engine, code, kept)[2] for engine in versions] == [1, 0, 1]
+
+
+def test_index_that_lies_elsewhere_is_not_kept_and_that_is_told(tool: Make, code: Corpus, tmp_path: Path) -> None:
+    index = [sys.executable, "-c", f"open({str(tmp_path / 'home')!r}, 'a').write('x')", "{config}"]
+    argv = [sys.executable, "-c", "print('reads.py')", "{query}"]
+    for count in (1, 2):
+        _, notes, made = run_once(tool(index=index, argv=argv), code, tmp_path / "kept")
+        assert made == 1
+        assert "cannot be kept" in notes[0]
+        assert (tmp_path / "home").read_text() == "x" * count
+
+
+def test_index_that_another_process_uses_is_made_anew(tool: Make, code: Corpus, tmp_path: Path) -> None:
+    with Artefacts(tmp_path / "kept") as artefacts:
+        one, two = (Shelf(code, artefacts, reuse_index=True) for _ in range(2))
+        session = shared(tool()).open_shared(code, one, 30)
+        found, notes = answers(tool(), code, two)
+        assert hits(found, code)
+        assert "in use" in notes[0]
+        session.close()
+        two.close()
+        one.close()
+    assert one.made["index"] == two.made["index"] == 1

@@ -1,0 +1,51 @@
+"""Entries to test a ledger with, without an engine or a run behind them."""
+
+from dataclasses import replace
+
+from assay.experiment.ledger.entry import Entry, Evidence, Side
+from assay.experiment.ledger.rule import Reason, Rule
+from assay.stats.repositories import RepositoryChange
+
+EVIDENCE = Evidence(
+    measure="nDCG@10",
+    higher_is_better=True,
+    k=10,
+    difference=0.01,
+    low=0.002,
+    high=0.018,
+    level=0.95,
+    p=0.01,
+    family=1,
+    verdict="better",
+    margin=0.02,
+    alpha=0.05,
+    queries=70,
+    clusters=70,
+    label="on these 2 repositories only",
+    repositories=(RepositoryChange("r1", 40, 0.02, 0.02), RepositoryChange("r2", 30, -0.003, -0.003)),
+)
+ENTRY = Entry(
+    title="stem boost",
+    how="run",
+    new=Side("new", "c1", 0.81),
+    old=Side("old", "c0", 0.80),
+    changes={"search.stem.files": (0.2, 0.4)},
+    gold=("shop",),
+    gold_hash="g0",
+    parts=("dev",),
+    corpora={"shop": "d0"},
+    evidence=EVIDENCE,
+    rule=Rule(),
+    accepted=True,
+    reasons=(Reason("the verdict is better", True),),
+    assay="0.1.0",
+)
+
+
+def entry(number: int, *, accepted: bool = True, how: str = "run", gold: str = "shop", gain: float = 0.01) -> Entry:
+    """Make an entry that is unlike the others of other numbers."""
+    evidence = replace(EVIDENCE, difference=gain)
+    side = Side(f"try {number}", f"c{number}", 0.8 + gain)
+    return replace(
+        ENTRY, title=f"change {number}", new=side, evidence=evidence, accepted=accepted, how=how, gold=(gold,)
+    )

@@ -1,0 +1,112 @@
+"""A rule is a value: what it asks for, what it says, and what it makes of a comparison."""
+
+from dataclasses import asdict, replace
+
+import numpy as np
+import pytest
+
+from assay.errors import ConfigError
+from assay.experiment.ledger.rule import PRESETS, Rule, judge, read_rule
+from assay.stats import compare
+from assay.stats.records import Verdict
+from assay.stats.repositories import RepositoryChange
+from assay.types import Scores, Unit
+
+SEED = PRESETS["seed-001"]
+
+
+@pytest.fixture(scope="module")
+def row():
+    """A comparison that gained 0.05 and is proven."""
+    units = tuple(Unit("g", f"q{i}", "human", "r") for i in range(40))
+    old = np.linspace(0.2, 0.6, 40)
+    new = old + 0.05 + np.where(np.arange(40) % 2, 0.01, -0.01)
+    scores = Scores(("old", "new"), ("nDCG@10",), units, np.stack([old, new])[:, None, :])
+    return compare(scores, baseline="old", primary="nDCG@10").rows[0]
+
+
+def change(name, queries, gain):
+    return RepositoryChange(name, queries, gain, gain)
+
+
+def test_a_proven_gain_is_accepted_and_says_why(row):
+    found = judge(Rule(), row, [change("r", 40, 0.05)])
+    assert found.accepted
+    assert [reason.text for reason in found.reasons] == [
+        "the verdict is better",
+        "the gain is +0.0500",
+        "none of 1 repositories loses 0.02",
+    ]
+
+
+@pytest.mark.parametrize("verdict", [v for v in Verdict if v is not Verdict.BETTER])
+def test_the_usual_rule_wants_the_verdict(row, verdict):
+    assert not judge(Rule(), replace(row, verdict=verdict), ()).accepted
+    assert judge(SEED, replace(row, verdict=verdict), ()).accepted
+
+
+@pytest.mark.parametrize(
+    ("loss", "queries", "usual", "seed"),
+    [
+        (-0.02, 30, False, False),
+        (-0.02, 29, True, False),
+        (-0.0199, 300, True, True),
+        (-0.5, 1, True, False),
+        (0.0, 30, True, True),
+    ],
+)
+def test_a_repository_that_loses_too_much_vetoes(row, loss, queries, usual, seed):
+    changes = [change("good", 100, 0.2), change("bad", queries, loss)]
+    assert judge(Rule(), row, changes).accepted is usual
+    assert judge(SEED, row, changes).accepted is seed
+    assert judge(replace(SEED, worst_repository=-1.0), row, changes).accepted
+
+
+def test_the_seed_rejects_what_is_not_net_positive(row):
+    for difference in (0.0, 1e-12, -0.001):
+        assert not judge(SEED, replace(row, difference=difference), ()).accepted
+    assert judge(SEED, replace(row, difference=0.0004), ()).accepted
+    assert not judge(replace(SEED, least=0.01), replace(row, difference=0.01), ()).accepted
+
+
+def test_less_is_a_gain_where_less_is_better(row):
+    lower = replace(row, higher_is_better=False)
+    assert not judge(SEED, lower, ()).accepted
+    assert judge(SEED, replace(lower, difference=-0.05), ()).accepted
+
+
+def test_a_rule_is_read_by_name_or_as_a_table():
+    assert read_rule("seed-001") == SEED
+    assert read_rule({}) == Rule()
+    assert read_rule({"preset": "seed-001", "least": 0.001}) == replace(SEED, least=0.001)
+    assert read_rule(asdict(SEED)) == SEED
+    assert read_rule({"verdict": ["better", "not inferior"], "worst_repository": -0.1}).verdict == (
+        "better",
+        "not inferior",
+    )
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ("proved", "did you mean 'proven'"),
+        ({"verdicts": []}, "did you mean 'verdict'"),
+        ({"verdict": ["bettr"]}, "did you mean 'better'"),
+        ({"least": "much"}, "least"),
+        ({"repository_queries": 0}, "repository_queries"),
+        (7, "rule = 7"),
+    ],
+)
+def test_what_is_wrong_with_a_rule_is_told(wrong, said):
+    with pytest.raises(ConfigError) as error:
+        read_rule(wrong)
+    assert said in str(error.value)
+
+
+def test_a_rule_says_itself_in_a_sentence():
+    assert str(Rule()) == (
+        "accepted when the verdict is better, the gain is more than 0 and no repository with 30 queries or more loses "
+        "0.02 or more"
+    )
+    assert str(SEED) == "accepted when the gain is more than 0 and no repository loses 0.02 or more"
+    assert str(replace(SEED, worst_repository=-1.0)) == "accepted when the gain is more than 0"

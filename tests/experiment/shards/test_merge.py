@@ -1,0 +1,161 @@
+"""Four parts, put together, are the run; what does not belong together is named."""
+
+import gzip
+import shutil
+
+import pytest
+
+from assay.cli.main import main
+from assay.errors import InputError, NotComparableError
+from assay.experiment.shards import unite
+from assay.experiment.shards.files import read_shard, write_shard
+from tests.experiment.sweeping import lay_out, written
+
+OF = 4
+
+
+@pytest.fixture(scope="module")
+def ground(tmp_path_factory):
+    """A sweep run whole, and run in four parts that shared nothing with it; both once for all tests."""
+    folder = lay_out(tmp_path_factory.mktemp("sweep"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        patch.setenv("SOURCE_DATE_EPOCH", "1700000000")
+        patch.setenv("ASSAY_CACHE_DIR", str(folder / "cache-whole"))
+        assert main(["run", "--quiet", "--jobs", "1", "--out", "whole"]) == 0
+        patch.setenv("ASSAY_CACHE_DIR", str(folder / "cache-parts"))
+        for index in range(1, OF + 1):
+            flags = ["--jobs", "1", "--out", f"part{index % 2}"]
+            assert main(["run", "--quiet", "--shard", f"{index}/{OF}", *flags]) == 0
+        patch.setenv("ASSAY_CACHE_DIR", str(folder / "cache-other"))
+        flags = ["--jobs", "1", "--out", "other", "--only", "mine", "--set", "run.k=3"]
+        assert main(["run", "--quiet", "--shard", f"2/{OF}", *flags]) == 0
+    return folder
+
+
+@pytest.fixture
+def here(ground, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name in ("part0", "part1"):
+        shutil.copytree(ground / name, tmp_path / name)
+    return tmp_path
+
+
+def shards(folder):
+    return sorted(folder.glob("part*/shards/*"))
+
+
+def test_merged_shards_are_the_unsharded_run_byte_for_byte(ground, here):
+    assert main(["merge", "--quiet", "part0", "part1", "--out", "merged"]) == 0
+    assert written(here / "merged") == written(ground / "whole")
+
+
+def test_shards_of_a_plan_have_all_its_cells_once(here):
+    parts = [read_shard(path) for path in shards(here)]
+    slots = [slot for part in sorted(parts, key=lambda part: part.shard) for slot in part.work.cells]
+    assert tuple(slots) == parts[0].outline.slots
+    assert len(slots) == len(set(slots)) == 30
+
+
+def test_shard_that_was_read_is_written_the_same(here):
+    path = shards(here)[0]
+    write_shard(here / "again", read_shard(path))
+    assert (here / "again").read_bytes() == path.read_bytes()
+
+
+def test_shard_given_twice_is_fine(ground, here):
+    files = [*map(str, shards(here)), "part0", "part1/shards"]
+    assert main(["merge", "--quiet", *files, "--out", "merged"]) == 0
+    assert written(here / "merged") == written(ground / "whole")
+
+
+def test_missing_shards_are_named(here):
+    shards(here)[0].unlink()
+    with pytest.raises(InputError, match="1 of 4 shards are missing: 2/4") as caught:
+        unite([here / "part0", here / "part1"])
+    assert "assay run --shard 2/4" in str(caught.value)
+    assert main(["merge", "part0", "part1", "--out", "merged"]) == 2
+    assert not (here / "merged").exists()
+
+
+def test_shard_of_another_plan_is_refused(ground, here):
+    stranger = ground / "other" / "shards" / "2-of-4.jsonl.gz"
+    with pytest.raises(NotComparableError, match="is of another plan than") as caught:
+        unite([here / "part1", stranger])
+    assert caught.value.file == str(stranger)
+    assert main(["merge", "part0", "part1", str(stranger), "--out", "merged"]) == 5
+
+
+def test_shards_of_another_division_are_refused(here):
+    odd = gzip.decompress(shards(here)[0].read_bytes()).splitlines()
+    path = here / "part0" / "shards" / "9-of-9.jsonl.gz"
+    write_again(path, [odd[0].replace(b'"index":2,"of":4', b'"index":9,"of":9'), *odd[1:-1]])
+    with pytest.raises(NotComparableError, match="is shard 9/9"):
+        unite([here / "part0", here / "part1"])
+
+
+def test_shards_that_saw_different_corpora_are_refused(here):
+    for path in shards(here):
+        lines = gzip.decompress(path.read_bytes()).splitlines()
+        if path.name.startswith("2"):
+            write_again(path, [line.replace(b'"digest":"', b'"digest":"0') for line in lines[:-1]])
+    with pytest.raises(NotComparableError, match=r"the corpus or the questions of (one|two) are not those"):
+        unite([here / "part0", here / "part1"])
+
+
+def test_two_answers_for_one_cell_are_refused(here):
+    path = shards(here)[0]
+    lines = gzip.decompress(path.read_bytes()).splitlines()
+    write_again(here / "copy.jsonl.gz", [line.replace(b'"score":', b'"score":1') for line in lines[:-1]])
+    with pytest.raises(InputError, match="says something else of"):
+        unite([here / "part0", here / "part1", here / "copy.jsonl.gz"])
+
+
+def write_again(path, lines):
+    """Write a shard whose checksum fits what somebody made of it."""
+    import hashlib
+
+    body = b"".join(line + b"\n" for line in lines)
+    path.write_bytes(gzip.compress(body + b'{"sha256":"%s"}\n' % hashlib.sha256(body).hexdigest().encode()))
+
+
+def cut(data):
+    return data[: len(data) // 2]
+
+
+def flip(data):
+    return data[:-20] + bytes([data[-20] ^ 1]) + data[-19:]
+
+
+def alter(data):
+    return gzip.compress(gzip.decompress(data).replace(b"cart", b"tart", 1))
+
+
+def shorten(data):
+    lines = gzip.decompress(data).splitlines(keepends=True)
+    return gzip.compress(b"".join([*lines[:-2], lines[-1]]))
+
+
+@pytest.mark.parametrize(
+    "damage", [cut, flip, alter, shorten, lambda _: b"", lambda _: b"no gzip", lambda _: gzip.compress(b"")]
+)
+def test_corrupt_shard_is_named(here, damage):
+    path = shards(here)[1]
+    path.write_bytes(damage(path.read_bytes()))
+    with pytest.raises(InputError) as caught:
+        unite([here / "part0", here / "part1"])
+    assert caught.value.file == str(path)
+    assert "assay run --shard 4/4" in str(caught.value)
+
+
+def test_folder_without_shards_and_file_that_is_not_there(here):
+    (here / "empty").mkdir()
+    with pytest.raises(InputError, match="has no shards"):
+        unite([here / "empty"])
+    with pytest.raises(InputError, match="there is no such file"):
+        unite([here / "nothing.jsonl.gz"])
+
+
+def test_shard_with_times_is_refused(ground, monkeypatch):
+    monkeypatch.chdir(ground)
+    assert main(["run", "--quiet", "--times", "--shard", "1/4", "--out", "timed"]) == 2

@@ -1,0 +1,208 @@
+"""What an ablation and a grid run: parts, steps, points, and which queries they may see."""
+
+from dataclasses import replace
+
+import pytest
+
+from assay.engines.builtin import BuiltinEngine, ablations, make
+from assay.engines.parts import Part, parts_of
+from assay.errors import ConfigError, GoldError
+from assay.experiment.spec import Spec, Sweep
+from assay.experiment.spec.dotted import applied
+from assay.experiment.tuning.ablating import plan_ablation, switched_off
+from assay.experiment.tuning.devdata import dev_data
+from assay.experiment.tuning.grid import TuneSettings, grid_points, parse_knob, toml_value
+from assay.experiment.tuning.variants import find_base, find_parts, spec_with
+from assay.search.laws import STAGES
+from assay.types import CorpusSpec, Gold, Query, Span, Suite, Target
+
+PARTS = (Part("a", {"search.without": ["stem"]}), Part("b", {"x.b": 0}), Part("c", {"search.without": ["noise"]}))
+
+
+def test_each_part_is_left_out_and_added_and_nothing_is_run_twice():
+    plan = plan_ablation(PARTS, "mine")
+    changes = {variant.name: dict(variant.changes) for variant in plan.variants}
+    assert changes == {
+        "without a": {"search.without": ["stem"]},
+        "without b": {"x.b": 0},
+        "without c": {"search.without": ["noise"]},
+        "bare": {"search.without": ["stem", "noise"], "x.b": 0},
+        "up to a": {"x.b": 0, "search.without": ["noise"]},
+    }
+    assert [(step.part, step.way, step.variant, step.against) for step in plan.steps] == [
+        ("a", "left out", "without a", "mine"),
+        ("b", "left out", "without b", "mine"),
+        ("c", "left out", "without c", "mine"),
+        ("a", "added", "up to a", "bare"),
+        ("b", "added", "without c", "up to a"),
+        ("c", "added", "mine", "without c"),
+    ]
+    assert len(plan_ablation(PARTS, "mine", ("left out",)).variants) == 3
+    assert len(plan_ablation(PARTS[:1], "mine").variants) == 1  # without the only part it is bare
+
+
+@pytest.mark.parametrize(
+    ("parts", "said"),
+    [
+        ((), "no part"),
+        ((Part("a"),), "not switched off"),
+        ((PARTS[0], PARTS[0]), "two parts are called 'a'"),
+        ((Part("a", {"x": 1}), Part("b", {"x": 2})), "cannot be off together"),
+    ],
+)
+def test_parts_that_make_no_sense_are_refused(parts, said):
+    with pytest.raises(ConfigError, match=said):
+        plan_ablation(parts, "mine")
+
+
+@pytest.mark.parametrize("per", ["file", "span"])
+def test_every_part_of_the_reference_engine_can_be_switched_off(per):
+    whole = make({"per": per}, None)
+    parts = ablations({"per": per})
+    assert len({part.name for part in parts}) == len(parts)
+    for part in parts:
+        changed = make(applied({"per": per}, part.off), None)
+        assert changed.config != whole.config, part.name
+    bare = make(applied({"per": per}, switched_off(parts)), None)
+    assert isinstance(bare, BuiltinEngine)
+    assert ablations({**applied({"per": per}, switched_off(parts))}) == ()
+
+
+def test_signals_are_all_parts_but_those_that_never_speak():
+    for per, silent in (("file", {"neighbours", "scope"}), ("span", {"references"})):
+        names = {part.name for part in ablations({"per": per})}
+        assert set(STAGES) - names == silent
+
+
+def test_other_engines_name_no_parts_of_their_own():
+    assert parts_of({"kind": "command", "argv": ["x"]}) == ()
+    assert parts_of({"kind": "builtin"})
+
+
+def test_a_sweep_names_the_parts_of_any_engine():
+    sweep = Sweep("mine", "leave-one-out", parts={"one": {"env.A": "0"}, "two": {"env.B": "0"}})
+    spec = Spec(engines={"mine": {"kind": "command", "argv": ["x", "{query}"]}}, sweeps={"parts": sweep})
+    for name in ("parts", "mine", None):
+        found = find_parts(spec, name)
+        assert found.base.name == "mine"
+        assert [part.name for part in found.parts] == ["one", "two"]
+    with pytest.raises(ConfigError, match="nobody says"):
+        find_parts(replace(spec, sweeps={}), "mine")
+    with pytest.raises(ConfigError, match="grid"):
+        find_parts(replace(spec, sweeps={"w": Sweep("mine", "grid", knobs={"a": (1,)})}), "w")
+
+
+def test_the_engine_that_is_meant_is_found():
+    assert find_base(Spec(), None).name == "builtin"
+    assert find_base(Spec(), "builtin:span").settings == {"kind": "builtin", "per": "span"}
+    two = Spec(engines={"a": {"kind": "builtin"}, "b": {"kind": "builtin", "per": "span"}})
+    assert find_base(two, "b").settings["per"] == "span"
+    with pytest.raises(ConfigError, match="several engines: a, b"):
+        find_base(two, None)
+
+
+def test_variants_are_run_beside_the_engine_alone():
+    base = find_base(Spec(baseline="keywords", sweeps={}), None)
+    spec = spec_with(base, plan_ablation(parts_of(base.settings), base.name).variants)
+    assert spec.claim().baseline == "builtin"
+    names = [subject.name for subject in spec.subjects()]
+    assert names[0] == "builtin"
+    assert "keywords" not in names
+    assert all(s.variation and s.variation.base == "builtin" for s in spec.subjects()[1:])
+    assert spec.timed is False
+
+
+def test_a_grid_has_every_combination_but_the_engine_itself():
+    knobs = {"search.stem.files": (0.0, 0.4), "search.dense.files": (0.5, 1)}
+    points = grid_points(knobs, {"kind": "builtin"}, 100)
+    assert [point.variant.name for point in points] == [
+        "stem.files=0.0,dense.files=0.5",
+        "stem.files=0.0,dense.files=1",
+        "stem.files=0.4,dense.files=0.5",
+        "stem.files=0.4,dense.files=1",
+    ]
+    assert [len(point.moved) for point in points] == [1, 2, 1, 2]
+    here = {"kind": "builtin", "search": {"stem": {"files": 0.4}}}
+    assert len(grid_points(knobs, here, 100)) == 3
+
+
+@pytest.mark.parametrize(
+    ("knobs", "most", "said"),
+    [
+        ({}, 9, "no knob"),
+        ({"a": (1, 2), "b": (1, 2)}, 3, "has 4 points"),
+        ({"search.dense.files": (0.5,)}, 9, "stands already"),
+    ],
+)
+def test_a_grid_that_makes_no_sense_is_refused(knobs, most, said):
+    with pytest.raises(ConfigError, match=said):
+        grid_points(knobs, {"kind": "builtin"}, most)
+
+
+def test_knobs_are_read_from_flags():
+    assert parse_knob("a.b=0.1, 2,true").values == (0.1, 2, True)
+    assert parse_knob("search.dense.fusion=max,rrf").values == ("max", "rrf")
+    assert parse_knob('w=["stem"],[]').values == (["stem"], [])
+    for wrong in ("a.b", "=1", "a="):
+        with pytest.raises(ConfigError, match="--knob"):
+            parse_knob(wrong)
+
+
+def test_values_are_written_as_toml():
+    import tomllib
+
+    for value in (0.1, 1, True, 'a "b" é', ["x", 1], {"a b": [1]}, 1e-7):
+        assert tomllib.loads(f"v = {toml_value(value)}")["v"] == value
+
+
+@pytest.mark.parametrize("wrong", [{"partitions": 0}, {"most": 0}, {"knobs": {"a": ()}}, {"knobs": {"a": (1, 1.0)}}])
+def test_settings_of_tuning_are_checked(wrong):
+    with pytest.raises(ConfigError):
+        TuneSettings(**wrong)
+
+
+def gold(name, *parts):
+    queries = [
+        Query(f"q{at}", {"human": "x"}, (Target(Span("f.py")),), tags={"split": part} if part else {})
+        for at, part in enumerate(parts)
+    ]
+    return Gold(name, CorpusSpec("path", "."), tuple(queries))
+
+
+def test_only_dev_queries_of_a_divided_set_are_given():
+    found = dev_data(Suite((gold("a", "dev", "test", "sealed", "dev", None),)))
+    assert [query.id for query in found.suite.golds[0].queries] == ["q0", "q3"]
+    assert found.divided
+    assert "2 dev queries; 3 of other parts" in found.notes[0]
+
+
+def test_a_set_that_nobody_divided_is_used_whole_and_said_aloud():
+    found = dev_data(Suite((gold("a", None, None),)))
+    assert len(found.suite.golds[0].queries) == 2
+    assert not found.divided
+    assert "no part is left to claim on" in found.notes[0]
+    assert "assay gold split" in found.notes[0]
+
+
+def test_a_set_of_test_queries_beside_one_with_dev_queries_is_left_alone():
+    found = dev_data(Suite((gold("a", "test", "test"), gold("b", "dev"), gold("c", None))))
+    assert [one.name for one in found.suite.golds] == ["b", "c"]
+
+
+@pytest.mark.parametrize("parts", [("test",), ("sealed",), ("test", "sealed"), ("holdout", "holdout")])
+def test_a_part_that_is_not_dev_is_refused_with_the_reason(parts):
+    with pytest.raises(GoldError, match="no query is in the part 'dev'") as error:
+        dev_data(Suite((gold("a", *parts),)))
+    assert "must not see" in str(error.value)
+
+
+@pytest.mark.parametrize("asked", ["test", "sealed", "Dev", "all"])
+def test_no_flag_opens_another_part(asked):
+    with pytest.raises(ConfigError, match="only dev is for tuning"):
+        dev_data(Suite((gold("a", "dev", "test"),)), (asked,))
+
+
+@pytest.mark.parametrize("part", ["Dev", "tst", "seald"])
+def test_a_misspelt_part_is_an_error_and_no_way_in(part):
+    with pytest.raises(GoldError, match="did you mean"):
+        dev_data(Suite((gold("a", "dev", part),)))

@@ -1,0 +1,58 @@
+"""From a question to one file and one command, as docs/experiments.md tells it: every command is run as it stands."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from assay.experiment.spec.extending import shipped_experiments
+from assay.experiment.spec.reading import load_spec
+from tests.running_pages import DOCS, run_page
+
+PAGE = DOCS / "experiments.md"
+
+
+@pytest.fixture(scope="module")
+def said(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Run the page in an empty folder."""
+    work = tmp_path_factory.mktemp("experiments") / "work"
+    work.mkdir()
+    return run_page(PAGE, work, work.parent / "cache")
+
+
+def test_page_shows_a_plan_and_then_that_nothing_is_left(said):
+    assert "0 of 12 cells are there" in said
+    assert "12 of 12 cells are there" in said
+
+
+def test_page_raises_the_alarms_it_speaks_of(said):
+    flat = " ".join(said.split())
+    assert "search.stem.files of mine does nothing here: with 0.2 and 0.9" in flat
+    assert "in 4 pairs of variants that differ in nothing else" in flat
+    assert "differ from it by noise or by less than the margin" in flat
+    assert "Matrix (6 queries)" in flat
+    assert "All pairs" in flat
+
+
+def test_page_says_how_many_variants_the_question_has(tmp_path):
+    full = re.findall(r"```toml\n(.*?)```", PAGE.read_text("utf-8"), flags=re.DOTALL)[-1]
+    (tmp_path / "assay.toml").write_text(full)
+    spec = load_spec(tmp_path / "assay.toml")
+    varied = [subject for subject in spec.subjects() if subject.variation]
+    assert len(varied) == 8 * 6 * 4 == int(re.search(r"That is (\d+) variants", PAGE.read_text("utf-8"))[1])
+    chunkings = {str(subject.settings["search"].get("index")) for subject in varied}
+    models = {(c, subject.settings["search"]["dense"]["model"]) for subject in varied for c in chunkings}
+    assert len(chunkings) == 8
+    assert len(models) == 48
+    assert len(spec.claim().family) == 2 * 6 * 4
+
+
+def test_page_lists_every_experiment_that_ships():
+    named = re.findall(r"^\| `([\w-]+)` \|", PAGE.read_text("utf-8"), flags=re.MULTILINE)
+    assert sorted(named) == list(shipped_experiments())
+
+
+def test_page_names_only_commands_that_exist():
+    commands = Path(__file__).parent.parent / "docs" / "commands.md"
+    for command in set(re.findall(r"`assay ((?:gold )?[a-z]+)", PAGE.read_text("utf-8"))):
+        assert f"assay {command}" in commands.read_text("utf-8"), command
