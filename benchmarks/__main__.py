@@ -56,6 +56,8 @@ BENCHES: Final = (
     Bench("peers-library", "benchmarks.peers.on_library", "Peers on the standard library", "peers", long=True),
     Bench("peers-repositories", "benchmarks.peers.on_repositories", "Peers on five repositories", "peers", long=True),
     Bench("embedders", "benchmarks.bench_embedders", "Embedders beside the static model", "speed", long=True),
+    Bench("cluster", "benchmarks.experiments.scaling", "One worker of a cluster and two", "experiments"),
+    Bench("scale", "benchmarks.experiments.simulated", "10,000 repositories × 100 variants", "experiments", long=True),
     Bench("search", "benchmarks.bench_search", "Speed and memory beside semble 0.7.0", "speed", long=True),
     Bench("search-scaling", "benchmarks.bench_search_scaling", "Growth from 1,000 to 60,000 files", "speed", long=True),
 )

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import inspect
+from dataclasses import fields
+from typing import get_type_hints
 
 from assay.engines import as_engine, templates, wrapping
 from assay.engines.base import FilteringSession, FullEngine, MeasuredSession, Session, TimedSession, UpdatingSession
+from assay.engines.configs.settings import ConfigSettings
 from assay.engines.pages import describe
 from assay.experiment.spec import Spec
+from assay.settings import type_text
 from assay.types import Corpus
 
 MADE = "Made by `make docs` from the program; edit the program."
@@ -15,7 +19,17 @@ MADE = "Made by `make docs` from the program; edit the program."
 
 def engines() -> str:
     """Describe what holds for every engine, then every kind with its settings."""
-    parts = ["# Engines", MADE, _ENGINES, _placeholders(), _harness(), _PRESETS, _python_engines(), "# Kinds"]
+    parts = [
+        "# Engines",
+        MADE,
+        _ENGINES,
+        _placeholders(),
+        _rendered(),
+        _harness(),
+        _PRESETS,
+        _python_engines(),
+        "# Kinds",
+    ]
     for page in describe():
         parts.append(f"## {page.name}\n\n{page.about}")
         if page.settings:
@@ -58,8 +72,48 @@ def _placeholders() -> str:
     return "\n\n".join(["## Placeholders", "\n".join(table), _BRACES])
 
 
+def _rendered() -> str:
+    """Show what a file for a tool is made from, and how variants share an index."""
+    rows = [
+        f"| `config.{field.name}` | {type_text(hint)} | {field.metadata['about']} |"
+        for field, hint in zip(fields(ConfigSettings), get_type_hints(ConfigSettings).values(), strict=True)
+    ]
+    table = ["| setting | type | meaning |", "|---|---|---|", *rows]
+    return "\n\n".join([_FILES, "\n".join(table), _INDEXES])
+
+
+_FILES = """\
+## Files for a tool
+
+A tool that reads its settings from a file gets one of its own: `[engines.NAME.config]` of a `command`, `http` or
+`mcp` engine renders a template, and `{config}` is where the file lies. Keys are dotted, `"a.b".c` has a dot in its
+first part, and the item of a list is its number: `servers.0.url`. Placeholders in texts are filled in, `{env:NAME}`
+too; the file is readable by you alone and is removed in the end. The template is never changed and nothing in it is
+executed. What comes out is read again and must be the template with exactly those keys changed. Of the template the
+records hold the name and a digest, of the edits what is written in assay.toml."""
+
+_INDEXES = """\
+## Variants on one index
+
+`index_keys` says which settings decide the index. The index is made with these alone: of `config.edits` it sees those
+that are named, of `env` those that are named, or all of `env` if none is. Variants that agree in them share one copy
+of the corpus with its `{store}`: the first one makes the index, the others open their own program or server on it.
+The index must be complete on disk, in `{root}` or `{store}` or where the tool finds it by the path of the code; a
+program or server that indexes when it starts or by calls must leave it in `{root}` or `{store}`, else that is an
+error.
+
+- A variant that writes there while it is asked is told of in a note, and the next one gets the index as it was: put
+  back from a second copy, or made anew where it has more than 1 GB.
+- An index that fails, fails every variant in the same words; it is not tried again.
+- A server behind an `http` engine may know one index at a time: it is told to index again when it was told to make
+  another meanwhile. Run such a server with `--jobs 1`.
+- `assay run --reuse-index` keeps the workplace for later runs, by corpus, index settings, variables that are named in
+  them, and what `version` prints; without `version`, by path, size and time of the programs and of the files that are
+  named in their arguments. A note says of when the index is. An index that lies elsewhere (a home folder) or on
+  somebody's server cannot be kept, and an index that another process uses is made anew."""
+
 _ARGUMENTS = {"env": "NAME", "python": "PROGRAM"}
-_FOLDERS_FIRST = ["root", "here", "store", "preset"]
+_FOLDERS_FIRST = ["root", "here", "store", "config", "preset"]
 _ANYWHERE = "wherever a placeholder may stand"
 _ASKING = "`argv` of a command that runs for each query, else `request`; `url` and `body`; `arguments`; filters"
 _PLACES = {
@@ -70,6 +124,10 @@ _PLACES = {
     "store": (
         "an empty folder of the engine's own, one for each corpus, for an index; measured, and removed at the end",
         _ANYWHERE,
+    ),
+    "config": (
+        "a file that is rendered for the engine from `config.template` by `config.edits`, in a folder of its own",
+        f"{_ANYWHERE}, with `[engines.NAME.config]`",
     ),
     "preset": ("the folder of the preset's file, for programs that lie beside it", f"{_ANYWHERE}, in a preset"),
     "id": ("a number that counts up with the questions", "`request` of a program that stays"),

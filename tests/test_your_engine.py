@@ -25,7 +25,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_page_asks_every_engine_every_question(page):
     run = read_run(page / "results")
     names = [engine.name for engine in run.engines]
-    assert names == ["cli", "stays", "api", "mcp", "python", "words", "random", "keywords", "oracle"]
+    assert names == ["cli", "filed", "stays", "api", "mcp", "python", "words", "random", "keywords", "oracle"]
     assert all(ranking.status is Status.OK for engine in run.engines for ranking in engine.rankings)
     assert run.header.environment["interleaved"]
 
@@ -47,6 +47,15 @@ def test_page_checks_engines_where_their_paths_begin(page):
     said = (page / "said").read_text("utf-8")
     assert "cli works" in said
     assert "words works" in said
+    assert "filed works" in said
+
+
+def test_page_renders_a_file_for_a_tool_and_leaves_the_template(page):
+    filed = next(engine for engine in read_run(page / "results").engines if engine.name == "filed")
+    assert filed.config["config"]["edits"] == {"search.short": 0.01}
+    assert "short = 0.0 " in (page / "words.toml").read_text("utf-8")
+    first = {ranking.query: ranking.hits[0].path for ranking in filed.rankings}
+    assert first["rate"] == "shop/tax.py"
 
 
 def test_page_counts_what_the_api_bills(page):

@@ -29,7 +29,7 @@ from benchmarks.pages import Section, difference_text, table
 from benchmarks.quality.measuring import Fleet, by_repository, chosen, differences, housed, joined
 from benchmarks.quality.octocode import PARTS
 from benchmarks.quality.sources import octocode, visible
-from benchmarks.quality.variants import Changes, Shelf, Variant, make, variant
+from benchmarks.quality.variants import Changes, Shelves, Variant, make, variant
 
 AST = "ast"
 KINDS = ("symbol", "doc", "keyword")
@@ -113,7 +113,7 @@ def ask_chunkings(gold: Gold) -> Tables:
 
 def _asked(suite: Suite, home: str) -> Tables:
     """Run and score, with rankings cut at each budget beside the whole ones."""
-    shelf = Shelf()
+    shelf = Shelves()
     made = run({one.name: make(one, "span", shelf) for one in variants()}, suite, k=DEPTH, missing="report")
     tables = {"": score(made, MEASURES)}
     tables |= {str(budget): score(cut_at(made, budget), LINES) for budget in BUDGETS}

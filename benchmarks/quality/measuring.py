@@ -18,14 +18,14 @@ from assay.stats import compare
 from assay.stats.config import DEFAULT
 from assay.stats.records import ComparisonRow
 from assay.types import Gold, Scores, Suite, Unit
-from benchmarks.quality.variants import Shelf, Variant, make
+from benchmarks.quality.variants import Shelves, Variant, make
 
 T = TypeVar("T")
 SEMBLE = "nDCG(rule=semble)@10"
 PROCESSES = 2
 
 #: The indexes of this process. Each repository is always asked in the same one.
-SHELF = Shelf()
+SHELF = Shelves()
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,29 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Final, Literal
+from typing import Any, Literal
 
 from assay.engines import make_engine
 from assay.engines.base import Engine, Session
-from assay.engines.builtin import BuiltinEngine, BuiltinSession, Settings
-from assay.search import Index, Per, SearchConfig
-from assay.search.embedding import embed_table
-from assay.search.meaning import Dense, Meaning
-from assay.search.models import DenseSettings, TranslationSettings
-from assay.search.tables import Table
-from assay.search.translating import make_translator
-from assay.search.view import View
+from assay.engines.builtin import BuiltinEngine, Settings
+from assay.engines.sharing import Shelf
+from assay.search import Per, SearchConfig
 from assay.types import Corpus
 
 Changes = Mapping[str, object]
-
-_WORDS: Final = DenseSettings(model="")
-_AS_ASKED: Final = TranslationSettings(model="")
-_EMBEDDING: Final = (
-    "model", "docs_model", "vectors", "path", "reach", "token_env", "query_prefix", "code_prefix", "docs_prefix",
-)  # fmt: skip
 
 
 def configure(changes: Changes) -> SearchConfig:
@@ -70,56 +59,38 @@ def variant(name: str, changes: Changes) -> Variant:
     return Variant(name, tuple(changes.items()))
 
 
-@dataclass(slots=True)
-class Shelf:
-    """Indexes of one process: each built once, embedded once by each model, and seen once in each way."""
+@dataclass(frozen=True, slots=True)
+class Shelves:
+    """What engines of one process share, a shelf for each corpus."""
 
-    built: dict[Hashable, Index] = field(default_factory=dict)
-    embedded: dict[Hashable, tuple[Meaning, ...]] = field(default_factory=dict)
-    views: dict[Hashable, View] = field(default_factory=dict)
+    by_corpus: dict[str, Shelf] = field(default_factory=dict)
 
-    def index(self, corpus: Corpus, config: SearchConfig) -> Index:
-        """Give the index with these settings; only those that shape it make another."""
-        shape = (corpus.digest, config.index)
-        if shape not in self.built:
-            self.built[shape] = Index.build(corpus, replace(config, dense=_WORDS, translation=_AS_ASKED), workers=1)
-        index = self.built[shape]
-        key = (shape, config.graph, config.dense, config.translation)
-        if key not in self.views:
-            dense = self._dense(shape, index.table, config.dense)
-            self.views[key] = View(index.table, config.graph, dense, make_translator(config.translation))
-        return replace(index, config=config, view=self.views[key])
-
-    def _dense(self, shape: Hashable, table: Table, settings: DenseSettings) -> Dense | None:
-        """Give the vectors of a table; only settings that shape them make others."""
-        key = (shape, *(getattr(settings, name) for name in _EMBEDDING))
-        if key not in self.embedded:
-            dense = embed_table(table, settings, None)
-            self.embedded[key] = dense.parts if dense else ()
-        return Dense(settings, self.embedded[key], len(table.units)) if settings.model else None
+    def of(self, corpus: Corpus) -> Shelf:
+        """Give the shelf of a corpus."""
+        return self.by_corpus.setdefault(corpus.digest, Shelf(corpus))
 
 
 @dataclass(frozen=True, slots=True)
 class SharedEngine:
-    """The reference engine on a shared index: the same answers, without building it again."""
+    """The reference engine with what others made: the same answers, without building it again."""
 
-    settings: Settings
-    shelf: Shelf
+    engine: BuiltinEngine
+    shelves: Shelves
 
     @property
     def config(self) -> Mapping[str, object]:
-        """What the engine itself would say."""
-        return BuiltinEngine(self.settings).config
+        """What the engine itself says."""
+        return self.engine.config
 
     def open(self, corpus: Corpus) -> Session:
-        """Take the index from the shelf."""
-        return BuiltinSession(self.shelf.index(corpus, self.settings.search), self.settings.per)
+        """Take from the shelf what is there."""
+        return self.engine.open_shared(corpus, self.shelves.of(corpus), None)
 
 
-def make(one: Variant, per: Per, shelf: Shelf) -> Engine:
+def make(one: Variant, per: Per, shelves: Shelves) -> Engine:
     """Make the engine of a variant."""
     if one.kind == "builtin":
-        return SharedEngine(Settings(per, one.search), shelf)
+        return SharedEngine(BuiltinEngine(Settings(per, one.search)), shelves)
     if one.kind == "plain":
         from benchmarks.quality.plain import PlainEngine
 

@@ -1,5 +1,6 @@
 """Many processes on one store, some of them killed: nobody ever reads what was not made."""
 
+import os
 import random
 import signal
 import subprocess
@@ -96,6 +97,24 @@ def test_small_things_are_whole_or_absent_between_processes(tmp_path):
     with program(*programs[0]) as a, program(*programs[1]) as b, program(*programs[2]) as c, program("prune", tmp_path):
         for started in (a, b, c):
             assert started.wait(60) == 0, started.stderr.read()
+
+
+def test_forked_child_holds_nothing_and_closes_nothing_of_its_parents(tmp_path):
+    store = Artefacts(tmp_path)
+    folder = store.obtain("folders", "a", lambda place: (place / "a").write_text("a") and None)
+    child = os.fork()
+    if not child:
+        status = 1
+        try:
+            read = os.pipe()[0]  # takes the number that was closed after the fork
+            store.close()
+            os.fstat(read)
+            status = 0
+        finally:
+            os._exit(status)
+    assert os.waitpid(child, 0)[1] == 0
+    assert Artefacts(tmp_path).prune(0).held == 1
+    assert (folder / "a").exists()
 
 
 def test_folder_is_made_once_and_others_wait(tmp_path):

@@ -13,11 +13,15 @@ from assay.artefacts import Artefacts, keeping
 from assay.corpus import open_corpus, parse_spec
 from assay.engines import make_engine
 from assay.engines.base import FilteringSession, UpdatingSession, Wanted
+from assay.engines.builtin import BuiltinSession
 from assay.engines.calling import ask, ask_filtered, open_session, update_session
 from assay.engines.sharing import Shelf, kept_steps
 from assay.errors import ConfigError, EnvironmentFailure
-from assay.search import SearchConfig
+from assay.search import Index, SearchConfig
+from assay.search.embedding import embed_table
 from assay.search.laws import STAGES, setting_hints
+from assay.search.translating import make_translator
+from assay.search.view import View
 from tests.search.samples import SAMPLES
 
 FILES = {
@@ -237,6 +241,14 @@ CHOICES = {
     "translation.model": ("static", ""),
     "without": tuple((stage,) for stage in STAGES),
 }
+CROWD = {
+    f"{folder}/order_{n}.py": "".join(
+        f"class Cart{n}{m}(Order):\n    LIMIT = {m}\n\n    def {verb}_item(self, price):\n"
+        f"        # {verb} what is put in the cart, {'again ' * m}\n        return delete(price_of(self)) * {m}\n\n\n"
+        for m, verb in enumerate(("put", "take", "order", "deliver"))
+    )
+    for n, folder in enumerate(("shop", "shop", "tests", "examples"))
+}
 ASKED = ("cart total", "Cart", "where is an item put in?", "delete the order", "tax", "price_of", "", "日本", "the of")
 
 
@@ -263,6 +275,35 @@ def nested(changes):
     return tables
 
 
+def alone(corpus, table, settings):
+    """Open as `open` does, on a table that need not be made again."""
+    config = settings.search
+    dense, translator = embed_table(table, config.dense, None), make_translator(config.translation)
+    return BuiltinSession(Index.around(corpus, View(table, config.graph, dense, translator), config), settings.per)
+
+
+@pytest.mark.parametrize("per", ["file", "span"])
+def test_every_setting_of_a_search_has_its_say_beside_one_that_differs_in_nothing_else(per, tmp_path):
+    corpus = written(tmp_path, {name: SAMPLES[name] for name in ("cart.py", "README.md")} | FILES | CROWD)
+    shelf = Shelf(corpus)
+    session = made(per=per).open_shared(corpus, shelf, None)
+    table = Index.build(corpus).table
+    said = 0
+    for key in (key for key in setting_hints(SearchConfig) if not key.startswith("index.")):
+        for value in CHOICES.get(key, (0, 1, 3, 0.25)):
+            try:
+                variant = made(per=per, search=nested({key: value}))
+            except ConfigError:
+                continue
+            pair = [variant.open_shared(corpus, shelf, None), alone(corpus, table, variant.settings)]
+            for query in ASKED:
+                session.search(query, 20)
+                shared, own = (one.search(query, 20) for one in pair)
+                assert shared == own, f"{key} = {value!r}"
+                said += shared != session.search(query, 20)
+    assert said > 100
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_shared_answers_are_those_of_an_engine_that_shares_nothing(seed, tmp_path):
     same_whatever_was_shared(seed, tmp_path, engines=8)
@@ -280,7 +321,7 @@ def same_whatever_was_shared(seed, tmp_path, engines):
     files |= {f"src/{n}.py": "\n".join(draw.choices(SAMPLES["cart.py"].split("\n"), k=80)) for n in range(3)}
     corpus = written(tmp_path / "corpus", files)
     variants = [drawn(draw) for _ in range(engines)]
-    alone = [[session.search(query, 20) for query in ASKED] for session in (each.open(corpus) for each in variants)]
+    wanted = [[session.search(query, 20) for query in ASKED] for session in (each.open(corpus) for each in variants)]
     for _ in range(2):  # the second time all is found
         shelf = Shelf(corpus, Artefacts(tmp_path / "artefacts") if seed % 2 else None)
         sessions = [variant.open_shared(corpus, shelf, None) for variant in variants]
@@ -288,4 +329,4 @@ def same_whatever_was_shared(seed, tmp_path, engines):
         if seed % 4 > 1:
             draw.shuffle(order)
         for v, q in order:
-            assert sessions[v].search(ASKED[q], 20) == alone[v][q]
+            assert sessions[v].search(ASKED[q], 20) == wanted[v][q]

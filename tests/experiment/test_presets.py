@@ -3,6 +3,7 @@
 import csv
 import json
 import re
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -76,6 +77,14 @@ def matrix(page, title="Matrix ("):
     return [rows[0], *rows[2:]]
 
 
+def searches(name):
+    """The settings of the reference engine in an experiment, by variant."""
+    subjects = load_spec(preset=name).subjects()
+    return {
+        s.name: s.settings["search"] for s in subjects if isinstance(s.settings, Mapping) and "search" in s.settings
+    }
+
+
 def test_every_preset_is_commented_with_what_the_seed_did_and_what_differs():
     for name, path in shipped_experiments().items():
         text = path.read_text()
@@ -106,12 +115,12 @@ def test_octocode_matrix_prints_the_seeds_rows_and_says_what_it_skipped(bench):
 
 def test_vector_only_is_meaning_alone():
     """No setting of words changes it."""
-    settings = {s.name: s.settings for s in load_spec(preset="octocode-matrix").subjects()}
-    dense = settings["vector_only"]["search"]["dense"]
+    settings = searches("octocode-matrix")
+    dense = settings["vector_only"]["dense"]
     assert dense["words"] == 0
-    assert set(settings["vector_only"]["search"]["without"]) == set(_stages())
+    assert set(settings["vector_only"]["without"]) == set(_stages())
     for name, words in (("hybrid_70_30", 0.3), ("hybrid_30_70", 0.7)):
-        dense = settings[name]["search"]["dense"]
+        dense = settings[name]["dense"]
         assert dense["words"] == words
         assert [dense[kind] for kind in ("language", "keywords", "symbol")] == [pytest.approx(1 - words)] * 3
 
@@ -191,11 +200,7 @@ def test_chunking_prints_each_cut_off_and_what_size_costs(bench):
 
 
 def test_tokens_are_tokens():
-    sizes = {
-        s.name: s.settings["search"]["index"]["chunks"]
-        for s in load_spec(preset="chunking").subjects()
-        if s.name.startswith("fixed-token")
-    }
+    sizes = {name: s["index"]["chunks"] for name, s in searches("chunking").items() if name.startswith("fixed-token")}
     assert sizes == {
         "fixed-token-512": {"kind": "tokens", "size": 512},
         "fixed-token-1024": {"kind": "tokens", "size": 1024},

@@ -16,7 +16,7 @@ from assay.report.html import to_html
 from assay.report.markdown import to_markdown
 from assay.report.spread import THUMB
 from assay.report.tables import TABLES
-from assay.types import Claim, EngineRun, Header
+from assay.types import Claim, EngineRun, Header, Role, Status
 from tests.report.labs import lab
 
 RANKS = {"a": [1, 2, 0, 1] * 10, "b": [2, 2, 2, 2] * 10, "c": [0, 1, 0, 10] * 10}
@@ -46,7 +46,7 @@ def test_the_names_that_a_file_may_say_are_those_that_are_made():
 def test_an_unknown_table_is_refused_before_anything_runs():
     with pytest.raises(ConfigError, match="matrx") as caught:
         override(Spec(tables=("matrx",)))
-    assert "matrix" in caught.value.hint
+    assert "matrix" in str(caught.value.hint)
 
 
 def test_a_specification_hands_its_tables_to_the_claim():
@@ -66,6 +66,17 @@ def test_matrix_has_a_row_a_variant_and_a_column_a_measure():
         ["plain", "plain", "good"],
         ["plain", "plain", "plain"],
     ]
+
+
+def test_matrix_praises_no_reference():
+    made = lab({**RANKS, "oracle": [1] * 40, "grep": [2] * 40})
+    roles: dict[str, Role] = {"oracle": "ceiling", "grep": "yardstick"}
+    made = replace(made, engines=tuple(replace(e, role=roles.get(e.name, e.role)) for e in made.engines))
+    matrix = section(analysed(made, "matrix"), "Matrix")[0]
+    tones = {row[0].text: [cell.tone for cell in row[1:]] for row in matrix.rows}
+    assert tones["oracle"] == tones["grep"] == ["plain"] * 3
+    assert tones["a"] == ["good", "good", "plain"]
+    assert tones["b"] == ["plain", "plain", "good"]
 
 
 def test_matrix_names_what_was_skipped_and_why():
@@ -196,7 +207,9 @@ def test_pairs_stop_where_nobody_could_read_them():
 
 def test_tables_survive_markdown_and_engines_that_failed():
     made = lab(RANKS)
-    dead = EngineRun("dead", tuple(replace(r, hits=(), status="error", error="no") for r in made.engines[0].rankings))
+    dead = EngineRun(
+        "dead", tuple(replace(r, hits=(), status=Status.ERROR, error="no") for r in made.engines[0].rankings)
+    )
     made = replace(made, engines=(*made.engines, dead))
     results = analysed(made, *TABLES)
     page = to_markdown(document(results))

@@ -177,6 +177,17 @@ def test_plan_is_made_for_the_declared_unit():
     assert alone.queries is None
 
 
+def test_plan_counts_the_spread_between_what_is_drawn_and_no_other():
+    def now(units: list[Unit], cluster: str) -> float:
+        values = np.zeros((2, 1, len(units)))
+        values[1, 0] = [0.1 * int(u.repository[1:]) + 0.01 * (i % 5) for i, u in enumerate(units)]
+        scores = Scores(("old", "new"), (Q,), tuple(units), values)
+        return plan_claim(scores, baseline="old", engine="new", primary=Q, delta=0.05, cluster=cluster).mde_now
+
+    assert now(FEW, "auto") == now(FEW, "intent") < now(FEW, "repository")
+    assert now(MANY, "intent") < now(MANY, "auto") == now(MANY, "repository")
+
+
 def test_family_of_two_runs_is_the_declared_one():
     scores = scored(MANY)
     found = compare_scores(scores, scores, primary=Q, family=["new"], B=B)

@@ -2,7 +2,8 @@
 
 from assay.artefacts.code import code_digest
 from assay.artefacts.keeping import Artefacts
-from assay.artefacts.limits import Limits, parse_size
+from assay.artefacts.limits import Limits, parse_age, parse_size
+from assay.artefacts.others import Other
 from assay.artefacts.pruning import Pruned, Usage
 
-__all__ = ["Artefacts", "Limits", "Pruned", "Usage", "code_digest", "parse_size"]
+__all__ = ["Artefacts", "Limits", "Other", "Pruned", "Usage", "code_digest", "parse_age", "parse_size"]

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final, Self
 
 from assay.artefacts.limits import Limits
-from assay.artefacts.locking import let_go, making, use
+from assay.artefacts.locking import Held, let_go, making, use
 from assay.artefacts.manifests import make_manifest, read_manifest, same_bytes, same_sizes
 from assay.artefacts.places import Place, made_by_another, place_of, remove, write_whole, writing
 from assay.artefacts.pruning import Pruned, Usage, prune, remove_broken, usage
@@ -34,7 +34,7 @@ class Artefacts:
         self.root = cache_dir() / "artefacts" if root is None else root
         self.limits = Limits.wanted() if limits is None else limits
         self.troubles: list[str] = []  # what was found broken, in sentences
-        self._held: dict[Place, int] = {}
+        self._held: dict[Place, Held] = {}
         self._grown = 0
         self._end = weakref.finalize(self, _let_all_go, self._held)
 
@@ -98,9 +98,9 @@ class Artefacts:
 
     def release(self, kind: str, key: str) -> None:
         """Let a folder be pruned again; what is mapped into memory stays readable all the same."""
-        handle = self._held.pop(place_of(self.root, kind, key), None)
-        if handle is not None:
-            let_go(handle)
+        held = self._held.pop(place_of(self.root, kind, key), None)
+        if held is not None:
+            let_go(held)
 
     def close(self) -> None:
         """Let go of everything that was obtained."""
@@ -134,18 +134,18 @@ class Artefacts:
 
     def _found(self, place: Place) -> Path | None:
         """Find a finished folder that is whole, and hold it."""
-        handle = use(place.finished)
-        if handle is None:
+        held = use(place.finished)
+        if held is None:
             return None
-        if not self._is_whole(place, handle):
-            let_go(handle)
+        if not self._is_whole(place, held.handle):
+            let_go(held)
             self._trouble(place, "is broken; it is made anew")
             return None
         before = self._held.pop(place, None)
-        self._held[place] = handle
+        self._held[place] = held
         if before is not None:
             let_go(before)
-        self._touch(place.finished, os.fstat(handle).st_mtime)
+        self._touch(place.finished, os.fstat(held.handle).st_mtime)
         return place.content
 
     def _is_whole(self, place: Place, handle: int) -> bool:
@@ -215,7 +215,7 @@ class Artefacts:
             self.troubles.append(sentence)
 
 
-def _let_all_go(held: dict[Place, int]) -> None:
+def _let_all_go(held: dict[Place, Held]) -> None:
     """Let go of everything that is held."""
     while held:
         let_go(held.popitem()[1])

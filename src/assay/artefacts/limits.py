@@ -11,6 +11,7 @@ from assay.errors import ConfigError
 
 #: The environment variable that says how much may be kept.
 VARIABLE: Final = "ASSAY_CACHE_LIMIT"
+_SECONDS: Final = {"d": 86_400, "h": 3_600, "m": 60, "s": 1}
 _UNITS: Final = {"": 1, "b": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 
 
@@ -42,3 +43,11 @@ def parse_size(text: str, where: str) -> int:
         raise ConfigError(f"{where}: {text!r} is no size", hint="such as 500MB, 2GB or 1.5GiB")
     power = "bkmgt".index(found[2] or "b")
     return int(float(found[1]) * (1024**power if found[3] else _UNITS[found[2]]))
+
+
+def parse_age(text: str, where: str) -> float:
+    """Read an age in seconds: 30d, 12h, 90m, 45s."""
+    found = re.fullmatch(r"(\d{1,9}(?:\.\d{1,9})?)\s*([dhms])", text.strip().lower())
+    if found is None:
+        raise ConfigError(f"{where}: {text!r} is no age", hint="such as 30d, 12h or 90m")
+    return float(found[1]) * _SECONDS[found[2]]

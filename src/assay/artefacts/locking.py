@@ -9,100 +9,111 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
+
+class Held:
+    """A file that is open for its lock; one that a parent holds is nothing in its child."""
+
+    __slots__ = ("handle",)
+
+    def __init__(self, handle: int) -> None:
+        self.handle = handle
+
+
 #: What this process holds. A child made by fork would go on holding it after its parent was killed.
-_held: Final[set[int]] = set()
+_held: Final[set[Held]] = set()
 
 
 @contextmanager
 def making(path: Path, *, wait: bool = True) -> Iterator[bool]:
     """Hold the right to make something against all others; False when somebody has it and we do not wait."""
-    handle = _locked(path, wait)
+    held = _locked(path, wait)
     try:
-        yield handle is not None
+        yield held is not None
     finally:
-        if handle is not None:
+        if held is not None:
             with suppress(OSError):  # whoever waits for it sees that it is gone, and begins anew
                 path.unlink(missing_ok=True)
-            let_go(handle)
+            let_go(held)
 
 
-def _locked(path: Path, wait: bool) -> int | None:
+def _locked(path: Path, wait: bool) -> Held | None:
     """Lock a file of this name; one that was removed while we waited is not it."""
     while True:
-        handle = _opened(path, os.O_RDWR | os.O_CREAT)
+        held = _opened(path, os.O_RDWR | os.O_CREAT)
         try:
-            fcntl.flock(handle, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(held.handle, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            let_go(handle)
+            let_go(held)
             return None
         except BaseException:
-            let_go(handle)
+            let_go(held)
             raise
-        if _is_there(handle, path):
-            return handle
-        let_go(handle)
+        if _is_there(held, path):
+            return held
+        let_go(held)
 
 
-def use(path: Path) -> int | None:
+def use(path: Path) -> Held | None:
     """Hold a file that says that something is finished, with others who use it; None when it is being removed."""
     try:
-        handle = _opened(path, os.O_RDONLY)
+        held = _opened(path, os.O_RDONLY)
     except OSError:
         return None
     try:
-        fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        fcntl.flock(held.handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
-        let_go(handle)
+        let_go(held)
         return None
     except OSError:
-        return handle  # a drive without locks: nothing is pruned from it either
-    if not _is_there(handle, path):
-        let_go(handle)
+        return held  # a drive without locks: nothing is pruned from it either
+    if not _is_there(held, path):
+        let_go(held)
         return None
-    return handle
+    return held
 
 
 @contextmanager
 def alone(path: Path) -> Iterator[bool]:
     """Tell whether nobody uses a finished thing; until the end of the block nobody begins to."""
-    handle = _opened(path, os.O_RDWR)  # a network drive wants the right to write for a lock against all
+    held = _opened(path, os.O_RDWR)  # a network drive wants the right to write for a lock against all
     try:
         try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(held.handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             yield False
             return
-        yield _is_there(handle, path)
+        yield _is_there(held, path)
     finally:
-        let_go(handle)
+        let_go(held)
 
 
-def let_go(handle: int) -> None:
-    """Give up what is held."""
-    _held.discard(handle)
-    os.close(handle)
+def let_go(held: Held) -> None:
+    """Give up what is held, if it is ours."""
+    if held in _held:
+        _held.discard(held)
+        os.close(held.handle)
 
 
-def _opened(path: Path, flags: int) -> int:
+def _opened(path: Path, flags: int) -> Held:
     """Open a file for locking."""
-    handle = os.open(path, flags, 0o666)
-    _held.add(handle)
-    return handle
+    held = Held(os.open(path, flags, 0o666))
+    _held.add(held)
+    return held
 
 
-def _is_there(handle: int, path: Path) -> bool:
+def _is_there(held: Held, path: Path) -> bool:
     """Tell whether a path still leads to the file that was opened."""
     with suppress(OSError):
-        there, ours = os.stat(path), os.fstat(handle)
+        there, ours = os.stat(path), os.fstat(held.handle)
         return (there.st_dev, there.st_ino) == (ours.st_dev, ours.st_ino)
     return False
 
 
 def _leave_to_parent() -> None:
     """Close in a forked child what only the parent holds; the parent's locks stay."""
-    for handle in sorted(_held):
+    for held in _held:
         with suppress(OSError):
-            os.close(handle)
+            os.close(held.handle)
     _held.clear()
 
 

@@ -81,7 +81,7 @@ def _take_apart(args: argparse.Namespace, found: Parts, suite: Suite) -> Climbed
     made = ask(*plan.variants)
     if at_once == ways:
         return Climbed(made, plan.steps)
-    climbed = climb(made, found.parts, found.base.spec.claim().primary, ask)
+    climbed = climb(made, found.base.name, found.parts, found.base.spec.claim().primary, ask)
     return Climbed(climbed.run, (*plan.steps, *climbed.steps))
 
 

@@ -14,6 +14,7 @@ from assay._version import __version__
 from assay.cli import (
     ablate,
     audit,
+    cache,
     compare,
     demo,
     doctor,
@@ -65,6 +66,7 @@ _COMMANDS = (
     plan,
     audit,
     train,
+    cache,
     doctor,
     demo,
 )

@@ -116,7 +116,7 @@ def _open(gold: Gold, base: Path | None, own: Sequence[str], cache: Path | None)
 
 def _corpus_line(source: str | None) -> int | None:
     """Find where a native gold file names its corpus."""
-    if source is None or not source.endswith((".yaml", ".yml")):
+    if source is None or not source.endswith((".yaml", ".yml")) or not Path(source).is_file():
         return None
     lines = Path(source).read_text(encoding="utf-8", errors="replace").split("\n")
     return next((number for number, text in enumerate(lines, start=1) if text.startswith("corpus:")), None)

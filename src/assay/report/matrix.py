@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from assay.report.case import Case
 from assay.report.document import Block, Cell, Heading, Table, table
 from assay.report.groups import by_tag, group_means
-from assay.report.results import MatrixPart, Results
+from assay.report.results import EngineFacts, MatrixPart, Results
 from assay.scoring import parse_measure
 from assay.stats.records import MeanRow
 
@@ -39,7 +39,7 @@ def _table(results: Results, part: MatrixPart) -> Table:
     cells = {(row.engine, row.measure): row for row in part.means}
     best = {measure: _best(results, part.means, measure) for measure in results.measures}
     rows: list[list[str | Cell]] = [
-        [results.shown(facts.name), *(_cell(cells.get((facts.name, m)), best[m]) for m in results.measures)]
+        [results.shown(facts.name), *(_cell(cells.get((facts.name, m)), best[m], facts) for m in results.measures)]
         for facts in results.engines
     ]
     skipped: list[list[str | Cell]] = [
@@ -57,8 +57,8 @@ def _best(results: Results, means: Sequence[MeanRow], measure: str) -> float | N
     return choose(values) if len(values) > 1 else None
 
 
-def _cell(row: MeanRow | None, best: float | None) -> Cell:
-    """Write a mean; floor and ceiling may have the best value too, but it is not theirs to be praised for."""
+def _cell(row: MeanRow | None, best: float | None, facts: EngineFacts) -> Cell:
+    """Write a mean; the references may have the best value too, but nobody looks for one among them."""
     if row is None:
         return Cell("–")
-    return Cell(f"{row.mean:.3f}", "good" if best is not None and row.mean == best else "plain")
+    return Cell(f"{row.mean:.3f}", "good" if row.mean == best and facts.role == "contestant" else "plain")

@@ -127,7 +127,8 @@ def _how(found: Tuned) -> str:
     return (
         f"{found.label} were halved at random {found.partitions} times; the best of {len(found.tried)} points on one "
         f"half was scored on the other, both ways, over {found.queries} queries. Half of the data chose, so all of "
-        "them would choose at least as well. Intervals are by cluster, widened by what leaving one out does to the choices."
+        "them would choose at least as well. Intervals are by cluster, widened by what leaving one out does to the "
+        "choices."
     )
 
 

@@ -23,17 +23,15 @@ from tests.serving import Asked, Reply, serving
 pytest.importorskip("mcp")
 
 #: It keeps its index in {store}, or in memory when it is told to; `index` counts, `search` reads its configuration.
+#: Written out, because a package takes a second to import; tests/engines/mcp has a server of the package.
 SERVER = """
 import json, os, sys
 from pathlib import Path
-from mcp.server.mcpserver import MCPServer
 config = json.loads(Path(sys.argv[1]).read_text())
 store = Path(sys.argv[2]) / "index.json"
-server = MCPServer("toy", version="1.0")
 memory = []
 
-@server.tool()
-def index(root: str) -> str:
+def index(root):
     with open(os.environ["TOOL_LOG"], "a") as log:
         log.write(json.dumps(config) + "\\n")
     files = sorted(str(path) for path in Path(root).rglob("*.py"))[: config["depth"]]
@@ -42,12 +40,23 @@ def index(root: str) -> str:
         store.write_text(json.dumps(files))
     return "ok"
 
-@server.tool()
-def search(query: str, k: int) -> list[dict[str, str]]:
+def search(query, k):
     files = memory or json.loads(store.read_text())
-    return [{"path": path} for path in (files[::-1] if config["search"]["turn"] else files)][:k]
+    return json.dumps([{"path": path} for path in (files[::-1] if config["search"]["turn"] else files)][:k])
 
-server.run("stdio")
+tools = {"index": index, "search": search}
+for line in sys.stdin:
+    asked = json.loads(line)
+    result = {"tools": [{"name": name, "inputSchema": {"type": "object"}} for name in tools]}
+    if asked["method"] == "initialize":
+        version = asked["params"]["protocolVersion"]
+        info = {"name": "toy", "version": "1"}
+        result = {"protocolVersion": version, "capabilities": {"tools": {}}, "serverInfo": info}
+    elif asked["method"] == "tools/call":
+        said = tools[asked["params"]["name"]](**asked["params"]["arguments"])
+        result = {"content": [{"type": "text", "text": said}]}
+    if "id" in asked:
+        print(json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": result}), flush=True)
 """
 
 

@@ -24,7 +24,7 @@ PROMISED = {
     "ripgrep-keywords", "git-grep", "semble", "semble-cli", "semble-mcp", "colgrep", "octocode", "chunkhound", "ck",
     "probe", "sia-code", "pyckle", "assay-mcp",
 }  # fmt: skip
-OTHERS = {"ripgrep-literal", "chunkhound-regex", "sia-code-lexical"}
+OTHERS = {"ripgrep-literal", "chunkhound-regex", "sia-code-lexical", "octocode-variants"}
 _PLACE = re.compile(r"\{(\w+)(?::[\w-]+)?\}")
 _VERSION = re.compile(r"\d+\.\d+|November 2026")
 
@@ -85,7 +85,7 @@ def test_preset_uses_known_placeholders_and_drivers_that_ship(name: str) -> None
     known = {*FOLDERS, *ASKED, "env", "python", "path", "language", "id"}
     for text in texts(dict(preset.settings)):
         assert set(_PLACE.findall(text)) <= known, text
-        for driver in re.findall(r"\{preset\}/([\w.]+)", text):
+        for driver in re.findall(r"\{preset\}/([\w./]+)", text):
             assert (preset.path.parent / driver).is_file()
 
 

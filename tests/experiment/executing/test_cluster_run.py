@@ -7,15 +7,14 @@ import pytest
 
 pytest.importorskip("distributed", reason="the extra `cluster` is not installed: NOTHING of --cluster was tested")
 
-from tests.experiment.executing.dask_cluster import loopback
+from benchmarks.experiments.loopback import loopback
 from tests.experiment.sweeping import command, environment, lay_out, sweep, written
 
 SLOW = """
 [engines.slow]
 kind = "command"
-argv = ["{python}", "-c", "import time; time.sleep(0.15); print('shop/cart.py')"]
+argv = ["{python}", "-c", "import time; time.sleep(0.15); print('shop/cart.py')", "{query}"]
 """
-SECRET = "sk-this-is-nobodys-business-0123456789"  # noqa: S105 (not one)
 
 
 @pytest.fixture(scope="module")
@@ -48,12 +47,13 @@ def test_run_is_the_same_though_a_worker_is_killed_and_one_joins(sweeping):
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
     )
-    unfinished = folder / "shaken" / ".unfinished"
-    while process.poll() is None and not any(unfinished.rglob("*")):
-        time.sleep(0.01)
-    assert process.poll() is None, "it was over before anything could happen"
-    cluster.workers[0].kill()
-    cluster.add(environment(folder, "cache-workers"))
-    _, said = process.communicate(timeout=60)
+    with process:
+        unfinished = folder / "shaken" / ".unfinished"
+        while process.poll() is None and not any(unfinished.rglob("*")):
+            time.sleep(0.01)
+        assert process.poll() is None, "it was over before anything could happen"
+        cluster.workers[0].kill()
+        cluster.add(environment(folder, "cache-workers"))
+        _, said = process.communicate(timeout=60)
     assert process.returncode == 0, said
     assert written(folder / "shaken") == written(folder / "local")

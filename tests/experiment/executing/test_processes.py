@@ -13,7 +13,7 @@ import pytest
 from assay.errors import ConfigError, CorpusError, EngineError
 from assay.experiment.executing.driving import gather
 from assay.experiment.executing.processes import Processes
-from tests.experiment.executing.dask_cluster import our_path
+from benchmarks.experiments.loopback import our_path
 from tests.experiment.executing.tasks import Job, begun, circumstances, crash, do, double, fail_oddly, linger, refuse
 
 

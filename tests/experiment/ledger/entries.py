@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from assay.experiment.ledger.entry import Entry, Evidence, Side
+from assay.experiment.ledger.entry import Entry, Evidence, How, Side
 from assay.experiment.ledger.rule import Reason, Rule
 from assay.stats.repositories import RepositoryChange
 
@@ -42,7 +42,7 @@ ENTRY = Entry(
 )
 
 
-def entry(number: int, *, accepted: bool = True, how: str = "run", gold: str = "shop", gain: float = 0.01) -> Entry:
+def entry(number: int, *, accepted: bool = True, how: How = "run", gold: str = "shop", gain: float = 0.01) -> Entry:
     """Make an entry that is unlike the others of other numbers."""
     evidence = replace(EVIDENCE, difference=gain)
     side = Side(f"try {number}", f"c{number}", 0.8 + gain)

@@ -57,7 +57,7 @@ def test_a_day_can_be_fixed(tmp_path, monkeypatch):
     assert add_entries(tmp_path / "ledger.jsonl", [entry(1)])[0].date == "1970-01-02"
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_any_single_line_that_is_edited_removed_swapped_or_doubled_is_noticed(written, tmp_path, data):
     lines, head = written
@@ -256,7 +256,7 @@ def _add_some(path, who, many):
 
 
 def test_two_processes_that_add_at_once_keep_the_chain(tmp_path):
-    path, many = tmp_path / "ledger.jsonl", 12
+    path, many = tmp_path / "ledger.jsonl", 8
     context = multiprocessing.get_context("spawn")
     workers = [context.Process(target=_add_some, args=(path, who, many)) for who in (1, 2)]
     for worker in workers:

@@ -110,3 +110,21 @@ def test_a_rule_says_itself_in_a_sentence():
     )
     assert str(SEED) == "accepted when the gain is more than 0 and no repository loses 0.02 or more"
     assert str(replace(SEED, worst_repository=-1.0)) == "accepted when the gain is more than 0"
+
+
+def test_the_schema_for_editors_knows_every_key():
+    import json
+    from dataclasses import fields
+    from importlib import resources
+
+    from assay.experiment.ledger.settings import LedgerSettings
+    from assay.experiment.tuning.grid import TuneSettings
+
+    text = resources.files("assay.data").joinpath("schemas/assay.schema.json").read_text(encoding="utf-8")
+    tables = json.loads(text)["properties"]
+    for name, record in (("tune", TuneSettings), ("ledger", LedgerSettings)):
+        assert list(tables[name]["properties"]) == [field.name for field in fields(record)]
+    named, table = tables["ledger"]["properties"]["rule"]["oneOf"]
+    assert named["enum"] == list(PRESETS)
+    assert list(table["properties"]) == [field.name for field in fields(Rule)]
+    assert table["properties"]["verdict"]["items"]["enum"] == [str(verdict) for verdict in Verdict]

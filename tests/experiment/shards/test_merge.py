@@ -1,6 +1,7 @@
 """Four parts, put together, are the run; what does not belong together is named."""
 
 import gzip
+import json
 import shutil
 
 import pytest
@@ -105,8 +106,10 @@ def test_shards_that_saw_different_corpora_are_refused(here):
 
 def test_two_answers_for_one_cell_are_refused(here):
     path = shards(here)[0]
-    lines = gzip.decompress(path.read_bytes()).splitlines()
-    write_again(here / "copy.jsonl.gz", [line.replace(b'"score":', b'"score":1') for line in lines[:-1]])
+    *lines, last, _ = gzip.decompress(path.read_bytes()).splitlines()
+    row = json.loads(last)
+    row["cell"]["engine"]["version"] = "9"
+    write_again(here / "copy.jsonl.gz", [*lines, json.dumps(row).encode()])
     with pytest.raises(InputError, match="says something else of"):
         unite([here / "part0", here / "part1", here / "copy.jsonl.gz"])
 
@@ -136,9 +139,19 @@ def shorten(data):
     return gzip.compress(b"".join([*lines[:-2], lines[-1]]))
 
 
-@pytest.mark.parametrize(
-    "damage", [cut, flip, alter, shorten, lambda _: b"", lambda _: b"no gzip", lambda _: gzip.compress(b"")]
-)
+def empty(_):
+    return b""
+
+
+def unpack(data):
+    return gzip.decompress(data)
+
+
+def pack_nothing(_):
+    return gzip.compress(b"")
+
+
+@pytest.mark.parametrize("damage", [cut, flip, alter, shorten, empty, unpack, pack_nothing])
 def test_corrupt_shard_is_named(here, damage):
     path = shards(here)[1]
     path.write_bytes(damage(path.read_bytes()))

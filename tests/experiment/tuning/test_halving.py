@@ -153,7 +153,8 @@ def test_noise_of_many_kinds(repositories, points):
 
 def test_a_real_effect_is_found_and_its_size_is_right():
     rng = np.random.default_rng(8)
-    found = [tuned(*noise(rng, 12, 6, effect=0.15), seed) for seed in range(20)]
+    drawn = [noise(rng, 12, 6, effect=0.15) for _ in range(20)]
+    found = [tuned(values, homes, seed) for seed, (values, homes) in enumerate(drawn)]
     assert np.mean([one.worthwhile for one in found]) >= 0.85
     assert np.mean([one.best == 1 for one in found]) >= 0.95
     assert np.mean([one.gain.difference for one in found]) == pytest.approx(0.15, abs=0.03)

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from assay.engines.base import Context
 from assay.engines.builtin import BuiltinEngine, ablations, make
 from assay.engines.parts import Part, parts_of
 from assay.errors import ConfigError, GoldError
@@ -57,13 +58,13 @@ def test_parts_that_make_no_sense_are_refused(parts, said):
 
 @pytest.mark.parametrize("per", ["file", "span"])
 def test_every_part_of_the_reference_engine_can_be_switched_off(per):
-    whole = make({"per": per}, None)
+    whole = make({"per": per}, Context())
     parts = ablations({"per": per})
     assert len({part.name for part in parts}) == len(parts)
     for part in parts:
-        changed = make(applied({"per": per}, part.off), None)
+        changed = make(applied({"per": per}, part.off), Context())
         assert changed.config != whole.config, part.name
-    bare = make(applied({"per": per}, switched_off(parts)), None)
+    bare = make(applied({"per": per}, switched_off(parts)), Context())
     assert isinstance(bare, BuiltinEngine)
     assert ablations({**applied({"per": per}, switched_off(parts))}) == ()
 

@@ -216,6 +216,7 @@ def _verdicts(contest: Contest, run: Run) -> dict[str, str]:
             margin=claim.margin,
             alpha=claim.alpha,
             seed=claim.seed,
+            cluster=claim.cluster,
         )
         found[name] = made.rows[0].claim
     return found

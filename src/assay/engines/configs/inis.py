@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import configparser
+import io
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -116,7 +117,7 @@ def _value(line: _Line, option: str) -> _Value:
 def _lines(text: str) -> Iterator[_Line]:
     """List the lines that say something, with where they begin."""
     position = 0
-    for line in text.splitlines(keepends=True):
+    for line in io.StringIO(text, newline="\n"):  # as configparser reads them
         if line.strip() and not line.strip().startswith(("#", ";")):
             yield _Line(position, line.rstrip("\r\n"))
         position += len(line)

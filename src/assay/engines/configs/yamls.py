@@ -105,7 +105,7 @@ def _end(text: str, node: yaml.Node) -> int:
         last = node.value[-1]
         return _end(text, last[1] if isinstance(last, tuple) else last)
     start, end = node.start_mark.index, node.end_mark.index
-    return start + len(text[start:end].rstrip())
+    return start + len(text[start:end].rstrip(" \t\r\n"))  # of YAML's blanks: other spaces are letters to it
 
 
 def _in_braces(node: yaml.Node) -> bool:

@@ -6,6 +6,7 @@ import heapq
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from pathlib import Path
 
 from assay.engines.base import FullEngine
 from assay.engines.sharing import Step, sharing
@@ -74,7 +75,7 @@ class Plan:
 
     def way(self, gold: Gold) -> WayIn:
         """Tell a worker how to get to a gold set."""
-        return WayIn(gold, self.forms, self.missing, code=code_digest())
+        return WayIn(gold, self.forms, self.missing, folder=Path.cwd(), code=code_digest())
 
     def key(self, slot: Slot, ground: Ground) -> Key:
         """Name a cell by what decides it."""

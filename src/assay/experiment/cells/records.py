@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import zlib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -59,15 +60,15 @@ class Cell:
 
 
 def cell_bytes(cell: Cell) -> bytes:
-    """Write a cell down."""
-    return dump(cell_json(cell)).encode("utf-8")
+    """Write a cell down, packed: nine tenths of it are line sizes, which shrink well."""
+    return zlib.compress(dump(cell_json(cell)).encode("utf-8"), 1)
 
 
 def read_cell(data: bytes) -> Cell:
     """Read a cell back; whatever is wrong with it is a ValueError."""
     try:
-        return cell_of(json.loads(data))
-    except (KeyError, TypeError, AttributeError) as error:
+        return cell_of(json.loads(zlib.decompress(data)))
+    except (KeyError, TypeError, AttributeError, zlib.error) as error:
         raise ValueError(f"no cell: {error!r}") from error
 
 

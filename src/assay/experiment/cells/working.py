@@ -35,6 +35,7 @@ class WayIn:
     forms: tuple[str, ...] = ()
     missing: Missing | None = None
     cache: Path | None = None
+    folder: Path | None = None  # where relative paths begin: a worker of a cluster stands elsewhere
     code: str = ""  # the Assay that planned this; another one must not answer
 
     def __str__(self) -> str:
@@ -78,7 +79,7 @@ def ask_there(task: Visit, tell: Tell) -> dict[str, Cell]:
             hint="run again when nobody changes it; what is done is kept",
         )
     suite = Suite((place.gold,))
-    engines = {recipe.name: replace(recipe, suite=suite).make() for recipe in task.recipes}
+    engines = {recipe.name: replace(_recipe_here(recipe, task.way), suite=suite).make() for recipe in task.recipes}
     declare_values(secret for engine in engines.values() for secret in engine.secrets)
     shelf = Shelf(place.corpus, Artefacts(), reuse_index=task.reuse_index)
     try:
@@ -121,4 +122,21 @@ def _place(way: WayIn) -> Place:
             f"{socket.gethostname()} has another Assay than the one that planned this",
             hint="install the same version on every worker, and restart them",
         )
-    return prepare(way.gold, way.forms or None, way.cache, way.missing)
+    place = prepare(_from_here(way), way.forms or None, way.cache, way.missing)
+    return replace(place, gold=replace(place.gold, source=way.gold.source))  # written down as it was named
+
+
+def _from_here(way: WayIn) -> Gold:
+    """Give the gold set with its file as it is found from where this process stands."""
+    source = way.gold.source
+    if source is None or way.folder is None or way.folder == Path.cwd():
+        return way.gold
+    return replace(way.gold, source=str(way.folder / source))
+
+
+def _recipe_here(recipe: Recipe, way: WayIn) -> Recipe:
+    """Give a recipe with its paths as they are found from where this process stands."""
+    if way.folder is None or way.folder == Path.cwd():
+        return recipe
+    file = None if recipe.file is None else str(way.folder / recipe.file)
+    return replace(recipe, folder=way.folder / recipe.folder, file=file)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import json
+import re
 import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
@@ -113,5 +114,6 @@ def _checked_lines(path: Path) -> list[bytes]:
 
 def _broken(path: Path, message: str) -> InputError:
     """Make the error for a shard that cannot be trusted."""
-    name = path.name.removesuffix(SUFFIX).replace("-of-", "/")
+    found = re.match(r"0*(\d+)-of-(\d+)", path.name)
+    name = f"{found[1]}/{found[2]}" if found else "I/N"
     return InputError(message, file=path, hint=f"run that shard again: assay run --shard {name}")

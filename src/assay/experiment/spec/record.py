@@ -123,7 +123,8 @@ class Spec:
 
     def subject(self, name: str) -> Subject | None:
         """Find what runs by name."""
-        self.subjects()
+        if not self._made:
+            self.subjects()
         return self._made.get(name)
 
     def all_engines(self) -> dict[str, Settings]:

@@ -24,10 +24,11 @@ class Climbed:
     steps: tuple[Step, ...]
 
 
-def climb(run: Run, parts: Sequence[Part], primary: str, ask: Callable[[Variant], Run]) -> Climbed:
+def climb(run: Run, base: str, parts: Sequence[Part], primary: str, ask: Callable[[Variant], Run]) -> Climbed:
     """Begin with everything off and switch parts on; one that does not raise the mean is switched off again.
 
-    What comes next depends on what was seen, so each step is asked by itself.
+    What comes next depends on what was seen, so each step is asked by itself. `base` is the engine with nothing off,
+    which the run holds already.
     """
     off = list(parts)
     last = Variant(BARE, switched_off(off))
@@ -35,8 +36,8 @@ def climb(run: Run, parts: Sequence[Part], primary: str, ask: Callable[[Variant]
     steps = []
     for part in parts:
         left = [other for other in off if other is not part]
-        here = Variant(f"plus {part.name}", switched_off(left))
-        run = _joined(run, ask(here))
+        here = Variant(f"plus {part.name}" if left else base, switched_off(left))
+        run = _joined(run, ask(here)) if left else run
         kept = _gain(run, here.name, last.name, primary) > DEFAULT.tie
         steps.append(Step(part.name, "added", here.name, last.name, kept))
         if kept:

@@ -11,11 +11,12 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 
 def our_path() -> str:
-    """Where a process that we start finds what we find: these tests too."""
-    return os.pathsep.join([str(Path(__file__).parents[3]), *filter(None, [os.environ.get("PYTHONPATH")])])
+    """Where a process that we start finds what we find: tests and benchmarks too."""
+    return os.pathsep.join([str(Path(__file__).parents[2]), *filter(None, [os.environ.get("PYTHONPATH")])])
 
 
 @dataclass
@@ -49,9 +50,10 @@ class Loopback:
 
     def pids(self) -> set[int]:
         """List the workers that have joined."""
-        from distributed import Client
+        import distributed
 
-        with Client(self.address, set_as_default=False) as client:
+        connect: Any = distributed.Client
+        with connect(self.address, set_as_default=False) as client:
             return set(client.run(os.getpid).values())
 
     def end(self) -> None:

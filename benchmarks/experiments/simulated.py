@@ -1,0 +1,250 @@
+"""What 10,000 repositories × 100 variants cost whoever coordinates them: `python -m benchmarks scale`.
+
+The code that plans, sends, keeps, puts together and writes is the real one, at 1 %, 3 % and 10 % of the repositories;
+only the workers are made up: they answer at once, with cells of a realistic size, through the same packing that a
+cluster's messages have. Each size is a process of its own, so that its memory is its own. What does not need
+simulating, the artefacts of one repository, is measured on one.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future
+from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, TypeVar
+
+import numpy as np
+
+from assay.artefacts import Artefacts
+from assay.experiment.cells.keeping import Keeper
+from assay.experiment.cells.keys import digest_of
+from assay.experiment.cells.outline import outline_of, run_of
+from assay.experiment.cells.records import Cell, Ground
+from assay.experiment.cells.running import run_cells
+from assay.experiment.cells.working import Visit, WayIn
+from assay.experiment.executing.remote import packed_small, unpacked
+from assay.experiment.executing.serial import Here
+from assay.experiment.matrix import How, matrix, plan_of
+from assay.experiment.records import write_run
+from assay.experiment.spec import Spec
+from assay.experiment.suites import load_suite
+from assay.types import CorpusFacts, CorpusSpec, EngineRun, Gold, Hit, Query, Ranking, Span, Suite, Target
+from benchmarks.experiments import scaling
+from benchmarks.pages import Section, table
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """The size of things."""
+
+    repositories: int = 10_000
+    variants: int = 100
+    queries: int = 10  # of one repository; 100,000 in all
+    k: int = 10
+    megabytes: float = 5.0  # of source in one repository, for the artefacts; a common size for a library
+    shares: tuple[float, ...] = (0.01, 0.03, 0.1)
+    greatest: float = 1.1  # slope; 1 is linear, the room is for noise
+
+
+class Simulated:
+    """A fleet of workers that answer at once; what would go through a scheduler is packed as if it did."""
+
+    width = 125  # a hundred workers
+
+    def __init__(self, setup: Setup) -> None:
+        self._setup = setup
+        self.messages = 0
+        self.sent = 0
+        self.received = 0
+
+    def submit(self, function: Callable[..., T], /, *args: object) -> Future[T]:
+        """Pack, answer, pack, unpack."""
+        packed = packed_small((function, args))
+        task = args[0]
+        answer = packed_small(ground(task, self._setup) if isinstance(task, WayIn) else cells(task, self._setup))
+        self.messages += 1
+        self.sent += len(packed)
+        self.received += len(answer)
+        return Here().submit(lambda: unpacked(answer))
+
+    def mended(self, problem: BaseException) -> bool:
+        """Nothing dies here."""
+        del problem
+        return False
+
+    def close(self) -> None:
+        """Nothing was started."""
+
+
+def main(setup: Setup = Setup()) -> Section:  # noqa: B008  # a frozen value
+    """Simulate every share, fit the growth, and say what the whole would be."""
+    rows = [_apart(round(setup.repositories * share)) for share in setup.shares]
+    names = [name for name in rows[0] if name != "repositories"]
+    sizes = [row["repositories"] for row in rows]
+    slopes = {name: _slope(sizes, [row[name] for row in rows]) for name in names}
+    lines = list(table(
+        ("figure", *(f"{size:,.0f} × {setup.variants}" for size in sizes), "slope",
+         f"{setup.repositories:,} × {setup.variants}, if linear"),
+        [_line(name, rows, slopes[name], setup) for name in names],
+    ))  # fmt: skip
+    lines += table(("artefact", "bytes a byte of source", "in all"), artefacts(setup))
+    for line in lines:
+        print(line)
+    return Section(tuple(lines), all(slopes[name] <= setup.greatest for name in names))
+
+
+def _line(name: str, rows: list[dict[str, float]], slope: float, setup: Setup) -> list[str]:
+    """Write one figure: as measured, its growth, and what ten times the largest would be."""
+    last = rows[-1]
+    whole = last[name] * setup.repositories / last["repositories"]
+    return [name, *(f"{row[name]:,.3g}" for row in rows), f"{slope:.2f}", f"{whole:,.3g}"]
+
+
+def _apart(repositories: int) -> dict[str, float]:
+    """Simulate a share in a process of its own."""
+    command = [sys.executable, "-m", "benchmarks.experiments.simulated", str(repositories)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise RuntimeError(done.stderr)
+    found: dict[str, float] = json.loads(done.stdout)
+    return found
+
+
+def _slope(sizes: list[float], values: list[float]) -> float:
+    """Fit a line through the logarithms."""
+    return float(np.polyfit(np.log(sizes), np.log(np.maximum(values, 1e-9)), 1)[0])
+
+
+def simulate(repositories: int, setup: Setup) -> dict[str, float]:
+    """Plan, run, put together and write a share; tell what each took."""
+    spec, suite = _spec(setup), Suite(tuple(_gold(number, setup) for number in range(repositories)))
+    base = _peak()
+    clock = [time.perf_counter()]
+    plan = plan_of(spec, suite)
+    clock.append(time.perf_counter())
+    fleet = Simulated(setup)
+    with TemporaryDirectory(prefix="assay-bench-") as name:
+        folder = Path(name)
+        keeper = Keeper(folder, lasting=Artefacts(folder / "kept"))
+        work = run_cells(plan, plan.slots, fleet, keeper, lambda _: None)
+        clock.append(time.perf_counter())
+        run = run_of(outline_of(plan, spec.claim()), work)
+        clock.append(time.perf_counter())
+        write_run(run, folder / "out")
+        clock.append(time.perf_counter())
+        written, kept = _bytes(folder / "out"), _bytes(folder / "kept")
+    plan_s, run_s, join_s, write_s = np.diff(clock)
+    return {
+        "repositories": repositories,
+        "cells": len(work.cells),
+        "messages to workers": fleet.messages,
+        "sent, MB": fleet.sent / 1e6,
+        "received, MB": fleet.received / 1e6,
+        "kept cells, MB": kept / 1e6,
+        "records, MB": written / 1e6,
+        "memory, MB": _peak() - base,
+        "planning, s": float(plan_s),
+        "sending, receiving and keeping, s": float(run_s),
+        "putting together, s": float(join_s),
+        "writing, s": float(write_s),
+    }
+
+
+def _spec(setup: Setup) -> Spec:
+    """Declare the variants: one engine at as many weights."""
+    weights = [round(0.01 * number, 2) for number in range(setup.variants)]
+    engines = {f"w{weight}": {"kind": "builtin", "search": {"stem": {"files": weight}}} for weight in weights}
+    return replace(Spec(), engines=engines, baseline="w0.0", references=False, times=False, k=setup.k)
+
+
+def _gold(number: int, setup: Setup) -> Gold:
+    """Make up a gold set of questions as long as people's."""
+    name = f"repository{number:05}"
+    queries = tuple(
+        Query(
+            id=f"{name}-{query:03}",
+            forms={"human": f"where is the {query}th of the things that {name} does with its connections handled"},
+            targets=(Target(Span(_path(random.Random(f"{number}/{query}")), 10, 30), 3),),
+        )
+        for query in range(setup.queries)
+    )
+    return Gold(name, CorpusSpec("git", f"https://example.org/{name}.git"), queries, {}, None)
+
+
+def _path(draw: random.Random) -> str:
+    """Make up a path; a thousand files, as deep as they are."""
+    return f"source/package{draw.randrange(20):02}/part{draw.randrange(10)}/module_{draw.randrange(1000):04}.py"
+
+
+def ground(way: WayIn, setup: Setup) -> Ground:
+    """Say what a worker would have seen there."""
+    gold = way.gold
+    lines = {target.span.path: (40,) * 300 for query in gold.queries for target in query.targets}
+    facts = CorpusFacts(gold.name, "0" * 40, digest_of(gold.name), 1000, {}, (), ())
+    return Ground(gold, facts, lines, round(setup.megabytes * 1e6), len(gold.queries), digest_of(gold.name))
+
+
+def cells(visit: Any, setup: Setup) -> Mapping[str, Cell]:  # noqa: ANN401 (a Visit, from a signature of anything)
+    """Answer as engines would: variants of one engine find much the same."""
+    assert isinstance(visit, Visit)
+    return {recipe.name: _cell(recipe.name, visit.way.gold, setup) for recipe in visit.recipes}
+
+
+def _cell(name: str, gold: Gold, setup: Setup) -> Cell:
+    """Make up one cell."""
+    rankings = []
+    for query in gold.queries:
+        draw = random.Random(query.id)
+        own = random.Random(f"{name}/{query.id}")
+        hits = tuple(
+            Hit(_path(draw), start := draw.randrange(1, 280), start + 20, round(own.random(), 6))
+            for _ in range(setup.k)
+        )
+        rankings.append(Ranking(gold.name, query.id, "human", hits=hits, tokens=(150,) * setup.k))
+    lines = {hit.path: (40,) * 300 for ranking in rankings for hit in ranking.hits}
+    engine = EngineRun(name, tuple(rankings), config={"kind": "builtin", "version": "0.1.0"}, date="2026-01-01")
+    return Cell(engine, lines)
+
+
+def artefacts(setup: Setup) -> list[tuple[str, str, str]]:
+    """Index one real repository and see what is kept of it, beside its source."""
+    small = scaling.Setup(repositories=1, files=300, queries=3)
+    with TemporaryDirectory(prefix="assay-bench-") as name:
+        folder = Path(name)
+        spec = scaling.lay_out(folder, small)
+        os.environ["ASSAY_CACHE_DIR"] = str(folder / "cache")
+        matrix(spec, load_suite(spec), how=How(folder / "out", Here()))
+        source = _bytes(folder / "repository0")
+        usage = Artefacts().usage()
+    whole = setup.repositories * setup.megabytes * 1e6
+    rows = [
+        (one.kind, f"{one.bytes / source:.2f}", f"{whole * one.bytes / source / 1e9:,.0f} GB")
+        for one in usage
+        if one.kind != "cells"  # they are above: two variants here, a hundred there
+    ]
+    return [("source", "1", f"{whole / 1e9:,.0f} GB"), *rows]
+
+
+def _bytes(folder: Path) -> int:
+    """Add up the files of a folder."""
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+
+
+def _peak() -> float:
+    """Give the most memory that this process ever had, MB."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
+
+
+if __name__ == "__main__":
+    print(json.dumps(simulate(int(sys.argv[1]), Setup())))

@@ -1,0 +1,121 @@
+"""`assay cache` as a user meets it."""
+
+import json
+import os
+
+import pytest
+
+from assay.artefacts import Artefacts
+from assay.cli.main import main
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("ASSAY_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.delenv("ASSAY_INDEX_DIR", raising=False)
+    monkeypatch.delenv("ASSAY_CACHE_LIMIT", raising=False)
+    return tmp_path / "cache"
+
+
+@pytest.fixture
+def filled(cache):
+    with Artefacts() as store:
+        for number in range(5):
+            store.write("cells", str(number), bytes(1_000))
+        store.obtain("tables", "a", lambda folder: (folder / "x").write_bytes(bytes(50_000)) and None)
+    for name in ("trees/one/tree/a.py", "trees/two/tree/a.py", "index/shop-1/index.assay"):
+        (cache / name).parent.mkdir(parents=True)
+        (cache / name).write_bytes(bytes(10_000))
+    os.utime(cache / "trees/one/tree/a.py", (0, 0))
+    return cache
+
+
+def as_json(capsys, *arguments):
+    code = main(["cache", *arguments, "--json", "--quiet"])
+    out, err = capsys.readouterr()
+    assert code == 0, err
+    return json.loads(out)
+
+
+def kinds(capsys):
+    return {one["kind"]: one for one in as_json(capsys)["kinds"]}
+
+
+def test_empty_cache_is_told(capsys):
+    assert main(["cache"]) == 0
+    assert "It is empty." in capsys.readouterr().out
+    assert as_json(capsys)["kinds"] == []
+
+
+def test_every_kind_is_told_with_its_size_and_share(filled, capsys, monkeypatch):
+    monkeypatch.setenv("ASSAY_CACHE_LIMIT", "1MB")
+    data = as_json(capsys)
+    found = {one["kind"]: one for one in data["kinds"]}
+    assert data["schema"] == "assay/cache/1"
+    assert {kind: one["entries"] for kind, one in found.items()} == {"cells": 5, "tables": 1, "trees": 2, "index": 1}
+    assert data["limit"] == 1_000_000
+    assert 0.05 < found["tables"]["share"] < 0.06
+    assert found["trees"]["bytes"] == 20_000
+    assert found["trees"]["share"] is None
+    assert found["trees"]["oldest"] == "1970-01-01" < found["trees"]["newest"]
+    assert data["bytes"] == sum(one["bytes"] for one in found.values())
+    assert main(["cache"]) == 0
+    out = capsys.readouterr().out
+    assert "tables" in out
+    assert f"{found['tables']['bytes'] / 1000:.1f} kB" in out
+
+
+def test_pruning_takes_artefacts_and_leaves_the_rest(filled, capsys):
+    told = as_json(capsys, "prune", "--to", "0", "--dry-run")
+    assert told["entries"] == 6
+    assert len(kinds(capsys)) == 4
+    assert as_json(capsys, "prune", "--to", "0")["entries"] == 6
+    assert sorted(kinds(capsys)) == ["index", "trees"]
+
+
+def test_kinds_that_are_named_are_pruned_alone(filled, capsys):
+    assert as_json(capsys, "prune", "--to", "0", "--kind", "tables")["entries"] == 1
+    assert as_json(capsys, "prune", "--older-than", "1d", "--kind", "trees")["entries"] == 1
+    assert sorted(path.name for path in (filled / "trees").iterdir()) == ["two"]
+    assert {kind: one["entries"] for kind, one in kinds(capsys).items()} == {"cells": 5, "trees": 1, "index": 1}
+    assert main(["cache", "prune", "--to", "3kB", "--kind", "cells"]) == 0
+    assert "3 entries went" in capsys.readouterr().out
+
+
+def test_what_is_in_use_is_told(filled, capsys):
+    with Artefacts() as store:
+        store.obtain("tables", "a", lambda _: None)
+        assert main(["cache", "prune", "--to", "0"]) == 0
+        assert "1 entry stayed because somebody uses" in capsys.readouterr().out
+        assert store.has("tables", "a")
+
+
+def test_verify_names_what_is_broken_and_removes_it(filled, capsys):
+    (table,) = filled.glob("artefacts/tables/*/*/content/x")
+    table.write_bytes(b"!" * 50_000)
+    assert main(["cache", "verify"]) == 0
+    out = capsys.readouterr().out
+    assert "6 artefacts checked; 1 broken" in " ".join(out.split())
+    assert table.parent.parent.name[:10] in out
+    assert as_json(capsys, "verify") == {"schema": "assay/cache-verify/1", "checked": 5, "broken": []}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--to", "much"], "--to: 'much' is no size"),
+        (["--older-than", "30"], "--older-than: '30' is no age"),
+        (["--kind", "tabels", "--to", "0"], "did you mean 'tables'?"),
+        (["--kind", "trees"], "add --to SIZE or --older-than AGE"),
+    ],
+)
+def test_bad_input_is_refused(filled, capsys, arguments, said):
+    assert main(["cache", "prune", *arguments]) == 2
+    assert said in capsys.readouterr().err
+    assert len(kinds(capsys)) == 4
+
+
+def test_bad_limit_is_refused(monkeypatch, capsys):
+    monkeypatch.setenv("ASSAY_CACHE_LIMIT", "lots")
+    assert main(["cache"]) == 2
+    assert "ASSAY_CACHE_LIMIT: 'lots' is no size" in capsys.readouterr().err

@@ -1,0 +1,24 @@
+"""A declared family in a report: who gets a verdict, and what is said of members that were not run."""
+
+from dataclasses import replace
+
+from assay import load_gold, run
+from assay.experiment.claim import make_measures
+from assay.report import analyse
+from assay.report.comparing import compare_engines
+from assay.types import Claim
+
+
+def asked(query: str, k: int) -> list[str]:
+    return ["shop/cart.py"]
+
+
+def test_family_member_that_was_not_run_is_told_and_not_judged(shop):
+    made = run({"base": asked, "a": asked, "b": lambda q, k: ["README.md"]}, load_gold("gold.yaml"), k=10)
+    claim = Claim(make_measures(10, None, ()), "base", family=("a", "gone"))
+    for found in (analyse(made, claim).comparison, compare_engines(made, claim)):
+        assert {row.engine: row.in_family for row in found.rows} == {"a": True, "b": False}
+        assert "Of the declared family these were not run: gone." in found.notes
+    every = compare_engines(made, replace(claim, family=()))
+    assert {row.engine: row.in_family for row in every.rows} == {"a": True, "b": True}
+    assert not any("declared family these" in note for note in every.notes)

@@ -1,0 +1,83 @@
+"""What the ledger shows: totals, rules, and what must be said of many tries."""
+
+from dataclasses import replace
+from pathlib import Path
+
+from assay.experiment.ledger.book import Ledger
+from assay.experiment.ledger.entry import Tuning
+from assay.experiment.ledger.rule import PRESETS
+from assay.report.document import Paragraph, Table
+from assay.report.ledger import entry_document, ledger_document, ledger_json
+from assay.report.markdown import to_markdown
+from tests.experiment.ledger.entries import entry
+
+
+def numbered(*entries):
+    return Ledger(Path("ledger.jsonl"), tuple(replace(one, number=at) for at, one in enumerate(entries, 1)))
+
+
+def column(document, title):
+    (table,) = [block for block in document.blocks if isinstance(block, Table)]
+    at = [head.title for head in table.columns].index(title)
+    return [row[at].text for row in table.rows]
+
+
+def said(document):
+    return " ".join(block.text for block in document.blocks if isinstance(block, Paragraph))
+
+
+def test_the_total_adds_what_was_accepted_and_no_ablation():
+    book = numbered(
+        entry(1, gain=0.01),
+        entry(2, accepted=False, gain=-0.3),
+        entry(3, how="ablate", gain=0.5),
+        entry(4, how="tune", gain=0.02),
+    )
+    document = ledger_document(book)
+    assert column(document, "total") == ["+0.0100", "+0.0100", "+0.0100", "+0.0300"]
+    assert column(document, "outcome") == ["accepted", "rejected", "accepted", "accepted"]
+    assert document.title == "ledger.jsonl: 4 changes tried, 3 accepted"
+    assert "promises too much" in said(document)
+
+
+def test_totals_are_kept_by_measure():
+    other = entry(2, gain=0.5)
+    book = numbered(entry(1, gain=0.01), replace(other, evidence=replace(other.evidence, measure="RR@10")))
+    assert column(ledger_document(book), "total") == ["+0.0100", "+0.5000"]
+
+
+def test_many_tries_on_one_set_are_told_with_what_luck_would_accept():
+    book = numbered(*(entry(at) for at in range(40)), entry(50, gold="other"))
+    text = said(ledger_document(book))
+    assert "40 changes were tried on shop" in text
+    assert "about 1.0 times by luck" in text
+    assert "tried on other" not in text
+
+
+def test_each_rule_is_said_once_with_its_entries():
+    seed = PRESETS["seed-001"]
+    book = numbered(entry(1), replace(entry(2), rule=seed), replace(entry(3), rule=seed), entry(4))
+    text = said(ledger_document(book))
+    assert "(entries 1, 4)." in text
+    assert "(entries 2–3)." in text
+
+
+def test_the_worst_repository_is_shown_with_its_queries():
+    assert column(ledger_document(numbered(entry(1))), "worst repository") == ["r2 -0.003 (n=30)"]
+
+
+def test_an_entry_shows_all_that_it_rests_on():
+    one = replace(entry(1), number=1, by="ann", tuning=Tuning(9, 20, 0.85, 0.81))
+    text = to_markdown(entry_document(one))
+    for part in ("search.stem.files: 0.2 → 0.4", "by ann", "9 points, 20 halvings", "r1", "d0", "g0", "proven"):
+        assert part in text.replace("\\", "")
+
+
+def test_a_ledger_is_json_as_it_is_in_the_file():
+    data = ledger_json(numbered(entry(1)))
+    assert data["entries"][0]["assay_ledger"] == 1
+    assert data["entries"][0]["number"] == 1
+
+
+def test_an_empty_ledger_says_how_to_begin():
+    assert "ledger add" in said(ledger_document(numbered()))

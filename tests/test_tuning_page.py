@@ -1,0 +1,57 @@
+"""docs/tuning.md: every command is run as it stands, and the page says what the program does."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from assay.corpus import open_corpus, parse_spec
+from assay.errors import EnvironmentFailure
+from assay.experiment.ledger.book import read_ledger
+from assay.experiment.ledger.rule import Rule
+from tests.running_pages import DOCS, run_page
+
+PAGE = DOCS / "tuning.md"
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Run the page in an empty folder, or skip and say why."""
+    folder = tmp_path_factory.mktemp("tuning")
+    cache = folder / "cache"
+    try:
+        open_corpus(parse_spec("pypi:flask==3.1.0"), cache=cache)
+    except EnvironmentFailure as error:
+        pytest.skip(f"docs/tuning.md was NOT run: {error}")
+    work = folder / "work"
+    work.mkdir()
+    (work / "said").write_text(run_page(PAGE, work, cache), "utf-8")
+    return work
+
+
+def test_the_page_shows_what_it_tells_of(page):
+    said = (page / "said").read_text("utf-8")
+    for text in (
+        "mine taken apart",
+        "changed no ranking",
+        "tuned, on unseen halves (honest)",
+        "optimism: apparent − honest",
+        "rank whole files: rejected",
+        "all in place",
+    ):
+        assert text in said, text
+    assert "were not looked at" in said
+    assert not (page / "gold-synth" / "doc.looks.jsonl").exists()
+
+
+def test_the_ledger_of_the_page_is_whole(page):
+    entries = read_ledger(page / "ledger.jsonl").entries
+    assert entries[-1].title == "rank whole files"
+    assert {entry.parts for entry in entries} == {("dev",)}
+
+
+def test_the_page_has_every_key_of_a_rule():
+    from dataclasses import fields
+
+    rows = re.findall(r"^\| `(\w+)` \|", PAGE.read_text("utf-8"), flags=re.MULTILINE)
+    assert rows == [field.name for field in fields(Rule)]
