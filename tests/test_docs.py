@@ -77,7 +77,7 @@ ENGINES = (FOLDER / "engines.md").read_text(encoding="utf-8")
 
 def test_page_of_engines_names_every_placeholder_there_is():
     names = re.findall(r"^\| `\{(\w+(?::[A-Z]+)?)\}` \|", ENGINES, flags=re.MULTILINE)
-    known = {"query", "k", "root", "here", "store", "preset", "id", "path", "language", "env:NAME"}
+    known = {"query", "k", "root", "here", "store", "config", "preset", "id", "path", "language", "env:NAME"}
     known |= {"python", "python:PROGRAM"}
     assert set(names) == known
     assert len(names) == len(known)

@@ -12,6 +12,7 @@ import pytest
 
 from assay.artefacts import Artefacts, Limits, keeping, parse_size, places
 from assay.errors import ConfigError, EnvironmentFailure
+from tests.artefacts.working import put
 
 FILES = {"a.bin": b"alpha" * 100, "sub/b.txt": b"beta", "sub/empty": b""}
 
@@ -245,7 +246,7 @@ def test_small_disk_fills_up_and_nothing_is_broken(tmp_path):
 def test_read_only_disk_is_read(tmp_path):
     store = Artefacts(tmp_path / "store")
     store.write("cells", "a", b"kept")
-    store.obtain("tables", "t", lambda folder: (folder / "x").write_text("x") and None)
+    store.obtain("tables", "t", put("x", b"x"))
     mounted(tmp_path, f"mount --bind {tmp_path} {tmp_path} && mount -o remount,ro,bind {tmp_path}", "read-only")
 
 

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 import pytest
 
 from assay.artefacts import Artefacts, Limits
-from tests.artefacts.working import KEYS, check
+from tests.artefacts.working import KEYS, check, put
 
 
 @contextmanager
@@ -82,7 +82,7 @@ def test_makers_readers_and_a_pruner_never_meet_half_a_folder(tmp_path):
 
 def test_pruner_takes_nothing_that_is_held(tmp_path):
     artefacts = Artefacts(tmp_path)
-    folder = artefacts.obtain("folders", "held", lambda place: (place / "a").write_text("a") and None)
+    folder = artefacts.obtain("folders", "held", put("a", b"a"))
     with program("prune", tmp_path) as pruner:
         wait_for(lambda: True, pruner)
         Artefacts(tmp_path).write("cells", "goes", b"x")
@@ -101,7 +101,7 @@ def test_small_things_are_whole_or_absent_between_processes(tmp_path):
 
 def test_forked_child_holds_nothing_and_closes_nothing_of_its_parents(tmp_path):
     store = Artefacts(tmp_path)
-    folder = store.obtain("folders", "a", lambda place: (place / "a").write_text("a") and None)
+    folder = store.obtain("folders", "a", put("a", b"a"))
     child = os.fork()
     if not child:
         status = 1

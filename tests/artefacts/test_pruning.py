@@ -7,6 +7,7 @@ import time
 import pytest
 
 from assay.artefacts import Artefacts, Limits, Pruned
+from tests.artefacts.working import put
 
 
 @pytest.fixture
@@ -32,7 +33,7 @@ def places_of(store, kind, key):
 
 
 def large(store, key, age, size=1_000):
-    store.obtain("tables", key, lambda folder: (folder / "x").write_bytes(bytes(size)) and None)
+    store.obtain("tables", key, put("x", bytes(size)))
     aged(store, "tables", key, age)
 
 
@@ -152,7 +153,7 @@ def test_store_keeps_to_its_limit_by_itself(tmp_path):
 
 def test_limit_of_nothing_still_gives_what_was_made(tmp_path):
     store = Artefacts(tmp_path, Limits(bytes=0))
-    folder = store.obtain("tables", "a", lambda place: (place / "x").write_text("x") and None)
+    folder = store.obtain("tables", "a", put("x", b"x"))
     assert (folder / "x").read_text() == "x"
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import random
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from assay.artefacts import Artefacts
@@ -21,6 +22,15 @@ def content(key: str) -> dict[str, bytes]:
     """Give the files of a key: what they hold follows from it alone."""
     draw = random.Random(key)
     return {f"part-{n}.bin": draw.randbytes(draw.randint(0, 60_000)) for n in range(4)}
+
+
+def put(name: str, data: bytes) -> Callable[[Path], None]:
+    """Give a maker of a folder with one file."""
+
+    def make(folder: Path) -> None:
+        (folder / name).write_bytes(data)
+
+    return make
 
 
 def fill(key: str, folder: Path) -> None:

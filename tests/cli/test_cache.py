@@ -7,6 +7,7 @@ import pytest
 
 from assay.artefacts import Artefacts
 from assay.cli.main import main
+from tests.artefacts.working import put
 
 
 @pytest.fixture(autouse=True)
@@ -22,7 +23,7 @@ def filled(cache):
     with Artefacts() as store:
         for number in range(5):
             store.write("cells", str(number), bytes(1_000))
-        store.obtain("tables", "a", lambda folder: (folder / "x").write_bytes(bytes(50_000)) and None)
+        store.obtain("tables", "a", put("x", bytes(50_000)))
     for name in ("trees/one/tree/a.py", "trees/two/tree/a.py", "index/shop-1/index.assay"):
         (cache / name).parent.mkdir(parents=True)
         (cache / name).write_bytes(bytes(10_000))

@@ -3,6 +3,7 @@
 import random
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,7 +14,7 @@ from assay.artefacts import Artefacts, keeping
 from assay.corpus import open_corpus, parse_spec
 from assay.engines import make_engine
 from assay.engines.base import FilteringSession, UpdatingSession, Wanted
-from assay.engines.builtin import BuiltinSession
+from assay.engines.builtin import BuiltinEngine, BuiltinSession
 from assay.engines.calling import ask, ask_filtered, open_session, update_session
 from assay.engines.sharing import Shelf, kept_steps
 from assay.errors import ConfigError, EnvironmentFailure
@@ -79,7 +80,8 @@ def test_session_tells_what_it_can(tmp_path):
 
 def test_search_settings_never_index_again_and_a_chunking_costs_only_its_own(tmp_path):
     corpus = written(tmp_path / "corpus", FILES)
-    shelf = Shelf(corpus, Artefacts(tmp_path / "artefacts"))
+    kept = Artefacts(tmp_path / "artefacts")
+    shelf = Shelf(corpus, kept)
     opened(shelf, {}, {"dense": {"language": 0.1}}, {"stem": {"files": 0.1}}, {"without": ["gaps"]})
     opened(shelf, {"lexical": {"k1": 2.0}}, {"translation": {"model": ""}}, {"dense": {"reach": 3, "path": 2.0}})
     assert shelf.made == {"chunks": 1, "vectors": 1}
@@ -93,8 +95,10 @@ def test_search_settings_never_index_again_and_a_chunking_costs_only_its_own(tmp
     assert shelf.made == {"chunks": 2, "vectors": 3}
 
 
-def made(**settings):
-    return make_engine({"kind": "builtin", **settings})
+def made(**settings: object) -> BuiltinEngine:
+    engine = make_engine({"kind": "builtin", **settings})
+    assert isinstance(engine, BuiltinEngine)
+    return engine
 
 
 def opened(shelf, *searches):
@@ -104,7 +108,7 @@ def opened(shelf, *searches):
 
 def test_what_was_kept_is_not_made_again(tmp_path):
     corpus = written(tmp_path / "corpus", FILES)
-    engine = make_engine("builtin")
+    engine = made()
     assert kept_steps(engine, corpus.digest, Artefacts(tmp_path / "artefacts")) == frozenset()
     opened(Shelf(corpus, Artefacts(tmp_path / "artefacts")), {})
     later = Shelf(corpus, Artefacts(tmp_path / "artefacts"))
@@ -126,19 +130,21 @@ def test_broken_artefact_is_made_anew_with_the_same_answers(tmp_path):
         data[len(data) // 2] ^= 1
         file.write_bytes(data)
     keeping._verified.clear()
-    shelf = Shelf(corpus, Artefacts(tmp_path / "artefacts"))
-    assert rankings(make_engine("builtin").open_shared(corpus, shelf, None)) == wanted
+    kept = Artefacts(tmp_path / "artefacts")
+    shelf = Shelf(corpus, kept)
+    assert rankings(made().open_shared(corpus, shelf, None)) == wanted
     assert shelf.made == {"chunks": 1, "vectors": 1}
-    assert len(shelf.artefacts.troubles) == 2
+    assert len(kept.troubles) == 2
 
 
 def test_cache_that_cannot_be_written_only_costs_time(tmp_path):
     corpus = written(tmp_path / "corpus", FILES)
     (tmp_path / "file").write_text("no folder")
-    shelf = Shelf(corpus, Artefacts(tmp_path / "file" / "artefacts"))
-    session = make_engine("builtin").open_shared(corpus, shelf, None)
+    kept = Artefacts(tmp_path / "file" / "artefacts")
+    shelf = Shelf(corpus, kept)
+    session = made().open_shared(corpus, shelf, None)
     assert rankings(session) == rankings(make_engine("builtin").open(corpus))
-    assert [trouble.rpartition("; ")[2] for trouble in shelf.artefacts.troubles] == [
+    assert [trouble.rpartition("; ")[2] for trouble in kept.troubles] == [
         "the chunks are not kept",
         "the vectors are not kept",
     ]
@@ -149,28 +155,30 @@ def test_failure_of_the_making_itself_is_told_once(tmp_path, monkeypatch):
         tried.append(1)
         raise EnvironmentFailure("no memory")
 
-    tried = []
+    tried: list[int] = []
     corpus = written(tmp_path / "corpus", FILES)
     monkeypatch.setattr(search_sharing, "build_table", fail)
-    shelf = Shelf(corpus, Artefacts(tmp_path / "artefacts"))
+    kept = Artefacts(tmp_path / "artefacts")
+    shelf = Shelf(corpus, kept)
     with pytest.raises(EnvironmentFailure, match="no memory"):
-        make_engine("builtin").open_shared(corpus, shelf, None)
+        made().open_shared(corpus, shelf, None)
     assert tried == [1]
-    assert shelf.artefacts.troubles == []
+    assert kept.troubles == []
 
 
 def test_table_of_files_that_changed_meanwhile_is_not_kept(tmp_path):
     corpus = written(tmp_path / "corpus", FILES)
     (tmp_path / "corpus" / "shop" / "tax.py").write_text("def other(): pass\n")
-    shelf = Shelf(corpus, Artefacts(tmp_path / "artefacts"))
-    assert make_engine("builtin").open_shared(corpus, shelf, None).search("other", 1)[0].path == "shop/tax.py"
-    assert not any(kind.kind == "tables" for kind in shelf.artefacts.usage())
+    kept = Artefacts(tmp_path / "artefacts")
+    shelf = Shelf(corpus, kept)
+    assert ask(made().open_shared(corpus, shelf, None), "other", 1).hits[0].path == "shop/tax.py"
+    assert not any(kind.kind == "tables" for kind in kept.usage())
 
 
 def test_shared_session_follows_its_files_and_leaves_the_others_alone(tmp_path):
     corpus = written(tmp_path, FILES)
     shelf = Shelf(corpus)
-    one, other = (make_engine("builtin").open_shared(corpus, shelf, None) for _ in range(2))
+    one, other = (made().open_shared(corpus, shelf, None) for _ in range(2))
     before = rankings(other)
     changed = written(tmp_path, {"shop/price.py": "def prices(cart):\n    return cart.total()\n"})
     update_session(one, changed)
@@ -179,9 +187,9 @@ def test_shared_session_follows_its_files_and_leaves_the_others_alone(tmp_path):
 
 
 def test_steps_tell_which_settings_decide_what():
-    plain = make_engine("builtin").steps()
+    plain = made().steps()
     assert [step.name for step in plain] == ["chunks", "vectors", "candidates", "ranking"]
-    first_changed = {
+    first_changed: dict[str, list[dict[str, object]]] = {
         "chunks": [{"index": {"chunks": {"kind": "file"}}}, {"index": {"fields": {"doc": 1.0}}}],
         "vectors": [{"dense": {"vectors": "int8"}}, {"dense": {"model": ""}}, {"dense": {"docs_model": "static"}}],
         "candidates": [{"dense": {"language": 0.1}}, {"lexical": {"b": 0.1}}, {"translation": {"most": 2}}],
@@ -201,8 +209,8 @@ def test_steps_tell_which_settings_decide_what():
 
 
 def test_identity_follows_settings_code_and_models(tmp_path, monkeypatch):
-    plain = make_engine("builtin").identity
-    assert plain == make_engine("builtin").identity is not None
+    plain = made().identity
+    assert plain == made().identity is not None
     assert made(per="span").identity != plain
     assert made(search={"stem": {"files": 0.1}}).identity != plain
     model = tmp_path / "model"
@@ -213,7 +221,7 @@ def test_identity_follows_settings_code_and_models(tmp_path, monkeypatch):
     (model / "vocabulary.txt").write_text("other\n")
     assert made(search=own).identity not in (None, first)
     monkeypatch.setattr(search_identity, "code_digest", lambda *_: "another code")
-    assert make_engine("builtin").identity != plain
+    assert made().identity != plain
 
 
 @pytest.mark.parametrize(
@@ -265,7 +273,7 @@ def drawn(draw):
 
 
 def nested(changes):
-    tables = {}
+    tables: dict[str, Any] = {}
     for key, value in changes.items():
         *folders, last = key.split(".")
         table = tables

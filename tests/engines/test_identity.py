@@ -2,7 +2,7 @@
 
 import pytest
 
-from assay.artefacts import code, code_digest
+from assay.artefacts import code_digest
 from assay.engines import identity, make_engine
 from assay.engines.keywords import engine as keywords
 from assay.types import Suite
@@ -61,7 +61,7 @@ def test_identity_of_keywords_follows_the_tool_that_counts(tmp_path, monkeypatch
 
 
 def test_code_digest_follows_names_and_contents(tmp_path, monkeypatch):
-    monkeypatch.setattr(code.resources, "files", lambda _: tmp_path)
+    monkeypatch.setattr("assay.artefacts.code.resources.files", lambda _: tmp_path)
     (tmp_path / "room" / "inner").mkdir(parents=True)
     (tmp_path / "room" / "__pycache__").mkdir()
     digests = []

@@ -98,11 +98,11 @@ def test_breakdown_counts_each_sort_alone(make_run, hits, targets, adversaries):
     ]
     answers = {"one": {"human": hits("far", "r", "near")}, "two": {"human": hits("near", "r")}}
     run = make_run(queries, {"e": answers})
-    slices = breakdown(run, Displacement @ 5, "relationship")
+    slices = breakdown(run, [Displacement @ 5], "relationship")
     assert [(s.by, s.label, s.adversaries) for s in slices] == [
         ("relationship", "mock", 1),
         ("relationship", "sibling", 2),
     ]
     np.testing.assert_array_equal(slices[0].scores.values[0, 0], [1, math.nan])
     np.testing.assert_array_equal(slices[1].scores.values[0, 0], [0, 1])
-    assert [s.label for s in breakdown(run, RankGap @ 5, "strength")] == ["strong", "weak"]
+    assert [s.label for s in breakdown(run, [RankGap @ 5], "strength")] == ["strong", "weak"]

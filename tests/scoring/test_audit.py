@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assay.scoring import RR, RecallAtTokens, Spread, Twins, identical_rankings, ties
-from assay.scoring.audit import _groups, _shuffled
-from assay.types import Hit, Query, Status
+from assay.scoring import RR, Measure, RecallAtTokens, Spread, Twins, identical_rankings, nDCG, score, ties
+from assay.scoring.audit import _answers, _draw, _reordered
+from assay.scoring.evaluate import Scorer
+from assay.types import Hit, Query, Ranking, Run, Scores, Status
 
 
 def _scored(*pairs: tuple[str, float]) -> tuple[Hit, ...]:
@@ -73,6 +75,21 @@ def test_ties_in_another_phrasing_reach_measures_over_phrasings(make_run, target
     assert (found.rate, found.low, found.high) == (0.5, 1, 1)
 
 
+def _orders(run: Run, rng: np.random.Generator, shuffles: int) -> list[list[Ranking]]:
+    """Give the rankings of a run's engine in each draw."""
+    intents = frozenset(f"{r.gold}/{r.query}" for r in run.engines[0].rankings)
+    answers = _answers(run, intents, frozenset((intent, "human") for intent in intents))
+    orders, taken = _draw(answers, sum(answer.size for answer in answers), rng, shuffles)
+    return [
+        [
+            ranking
+            for answer, known, took in zip(answers, orders, taken, strict=True)
+            for ranking in _reordered(answer.rankings, known[took[draw]].tolist())
+        ]
+        for draw in range(shuffles)
+    ]
+
+
 SCORES = st.lists(st.sampled_from([3.0, 2.0, 1.0, None]), max_size=8)
 
 
@@ -87,7 +104,7 @@ def test_shuffle_keeps_scores_in_place_and_tokens_with_their_hits(make_run, targ
     run = make_run(queries, {"e": answers})
     counted = tuple(replace(r, tokens=tuple(range(len(r.hits)))) for r in run.engines[0].rankings)
     run = replace(run, engines=(replace(run.engines[0], rankings=counted),))
-    turned = _shuffled(run, _groups(run), np.random.default_rng(seed)).engines[0].rankings
+    (turned,) = _orders(run, np.random.default_rng(seed), 1)
     for before, after in zip(counted, turned, strict=True):
         assert [hit.score for hit in after.hits] == [hit.score for hit in before.hits]
         assert dict(zip(after.hits, after.tokens, strict=True)) == dict(zip(before.hits, before.tokens, strict=True))
@@ -99,10 +116,63 @@ def test_shuffle_draws_every_order_of_tied_hits_equally(make_run, targets):
     run = make_run(
         [Query("q", {"human": "?"}, targets("a"))], {"e": {"q": {"human": _scored(("a", 1.0), ("b", 1.0), ("c", 1.0))}}}
     )
-    rng, groups = np.random.default_rng(0), _groups(run)
-    orders = Counter(_shuffled(run, groups, rng).engines[0].rankings[0].hits for _ in range(600))
+    orders = Counter(rankings[0].hits for rankings in _orders(run, np.random.default_rng(0), 600))
     assert len(orders) == 6
     assert min(orders.values()) > 60  # 100 expected, standard deviation 9
+
+
+def _shuffle_all(run: Run, rng: np.random.Generator) -> Run:
+    """Put the tied hits of every ranking in another order, tied or not: the plain way, to compare with."""
+    engines = []
+    for engine in run.engines:
+        rankings = []
+        for ranking in engine.rankings:
+            lots, groups = rng.random(len(ranking.hits)), [0]
+            for before, hit in pairwise(ranking.hits):
+                groups.append(groups[-1] + (hit.score is None or before.score != hit.score))
+            order = np.lexsort((lots, groups[: len(lots)]))
+            rankings.append(replace(ranking, hits=tuple(ranking.hits[at] for at in order)))
+        engines.append(replace(engine, rankings=tuple(rankings)))
+    return replace(run, engines=tuple(engines))
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.lists(st.lists(SCORES, min_size=3, max_size=3), min_size=1, max_size=3), st.integers(0, 9))
+def test_ties_are_what_shuffling_and_scoring_everything_gives(make_run, targets, engines, seed):
+    queries = [Query(f"q{n}", {"human": "?"}, targets("a", "c=1")) for n in range(3)]
+    answers = {
+        f"e{e}": {f"q{n}": {"human": [Hit("abcdefgh"[i], score=s) for i, s in enumerate(scores)]} for n, scores in rows}
+        for e, rows in enumerate(map(enumerate, engines))
+    }
+    tied = {
+        f"q{n}": {"human": _scored(("a", 1.0), ("b", 1.0), ("c", 1.0))} for n in range(3)
+    }  # so that every query is drawn for
+    run = make_run(queries, {**answers, "tied": tied})
+    measures, rng = [RR @ 10, nDCG @ 2], np.random.default_rng(seed)
+    slow = np.array([score(_shuffle_all(run, rng), measures).values.mean(axis=-1) for _ in range(20)])
+    found = ties(run, measures, np.random.default_rng(seed), shuffles=20)
+    expected = [(slow[:, e, m].min(), slow[:, e, m].mean(), slow[:, e, m].max()) for e, m in np.ndindex(slow.shape[1:])]
+    assert np.allclose([(one.low, one.mean, one.high) for one in found], expected, rtol=0, atol=1e-12)
+
+
+def test_answers_without_ties_are_not_scored_again_and_nothing_is_drawn(make_run, targets, monkeypatch):
+    queries = [Query(f"q{n}", {"human": "?"}, targets("a")) for n in range(3)]
+    plain = {f"q{n}": {"human": _scored(("b", 2.0), ("a", 1.0))} for n in range(3)}
+    tied = {**plain, "q1": {"human": _scored(("b", 1.0), ("a", 1.0))}}
+    scored: list[int] = []
+    tabulate = Scorer.tabulate
+
+    def count(scorer: Scorer, measures: list[Measure]) -> Scores:
+        scored.append(sum(len(engine.rankings) for engine in scorer.run.engines))
+        return tabulate(scorer, measures)
+
+    monkeypatch.setattr(Scorer, "tabulate", count)
+    rng = np.random.default_rng(0)
+    ties(make_run(queries, {"e": plain}), [RR @ 10], rng)
+    assert scored == [3]
+    assert rng.random() == np.random.default_rng(0).random()
+    ties(make_run(queries, {"e": plain, "f": tied}), [RR @ 10], rng)
+    assert scored == [3, 6, 2]  # two orders of one answer of one engine, whatever the number of draws
 
 
 def test_identical_rankings_finds_the_knob_that_is_not_connected(make_run, targets, hits):

@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.scoring import LEVELS, Level, R, match, nDCG
+from assay.scoring.match import claim, overlap_of, project
 from assay.types import Hit as Result
 from assay.types import Span, Target
 
@@ -145,3 +146,9 @@ def test_match_primary_claims_do_not_depend_on_secondary_targets(found, right, l
 def test_whole_file_hit_prefers_the_whole_file_target_of_equal_grade():
     targets = [Target(Span("a.py", 1, 3)), Target(Span("a.py"))]
     assert match([Result("a.py")], targets, "lines").claims == (1,)
+
+
+@given(HITS, TARGETS)
+def test_files_are_claimed_on_the_short_way_as_on_the_long_one(hits, targets):
+    seen = project(targets, "file")
+    assert claim(hits, seen) == claim(hits, seen, lambda hit, target: overlap_of(hit, target))

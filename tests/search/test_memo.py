@@ -18,7 +18,8 @@ def counting(calls, value):
 
 
 def test_value_is_made_once_for_each_question_and_key():
-    memo, calls = Memo(), []
+    memo = Memo()
+    calls: list[object] = []
     for question in ("a", "b"):
         for key in (1, 2):
             for _ in range(3):
@@ -27,14 +28,16 @@ def test_value_is_made_once_for_each_question_and_key():
 
 
 def test_question_that_was_asked_longest_ago_is_forgotten():
-    memo, calls = Memo(Room(questions=2)), []
+    memo = Memo(Room(questions=2))
+    calls: list[object] = []
     for question in ("a", "b", "a", "c", "a", "b"):
         memo.of(question, 1, counting(calls, question))
     assert calls == ["a", "b", "c", "b"]
 
 
 def test_what_has_no_room_is_made_every_time():
-    memo, calls = Memo(Room(bytes=2_000)), []
+    memo = Memo(Room(bytes=2_000))
+    calls: list[object] = []
     for _ in range(2):
         memo.of("a", "small", counting(calls, np.zeros(100)))
         memo.of("a", "large", counting(calls, (np.zeros(200), "text")))

@@ -51,8 +51,8 @@ def changed(
     cluster: str | None = None,
 ) -> Claim:
     """Change what is given; None leaves it as it is."""
-    given = {"baseline": baseline, "margin": margin, "alpha": alpha, "seed": seed, "cluster": cluster}
-    given["family"] = None if family is None else tuple(family)
+    given: dict[str, object] = {"baseline": baseline, "margin": margin, "alpha": alpha, "seed": seed}
+    given |= {"cluster": cluster, "family": None if family is None else tuple(family)}
     kept = measures if measures is not None else claim.measures
     named = make_measures(k, primary or claim.primary, kept)
     return replace(claim, measures=named, **{key: value for key, value in given.items() if value is not None})  # type: ignore[arg-type]  # names and types are those of the record

@@ -20,7 +20,6 @@ from assay.experiment.executing.base import Fleet
 from assay.experiment.executing.processes import Processes
 from assay.experiment.executing.serial import Here
 from assay.experiment.places import Missing
-from assay.experiment.records import keep_out
 from assay.experiment.spec import Spec, Subject, recipe_of, unmet
 from assay.gold.split.looks import log_looks
 from assay.gold.split.parts import select
@@ -134,9 +133,7 @@ def prospect(
 
 
 def keeper_of(plan: Plan, how: How) -> Keeper:
-    """Say where cells are kept; in a folder inside the corpus they must not become a part of it."""
-    if how.folder:
-        keep_out(how.folder)
+    """Say where cells are kept."""
     return Keeper(how.folder or unfinished_of(plan), fresh=how.fresh)
 
 

@@ -15,7 +15,6 @@ from assay.experiment.claim import check_suite, chosen_names
 from assay.experiment.executing.given import Executor, Given
 from assay.experiment.matrix import How, asked_now, is_timed, matrix
 from assay.experiment.places import Missing
-from assay.experiment.records import keep_out
 from assay.experiment.runner import run
 from assay.experiment.spec import FILE, Spec, load_spec, override, recipe_of
 from assay.gold import TagRule, join, load_gold
@@ -76,8 +75,6 @@ def _take_turns(spec: Spec, suite: Suite, missing: Missing | None, progress: Tel
     asked = asked_now(spec)
     engines = {subject.name: recipe_of(spec, subject.name, suite).make() for subject in asked.run}
     keeper = Keeper(how.folder, fresh=how.fresh) if how.folder else None
-    if how.folder:
-        keep_out(how.folder)
     made = run(
         engines,
         suite,

@@ -53,12 +53,18 @@ _SHOWN_PROBLEMS = 3
 
 def analyse(run: Run, claim: Claim) -> Results:
     """Compute all that a report says."""
-    case = open_case(run, claim)
+    return analyse_case(open_case(run, claim))
+
+
+def analyse_case(case: Case) -> Results:
+    """Compute all that a report says of a run that is scored already."""
+    run, claim = case.run, case.claim
     comparison = _comparison(case)
     units = [case.scores.units[i] for i in case.headline]
     leader = _leader(case, comparison)
-    tied = ties(run, [parse_measure(case.primary)], np.random.default_rng(claim.seed))
-    facts = tuple(_facts(case, engine, ties_of) for engine, ties_of in zip(run.engines, tied, strict=True))
+    tied = ties(case.scorer, [parse_measure(case.primary)], np.random.default_rng(claim.seed))
+    asked = {(unit.gold, unit.query, unit.form) for unit in units}
+    facts = tuple(_facts(engine, ties_of, asked) for engine, ties_of in zip(run.engines, tied, strict=True))
     astray = strayed(run)
     raised = alarms(case)
     shown = wanted(claim, run.header)
@@ -149,10 +155,9 @@ def _leader(case: Case, comparison: Comparison) -> str:
     return max(others, key=lambda m: (sign * m.mean, m.engine)).engine if others else comparison.baseline
 
 
-def _facts(case: Case, engine: EngineRun, tied: Ties) -> EngineFacts:
-    """Describe how an engine behaved."""
-    heads = {(case.scores.units[i].gold, case.scores.units[i].query, case.scores.units[i].form) for i in case.headline}
-    shown = [r for r in engine.rankings if (r.gold, r.query, r.form) in heads]
+def _facts(engine: EngineRun, tied: Ties, asked: Collection[tuple[str, str, str]]) -> EngineFacts:
+    """Describe how an engine behaved; `asked` has the headlines."""
+    shown = [r for r in engine.rankings if (r.gold, r.query, r.form) in asked]
     return EngineFacts(
         name=engine.name,
         role=engine.role,

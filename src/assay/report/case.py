@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from assay.errors import ConfigError
 from assay.scoring import parse_measure, score
+from assay.scoring.evaluate import Scorer, as_scorer
 from assay.types import Claim, EngineRun, Query, Run, Scores, Status, Unit, order_forms
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ class Case:
     run: Run
     claim: Claim
     scores: Scores
+    scorer: Scorer  # what the sections ask for more scores
     queries: dict[tuple[str, str], Query]
     headline: tuple[int, ...]  # columns of the headline units
 
@@ -43,10 +45,11 @@ def open_case(run: Run, claim: Claim) -> Case:
     if len(forms) > 1 and parse_measure(claim.primary).of is None:
         names += [f"Worst({claim.primary})", f"Spread({claim.primary})"]
         names += [f"Drop({claim.primary},human→wrong_terminology)"] if "wrong_terminology" in forms else []
-    scores = score(run, list(dict.fromkeys(parse_measure(name) for name in names)))
+    scorer = as_scorer(run)
+    scores = score(scorer, list(dict.fromkeys(parse_measure(name) for name in names)))
     queries = {(g.name, q.id): q for g in run.suite.golds for q in g.queries}
     headline = tuple(i for i, unit in enumerate(scores.units) if unit.headline)
-    return Case(run, claim, scores, queries, headline)
+    return Case(run, claim, scores, scorer, queries, headline)
 
 
 def real_engines(run: Run) -> tuple[str, ...]:

@@ -89,18 +89,18 @@ def traps(case: Case) -> Iterator[Trap]:
     """Compute displacement and rank gap, over all adversaries and by kind."""
     k = case.run.k
     displacement, gap = parse_measure(f"Displacement@{k}"), parse_measure(f"RankGap@{k}")
-    found = score(case.run, [f"Hit(grade=2)@{k}"])
-    yield from _trap_rows("all", "all", found, score(case.run, [displacement]), score(case.run, [gap]))
+    found = score(case.scorer, [f"Hit(grade=2)@{k}"])
+    yield from _trap_rows("all", "all", found, score(case.scorer, [displacement, gap]))
     for by in _KINDS:
-        for first, second in zip(breakdown(case.run, displacement, by), breakdown(case.run, gap, by), strict=True):
-            yield from _trap_rows(by, first.label, found, first.scores, second.scores)
+        for part in breakdown(case.scorer, [displacement, gap], by):
+            yield from _trap_rows(by, part.label, found, part.scores)
 
 
-def _trap_rows(by: str, value: str, found: Scores, displaced: Scores, gaps: Scores) -> Iterator[Trap]:
+def _trap_rows(by: str, value: str, found: Scores, trapped: Scores) -> Iterator[Trap]:
     """Average the measures over the headline units that have such an adversary."""
-    heads = [i for i, unit in enumerate(displaced.units) if unit.headline]
-    for e, engine in enumerate(displaced.engines):
-        first, second, hits = (table.values[e, 0, heads] for table in (displaced, gaps, found))
+    heads = [i for i, unit in enumerate(trapped.units) if unit.headline]
+    for e, engine in enumerate(trapped.engines):
+        hits, first, second = found.values[e, 0, heads], trapped.values[e, 0, heads], trapped.values[e, 1, heads]
         there = ~np.isnan(first)
         if there.any():
             means_of = (float(values[there].mean()) for values in (hits, first, second))
@@ -110,5 +110,5 @@ def _trap_rows(by: str, value: str, found: Scores, displaced: Scores, gaps: Scor
 def layers(case: Case) -> Iterator[Layer]:
     """Compute each measure over the queries whose evaluation layer names it."""
     named = [m for m in evaluation_measures(case.run.suite) if m.depth <= case.run.k]
-    for row in evaluation_means(case.run, score(case.run, named)) if named else ():
+    for row in evaluation_means(case.run, score(case.scorer, named)) if named else ():
         yield Layer(row.engine, row.measure, row.n, row.mean)

@@ -20,10 +20,9 @@ def per_query_csv(scores: Scores) -> str:
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow([*_NAMES, *scores.measures])
-    for e, engine in enumerate(scores.engines):
-        for u, unit in enumerate(scores.units):
-            values = [_text(float(scores.values[e, m, u])) for m in range(len(scores.measures))]
-            writer.writerow([*_names(engine, unit), *values])
+    for engine, values in zip(scores.engines, scores.values, strict=True):
+        for unit, row in zip(scores.units, values.T.tolist(), strict=True):
+            writer.writerow([*_names(engine, unit), *map(_text, row)])
     return stream.getvalue()
 
 

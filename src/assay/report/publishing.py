@@ -10,7 +10,8 @@ from assay.errors import AssayError
 from assay.experiment.claim import BASELINE, claim_of
 from assay.experiment.merging import Merged, footing_of, merge_runs
 from assay.experiment.records import earlier_run, write_run, writing
-from assay.report.analysis import analyse
+from assay.report.analysis import analyse, analyse_case
+from assay.report.case import open_case, pick
 from assay.report.results import Results
 from assay.report.rows import Row, carry, read_rows
 from assay.report.writing import write_reports
@@ -47,10 +48,11 @@ def publish(
         run, said = _with_claim(merged.run, claim)
         earlier = () if forget else _earlier_rows(folder, before, merged)
         write_run(run, folder)
-        results = analyse(run, run.header.claim or claim)
+        case = open_case(run, run.header.claim or claim)
+        results = analyse_case(case)
         rows = carry(results.rows, earlier, footing_of(run), merged.stale)
         results = replace(results, rows=rows, warnings=(*said, *results.warnings))
-        write_reports(results, run, folder, parquet=parquet)
+        write_reports(results, run, folder, parquet=parquet, scores=pick(case.scores, measures=results.measures))
     return Published(run, results, merged.kept)
 
 

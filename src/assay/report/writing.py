@@ -8,6 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from assay.experiment.trec import trec_files
 from assay.files import remove_leftovers, write_atomic
 from assay.report.forest import FILE as FOREST_FILE
 from assay.report.forest import forest_csv
@@ -18,9 +19,8 @@ from assay.report.plain import plain
 from assay.report.results import Results
 from assay.report.rows import rows_text
 from assay.report.sections import document
-from assay.report.trec import trec_files
 from assay.scoring import score
-from assay.types import Run
+from assay.types import Run, Scores
 
 #: What a person looks for in the folder.
 WRITTEN = "report.html, RESULTS.md, results.json, per-query.csv, TREC runs and the records"
@@ -33,10 +33,15 @@ def results_json(results: Results) -> dict[str, Any]:
     return {"schema": "assay/results/1", **asdict(results), "skipped": dict(results.header.skipped)}
 
 
-def write_reports(results: Results, run: Run, folder: Path, *, parquet: bool = False) -> None:
-    """Write RESULTS.md, results.json, rows.json, per-query.csv, TREC files, report.html, and forest.csv if wanted."""
+def write_reports(
+    results: Results, run: Run, folder: Path, *, parquet: bool = False, scores: Scores | None = None
+) -> None:
+    """Write RESULTS.md, results.json, rows.json, per-query.csv, TREC files, report.html, and forest.csv if wanted.
+
+    `scores` are those of the measures that the results are about, where somebody has them already.
+    """
     report = document(results)
-    scores = score(run, results.measures)
+    scores = scores or score(run, results.measures)
     extra = trec_files(run) | ({FOREST_FILE: forest_csv(results)} if "forest" in results.tables else {})
     texts = {
         "results.json": json.dumps(plain(results_json(results)), indent=1, ensure_ascii=False) + "\n",

@@ -8,16 +8,18 @@ its file) cannot be told from it, so it does not count at that level.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from assay.scoring.evaluate import tabulate
+from assay.scoring.evaluate import Scorer, as_scorer
 from assay.scoring.grid import Grid, IntArray
 from assay.scoring.measure import Bounds, Measure
 from assay.scoring.ranks import cutoff_of, first_rank, grades_at, level_of
-from assay.types import PRIMARY, Adversary, Query, Run, Scores, Suite
+from assay.types import PRIMARY, Adversary, Run, Scores, Suite
 
 if TYPE_CHECKING:
     from assay.types import FloatArray
@@ -86,12 +88,13 @@ def rank_gap(grid: Grid, measure: Measure) -> FloatArray:
     return ranks.adversary - ranks.primary + ranks.applies
 
 
-def breakdown(run: Run, measure: Measure, by: By) -> tuple[Slice, ...]:
+def breakdown(run: Run | Scorer, measures: Sequence[Measure], by: By) -> tuple[Slice, ...]:
     """Score once for each relationship, or each strength, as if the other adversaries were not there."""
+    scorer = as_scorer(run)
+    counts = Counter(str(getattr(adversary, by)) for adversary in _adversaries(scorer.run.suite))
     return tuple(
-        Slice(by, label, len(_adversaries(kept)), tabulate(replace(run, suite=kept), [measure]))
-        for label in sorted({getattr(adversary, by) for adversary in _adversaries(run.suite)})
-        for kept in [_only(run.suite, by, label)]
+        Slice(by, label, count, scorer.against(_sort_of(by, label)).tabulate(measures))
+        for label, count in sorted(counts.items())
     )
 
 
@@ -100,10 +103,6 @@ def _adversaries(suite: Suite) -> list[Adversary]:
     return [a for gold in suite.golds for query in gold.queries for a in query.adversaries]
 
 
-def _only(suite: Suite, by: By, label: str) -> Suite:
-    """Leave out the adversaries of another sort."""
-
-    def thin(query: Query) -> Query:
-        return replace(query, adversaries=tuple(a for a in query.adversaries if getattr(a, by) == label))
-
-    return Suite(tuple(replace(gold, queries=tuple(map(thin, gold.queries))) for gold in suite.golds))
+def _sort_of(by: By, label: str) -> Callable[[Adversary], bool]:
+    """Make the test for one sort of adversary."""
+    return lambda adversary: getattr(adversary, by) == label

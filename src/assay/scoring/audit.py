@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations, islice, pairwise
+from itertools import combinations, groupby, pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from assay.scoring.evaluate import tabulate
+from assay.scoring.evaluate import Scorer, as_scorer, tabulate
 from assay.scoring.grid import IntArray
+from assay.scoring.joining import restrict_suite
 from assay.scoring.measure import Measure
-from assay.types import EngineRun, Ranking, Run, Scores, Status, Suite
+from assay.types import EngineRun, Ranking, Run, Scores, Status
 
 if TYPE_CHECKING:
     from assay.types import FloatArray
@@ -43,19 +44,21 @@ class Twins:
 
 
 def ties(
-    run: Run, measures: Sequence[Measure], rng: np.random.Generator, *, shuffles: int = SHUFFLES
+    run: Run | Scorer, measures: Sequence[Measure], rng: np.random.Generator, *, shuffles: int = SHUFFLES
 ) -> tuple[Ties, ...]:
-    """Shuffle hits of equal score and score again; hits below the depth the engine was asked for cannot be seen."""
-    base = tabulate(run, measures)
-    tied = _tied_intents(run)
-    small = _restrict(run, tied, _shown(base, measures))
-    groups, forms = _groups(small), frozenset(unit.form for unit in base.units)
+    """Shuffle hits of equal score and score again; hits below the depth the engine was asked for cannot be seen.
+
+    Only answers that have ties are scored again, each order of theirs once; every other one stays as it is.
+    """
+    scorer = as_scorer(run)
+    base, run = scorer.tabulate(measures), scorer.run
     base_means = _means(base, base.values)
-    columns = [index for index, unit in enumerate(base.units) if unit.intent in tied]
     draws = np.repeat(base_means[None], shuffles, axis=0)
+    shuffled = _shuffle(run, base, measures, rng, shuffles)
     values = base.values.copy()
-    for draw in range(shuffles if tied else 0):
-        values[..., columns] = tabulate(_shuffled(small, groups, rng), measures, forms).values
+    for draw in range(shuffles if shuffled else 0):
+        for part in shuffled:
+            values[part.engine][:, part.columns] = part.drawn(draw)
         draws[draw] = _means(base, values)
     rates = [_rate(engine) for engine in run.engines]
     return tuple(
@@ -103,26 +106,94 @@ def _shown(base: Scores, measures: Sequence[Measure]) -> frozenset[tuple[str, st
     return frozenset((unit.intent, unit.form) for unit in base.units if unit.headline or every)
 
 
-def _restrict(run: Run, intents: frozenset[str], shown: frozenset[tuple[str, str]]) -> Run:
-    """Keep these intents only, and of their rankings those that are shown."""
-    golds = tuple(
-        replace(gold, queries=tuple(query for query in gold.queries if f"{gold.name}/{query.id}" in intents))
-        for gold in run.suite.golds
-    )
-    kept = {(intent, form) for intent, form in shown if intent in intents}
-    engines = tuple(
-        replace(engine, rankings=tuple(r for r in engine.rankings if (f"{r.gold}/{r.query}", r.form) in kept))
-        for engine in run.engines
-    )
-    return replace(run, suite=Suite(golds), engines=engines)
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    """What an engine answered to one intent: the rankings of it that are shown."""
+
+    engine: int
+    intent: str
+    rankings: tuple[Ranking, ...]
+    lots: tuple[range, ...]  # which of all that are drawn are those of the hits of each ranking
+
+    @property
+    def size(self) -> int:
+        """How many hits it has."""
+        return sum(map(len, self.lots))
 
 
-def _groups(run: Run) -> IntArray:
-    """Number all hits of a run in one row; neighbours of one ranking with the same score have the same number."""
+@dataclass(frozen=True, slots=True)
+class _Shuffled:
+    """The values that the tied answers of one engine can take, and which of them they take in each draw."""
+
+    engine: int
+    columns: IntArray  # the units that they stand at
+    values: FloatArray  # orders × measures × columns
+    orders: IntArray  # draws × columns
+
+    def drawn(self, draw: int) -> FloatArray:
+        """Give the values of one draw: measures × columns."""
+        values: FloatArray = self.values[self.orders[draw], :, np.arange(len(self.columns))].T
+        return values
+
+
+def _shuffle(
+    run: Run, base: Scores, measures: Sequence[Measure], rng: np.random.Generator, shuffles: int
+) -> list[_Shuffled]:
+    """Draw orders for the answers that have ties, and score each order once."""
+    answers = _answers(run, _tied_intents(run), _shown(base, measures))
+    tied = [answer for answer in answers if any(map(_has_ties, answer.rankings))]
+    orders, taken = _draw(tied, sum(answer.size for answer in answers), rng, shuffles if tied else 0)
+    found = []
+    for engine, places in groupby(range(len(tied)), key=lambda place: tied[place].engine):
+        mine = list(places)
+        scores = _score_orders(run, [tied[i] for i in mine], [orders[i] for i in mine], measures, base)
+        found.append(_Shuffled(engine, *_placed(scores, base, {tied[i].intent: taken[i] for i in mine})))
+    return found
+
+
+def _answers(run: Run, intents: frozenset[str], shown: frozenset[tuple[str, str]]) -> list[_Answer]:
+    """List what is drawn for, engine by engine: the answers to these intents in the forms that are shown."""
+    found: list[_Answer] = []
+    end = 0
+    for place, engine in enumerate(run.engines):
+        kept: dict[str, list[tuple[Ranking, range]]] = {}
+        for ranking in engine.rankings:
+            intent = f"{ranking.gold}/{ranking.query}"
+            if intent in intents and (intent, ranking.form) in shown:
+                start, end = end, end + len(ranking.hits)
+                kept.setdefault(intent, []).append((ranking, range(start, end)))
+        found += [_Answer(place, intent, *zip(*parts, strict=True)) for intent, parts in kept.items()]
+    return found
+
+
+def _draw(
+    tied: Sequence[_Answer], size: int, rng: np.random.Generator, shuffles: int
+) -> tuple[list[list[IntArray]], list[list[int]]]:
+    """Draw how the hits of each answer stand: its different orders, and which of them it has in each draw.
+
+    A number is drawn for every hit, tied or not, so that the lots of one engine do not depend on another's ties.
+    """
+    sizes = np.array([answer.size for answer in tied], dtype=np.int64)
+    ends = np.cumsum(sizes)
+    offsets = np.repeat(ends - sizes, sizes)
+    mine = [lot for answer in tied for lots in answer.lots for lot in lots]
+    groups = _groups(tied)
+    known: list[dict[bytes, int]] = [{} for _ in tied]
+    taken: list[list[int]] = [[] for _ in tied]
+    cuts = list(pairwise([0, *(ends * offsets.itemsize).tolist()]))
+    for _ in range(shuffles):
+        drawn = (np.lexsort((rng.random(size)[mine], groups)) - offsets).tobytes()
+        for (start, end), seen, took in zip(cuts, known, taken, strict=True):
+            took.append(seen.setdefault(drawn[start:end], len(seen)))
+    return [[np.frombuffer(order, dtype=np.int64) for order in seen] for seen in known], taken
+
+
+def _groups(answers: Sequence[_Answer]) -> IntArray:
+    """Number all hits in one row; neighbours of one ranking with the same score have the same number."""
     numbers: list[int] = []
     group = 0
-    for engine in run.engines:
-        for ranking in engine.rankings:
+    for answer in answers:
+        for ranking in answer.rankings:
             group += 1
             for before, hit in zip((None, *ranking.hits), ranking.hits, strict=False):
                 group += before is None or hit.score is None or before.score != hit.score
@@ -130,26 +201,43 @@ def _groups(run: Run) -> IntArray:
     return np.array(numbers, dtype=np.int64)
 
 
-def _shuffled(run: Run, groups: IntArray, rng: np.random.Generator) -> Run:
-    """Put the hits of each group in a random order; one draw for the whole run, groups stay where they are."""
-    order = iter(np.lexsort((rng.random(len(groups)), groups)).tolist())
-    offset = 0
-    engines = []
-    for engine in run.engines:
-        rankings = []
-        for ranking in engine.rankings:
-            places = [place - offset for place in islice(order, len(ranking.hits))]
-            rankings.append(_reordered(ranking, places))
-            offset += len(places)
-        engines.append(replace(engine, rankings=tuple(rankings)))
-    return replace(run, engines=tuple(engines))
+def _score_orders(
+    run: Run,
+    answers: Sequence[_Answer],
+    orders: Sequence[Sequence[IntArray]],
+    measures: Sequence[Measure],
+    base: Scores,
+) -> Scores:
+    """Score one engine's answers in their orders, as if each order were an engine; who has fewer is missing there."""
+    engine = run.engines[answers[0].engine]
+    most = max(map(len, orders))
+    rankings: list[list[Ranking]] = [[] for _ in range(most)]
+    for answer, known in zip(answers, orders, strict=True):
+        for at, order in enumerate(known):
+            rankings[at].extend(_reordered(answer.rankings, order.tolist()))
+    made = tuple(replace(engine, name=str(at), rankings=tuple(found)) for at, found in enumerate(rankings))
+    suite = restrict_suite(run.suite, {answer.intent for answer in answers})
+    return tabulate(replace(run, suite=suite, engines=made), measures, frozenset(unit.form for unit in base.units))
 
 
-def _reordered(ranking: Ranking, places: list[int]) -> Ranking:
-    """Put hits in another order; token counts move with them."""
-    whole = len(ranking.tokens) == len(places)
-    tokens = tuple([ranking.tokens[place] for place in places]) if whole else ranking.tokens
-    return replace(ranking, hits=tuple([ranking.hits[place] for place in places]), tokens=tokens)
+def _placed(scores: Scores, base: Scores, taken: Mapping[str, Sequence[int]]) -> tuple[IntArray, FloatArray, IntArray]:
+    """Say where the units of some answers stand in the whole table, what they can be, and what they are by draw."""
+    column = {(unit.gold, unit.query, unit.form): place for place, unit in enumerate(base.units)}
+    columns = np.array([column[unit.gold, unit.query, unit.form] for unit in scores.units], dtype=np.int64)
+    orders = np.array([taken[unit.intent] for unit in scores.units], dtype=np.int64).T
+    return columns, scores.values, orders
+
+
+def _reordered(rankings: Sequence[Ranking], order: Sequence[int]) -> Iterator[Ranking]:
+    """Put the hits of rankings, one behind the other, in another order; token counts move with them."""
+    start = 0
+    for ranking in rankings:
+        end = start + len(ranking.hits)
+        places = [place - start for place in order[start:end]]
+        whole = len(ranking.tokens) == len(places)
+        tokens = tuple([ranking.tokens[place] for place in places]) if whole else ranking.tokens
+        yield replace(ranking, hits=tuple([ranking.hits[place] for place in places]), tokens=tokens)
+        start = end
 
 
 def identical_rankings(run: Run) -> tuple[Twins, ...]:

@@ -56,6 +56,11 @@ class Library:
     def __init__(self, run: Run) -> None:
         self._lines = run.lines
         self._sums: dict[str, dict[str, tuple[int, ...]]] = {}
+        self._known: dict[tuple[str, str, int | None, int | None], Passage] = {}
+
+    def has(self, gold: str) -> bool:
+        """Tell whether the lines of a gold set's corpus are known."""
+        return gold in self._lines
 
     def passages(self, gold: str, cell: Cell) -> Iterator[Passage]:
         """Price the hits of one ranking in rank order, repeated ones included."""
@@ -68,10 +73,17 @@ class Library:
 
     def _passage(self, gold: str, hit: Hit, recorded: int | None) -> Passage:
         """Price one hit; a file the corpus lacks costs what was recorded, or its snippet."""
-        lengths = self._lines[gold].get(hit.path)
-        if lengths is None:
+        if hit.path not in self._lines[gold]:
             snippet = approx4(len((hit.snippet or "").encode("utf-8", "surrogatepass")))
             return Passage(None, snippet if recorded is None else recorded, (0,))
+        key = (gold, hit.path, hit.start, hit.end)
+        if key not in self._known:
+            self._known[key] = self._lines_of(gold, hit)
+        return self._known[key]
+
+    def _lines_of(self, gold: str, hit: Hit) -> Passage:
+        """Price the lines that a hit has in a file of the corpus."""
+        lengths = self._lines[gold][hit.path]
         whole = hit.start is None or hit.end is None
         start = 1 if whole else max(1, hit.start or 1)
         end = len(lengths) if whole else min(hit.end or 0, len(lengths))
@@ -107,10 +119,13 @@ def recall_at_tokens(grid: Grid, measure: Measure) -> FloatArray:
     """
     budget = cast("int", measure["tokens"])
     library, wanted, values = Library(grid.run), _wanted(grid, measure), grid.blank()
+    files = [frozenset(target.span.path for target in targets) for targets in wanted]
     for cell in grid.cells():
-        targets = wanted[cell.unit]
-        if targets:
-            read = _read(library.passages(grid.units[cell.unit].gold, cell), budget)
+        targets, gold = wanted[cell.unit], grid.units[cell.unit].gold
+        if targets and library.has(gold) and files[cell.unit].isdisjoint([hit.path for hit in cell.hits]):
+            values[cell.engine, cell.unit] = 0.0
+        elif targets:
+            read = _read(library.passages(gold, cell), budget)
             found = sum(any(span.common_lines(target.span) > 0 for span in read) for target in targets)
             values[cell.engine, cell.unit] = found / len(targets)
     return values

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass, replace
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,13 +13,15 @@ from numpy.typing import NDArray
 
 from assay.errors import InputError
 from assay.scoring.match import Level, Match, Projection, claim, hit_span, project, touches
-from assay.types import EngineRun, Gold, Hit, Query, Ranking, Run, Span, Status, Target, Unit
+from assay.types import Adversary, EngineRun, Gold, Hit, Query, Ranking, Run, Status, Target, Unit
 
 if TYPE_CHECKING:
     from assay.types import FloatArray
 
 BoolArray = NDArray[np.bool_]
 IntArray = NDArray[np.int64]
+#: Path, start and end of a hit: a span before it is known to matter.
+Place = tuple[str, int | None, int | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +70,13 @@ class Grid:
         self._graded: dict[Level, GradedRanks] = {}
         self._marks: dict[Level, Marks] = {}
 
+    def against(self, keep: Callable[[Adversary], bool]) -> Grid:
+        """Lay out the same rankings and matches beside queries that have some of their adversaries only."""
+        other = copy(self)
+        other.queries = _thinned(self.queries, keep)
+        other._marks = {}
+        return other
+
     def cells(self) -> Iterator[Cell]:
         """Walk the rankings, engine by engine, cut at what the engine was allowed to return."""
         for engine, row in enumerate(self._rankings):
@@ -76,10 +87,10 @@ class Grid:
                 else:
                     yield Cell(engine, unit, ranking.hits[:limit], ranking.tokens[:limit])
 
-    def top(self, cell: Cell, k: int) -> tuple[Span, ...]:
-        """The distinct spans inside a cut-off, in rank order."""
+    def places(self, cell: Cell, k: int) -> list[Place]:
+        """The distinct places inside a cut-off, in rank order."""
         returned = cell.hits[: int(k * self.oversample[cell.engine])]
-        return tuple(dict.fromkeys(hit_span(hit, "lines") for hit in returned))[:k]
+        return list(dict.fromkeys([(hit.path, hit.start, hit.end) for hit in returned]))[:k]
 
     def blank(self) -> FloatArray:
         """Make values that say nothing yet."""
@@ -120,9 +131,9 @@ class Grid:
             rivals = tuple(_rivals(query, here) for query, here in zip(self.queries, targets, strict=True))
             judged, trap = [], []
             for cell, match in zip(self.cells(), self.matches(level), strict=True):
-                spans = [hit_span(cell.hits[position], level) for position in match.positions]
-                right = [touches(span, targets[cell.unit]) for span in spans]
-                wrong = [touches(span, rivals[cell.unit]) for span in spans]
+                hits = [cell.hits[position] for position in match.positions]
+                right = _touching(hits, targets[cell.unit], level)
+                wrong = _touching(hits, rivals[cell.unit], level)
                 judged.append([a or b for a, b in zip(right, wrong, strict=True)])
                 trap.append([b and not a for a, b in zip(right, wrong, strict=True)])
             self._marks[level] = Marks(
@@ -145,12 +156,23 @@ class Grid:
 
 def _pad(rows: Sequence[Sequence[int]], width: int, filler: int) -> IntArray:
     """Make rows equally long, at least `width`."""
-    width = max([width, *map(len, rows)])
-    flat: list[int] = []
-    for row in rows:
-        flat.extend(row)
-        flat.extend([filler] * (width - len(row)))
-    return np.array(flat, dtype=np.int64).reshape(len(rows), width)
+    lengths = np.fromiter(map(len, rows), dtype=np.int64, count=len(rows))
+    padded = np.full((len(rows), max(width, int(lengths.max(initial=0)))), filler, dtype=np.int64)
+    flat = np.fromiter(chain.from_iterable(rows), dtype=np.int64, count=int(lengths.sum()))
+    padded[np.arange(padded.shape[1]) < lengths[:, None]] = flat
+    return padded
+
+
+def _touching(hits: Sequence[Hit], projection: Projection, level: Level) -> list[bool]:
+    """Tell of each hit whether it shares a line with a target; most are in none of their files."""
+    files = projection.by_path
+    return [hit.path in files and touches(hit_span(hit, level), projection) for hit in hits]
+
+
+def _thinned(queries: Sequence[Query], keep: Callable[[Adversary], bool]) -> tuple[Query, ...]:
+    """Leave out adversaries; the forms of one query stay one query."""
+    made = {id(query): replace(query, adversaries=tuple(filter(keep, query.adversaries))) for query in queries}
+    return tuple(made[id(query)] for query in queries)
 
 
 def _rivals(query: Query, targets: Projection) -> Projection:

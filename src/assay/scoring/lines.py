@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
-from assay.scoring.grid import Cell, Grid
+from assay.scoring.grid import Grid, Place
 from assay.scoring.match import Overlap, claim, project
 from assay.scoring.measure import Measure
 from assay.scoring.ranks import cutoff_of
@@ -68,6 +68,15 @@ def _extents(files: Mapping[str, tuple[int, ...]], named: Iterable[Span]) -> Ext
 
 
 @dataclass(frozen=True, slots=True)
+class _Wanted:
+    """What one unit asks for: its targets that count, and what happens where none of their files is returned."""
+
+    targets: tuple[Target, ...]
+    files: frozenset[str]
+    missed: float
+
+
+@dataclass(frozen=True, slots=True)
 class _Seen:
     """One ranking beside its targets, as spans that can be counted."""
 
@@ -77,19 +86,27 @@ class _Seen:
 
 
 def _each(grid: Grid, measure: Measure, value: Callable[[_Seen], float]) -> FloatArray:
-    """Compute a value for every ranking."""
-    values = grid.blank()
-    least = cast("int", measure["grade"])
+    """Compute a value for every ranking; all that return no file of a target have the same."""
+    values, k = grid.blank(), cutoff_of(measure)
+    wanted = [_want(grid, unit, cast("int", measure["grade"]), value) for unit in range(grid.shape[1])]
     for cell in grid.cells():
-        values[cell.engine, cell.unit] = value(_see(grid, cell, cutoff_of(measure), least))
+        here, places = wanted[cell.unit], grid.places(cell, k)
+        missed = here.files.isdisjoint([path for path, _, _ in places])
+        values[cell.engine, cell.unit] = here.missed if missed else value(_see(grid, cell.unit, here.targets, places))
     return values
 
 
-def _see(grid: Grid, cell: Cell, k: int, least: int) -> _Seen:
-    """Take what one ranking returned inside the cut-off, and what it should have."""
-    files = grid.run.lines.get(grid.units[cell.unit].gold, {})
-    targets = tuple(t for t in grid.projections("lines")[cell.unit].targets if t.grade >= least)
-    returned = grid.top(cell, k)
+def _want(grid: Grid, unit: int, least: int, value: Callable[[_Seen], float]) -> _Wanted:
+    """Take what one unit asks for."""
+    targets = tuple(t for t in grid.projections("lines")[unit].targets if t.grade >= least)
+    files = frozenset(target.span.path for target in targets)
+    return _Wanted(targets, files, value(_see(grid, unit, targets, ())))
+
+
+def _see(grid: Grid, unit: int, targets: tuple[Target, ...], places: Sequence[Place]) -> _Seen:
+    """Put what was returned beside what should have been."""
+    returned = tuple(Span(*place) for place in places)
+    files = grid.run.lines.get(grid.units[unit].gold, {})
     return _Seen(returned, targets, _extents(files, [*returned, *(target.span for target in targets)]))
 
 

@@ -102,6 +102,8 @@ def overlap_of(hit: Span, target: Span) -> float:
 def claim(hits: Sequence[Hit], projection: Projection, overlap: Overlap = overlap_of) -> Match:
     """Claim in rank order: the highest grade, then the largest overlap, then gold order, among what is left."""
     level, by_path, targets = projection.level, projection.by_path, projection.targets
+    if level == "file" and overlap is overlap_of:
+        return _claim_files(hits, projection)
     seen: set[object] = set()
     taken: set[int] = set()
     positions: list[int] = []
@@ -118,6 +120,16 @@ def claim(hits: Sequence[Hit], projection: Projection, overlap: Overlap = overla
         if best is not None:
             taken.add(best)
     return Match(targets, tuple(positions), tuple(claims))
+
+
+def _claim_files(hits: Sequence[Hit], projection: Projection) -> Match:
+    """Claim as `claim` does where spans are files: each file is one target, and its first hit has it."""
+    first: dict[str, int] = {}
+    for position, hit in enumerate(hits):
+        first.setdefault(hit.path, position)
+    found = projection.by_path
+    claims = tuple([found[path][0] if path in found else None for path in first])
+    return Match(projection.targets, tuple(first.values()), claims)
 
 
 def _best(

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from assay.errors import ConfigError
-from assay.scoring.evaluate import tabulate
+from assay.scoring.evaluate import Scorer, as_scorer
 from assay.scoring.measure import Measure
 from assay.scoring.measures import parse_measure
 from assay.types import Query, Run, Scores, Suite
@@ -29,9 +29,9 @@ def as_measure(measure: Measure | str) -> Measure:
     return measure if isinstance(measure, Measure) else parse_measure(measure)
 
 
-def score(run: Run, measures: Sequence[Measure | str]) -> Scores:
+def score(run: Run | Scorer, measures: Sequence[Measure | str]) -> Scores:
     """Score a run. A failed or missing answer takes the worst value; NaN says that the measure does not apply."""
-    return tabulate(run, [as_measure(measure) for measure in measures])
+    return as_scorer(run).tabulate([as_measure(measure) for measure in measures])
 
 
 def evaluation_measures(suite: Suite) -> tuple[Measure, ...]:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from assay.engines import make_engine
+from assay.engines.calling import ask
 from assay.engines.sharing import Shelf, sharing
 from assay.types import Corpus
 
@@ -55,8 +56,7 @@ def test_variants_of_the_search_share_one_index(home: Path, corpus: Corpus) -> N
         able = sharing(engine)
         assert able is not None
         session = able.open_shared(corpus, shelf, 30)
-        answer = session.search("where", 10)
-        first.append(next(iter(getattr(answer, "hits", answer))).path)
+        first.append(ask(session, "where", 10, 30).hits[0].path)
         session.close()
     shelf.close()
     assert first == ["json/encoder.py", "README.md", "json/encoder.py", "README.md"]

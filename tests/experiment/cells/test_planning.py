@@ -76,12 +76,12 @@ def test_the_key_of_a_cell_changes_with_all_that_decides_it(plan, grounds):
     ground = grounds["shop"]
     one = plan.asked["stem-1"]
     keys = {
-        cell_key(one.engine, one.recipe.spec, ground, 5).digest,
-        cell_key(one.engine, one.recipe.spec, ground, 6).digest,
-        cell_key(plan.asked["stem-2"].engine, "", ground, 5).digest,
-        cell_key(one.engine, "", replace(ground, facts=replace(ground.facts, digest="other")), 5).digest,
-        cell_key(one.engine, "", replace(ground, asked="other"), 5).digest,
-        cell_key(one.engine, "", replace(ground, own=("gold2.yaml",)), 5).digest,
+        cell_key(one.who, ground, 5).digest,
+        cell_key(one.who, ground, 6).digest,
+        cell_key(plan.asked["stem-2"].who, ground, 5).digest,
+        cell_key(one.who, replace(ground, facts=replace(ground.facts, digest="other")), 5).digest,
+        cell_key(one.who, replace(ground, asked="other"), 5).digest,
+        cell_key(one.who, replace(ground, own=("gold2.yaml",)), 5).digest,
     }
     assert len(keys) == 6
 

@@ -78,7 +78,7 @@ def estimate(
 
 def kind_of(plan: Plan, engine: str) -> str:
     """Name engines that take alike: those of one kind, tools by their own name."""
-    kind = str(plan.asked[engine].engine.config.get("kind", engine))
+    kind = str(plan.asked[engine].kind or engine)
     return kind if kind in ("builtin", "keywords", "random", "oracle", "runfile") else f"{kind}:{engine}"
 
 

@@ -11,6 +11,7 @@ from assay.artefacts import Artefacts
 from assay.errors import EnvironmentFailure
 from assay.experiment.cells.keys import Key, digest_of
 from assay.experiment.cells.records import Cell, cell_bytes, read_cell
+from assay.experiment.records import keep_out
 
 KIND = "cells"
 #: In the folder of results: what a run has that is not finished. It is gone when the run is complete.
@@ -51,6 +52,7 @@ class Keeper:
                 self._tell(f"{failure.message}; cells are kept in the results until the run is complete")
             else:
                 return
+        keep_out(self.folder)  # in a folder inside the corpus it must not become a part of it
         self._unfinished.write(KIND, key.digest, data)
 
     def has(self, key: Key) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -35,14 +35,28 @@ def digest_of(value: object) -> str:
     return hashlib.sha256(plain.encode("ascii")).hexdigest()
 
 
-def cell_key(engine: FullEngine, settings: object, ground: Ground, k: int) -> Key:
-    """Name a cell. An engine whose identity nobody knows is known by its settings, until the run is finished."""
-    identity = engine.identity
-    who = [identity, "", ""] if identity is not None else ["", dict(engine.config), settings]
-    told = gold_hash(ground.gold) if engine.config.get("kind") in _TOLD else ""
+@dataclass(frozen=True, slots=True)
+class Who:
+    """What of an engine decides its cells: worked out once, for it takes a look at code and models."""
+
+    known_by: Sequence[object]
+    oversample: int
+    lasting: bool  # whether all that decides its answers is known
+    told: bool  # whether it is told the answers
+
+
+def who_is(engine: FullEngine, settings: object) -> Who:
+    """Say who an engine is. One whose identity nobody knows is known by its settings, until the run is finished."""
+    identity, config = engine.identity, engine.config
+    known_by = [identity, "", ""] if identity is not None else ["", dict(config), settings]
+    return Who(known_by, engine.oversample, identity is not None, config.get("kind") in _TOLD)
+
+
+def cell_key(who: Who, ground: Ground, k: int) -> Key:
+    """Name a cell."""
+    told = gold_hash(ground.gold) if who.told else ""
     where = [ground.facts.digest, ground.asked, ground.own, told]
-    digest = digest_of([_FORMAT, code_digest(), who, engine.oversample, where, k])
-    return Key(digest, identity is not None)
+    return Key(digest_of([_FORMAT, code_digest(), who.known_by, who.oversample, where, k]), who.lasting)
 
 
 def turns_key(engines: Mapping[str, FullEngine], ground: Ground, k: int, circumstances: Mapping[str, object]) -> str:

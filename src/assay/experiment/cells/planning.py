@@ -11,7 +11,7 @@ from pathlib import Path
 from assay.engines.base import FullEngine
 from assay.engines.sharing import Step, sharing
 from assay.experiment.asking import Limits
-from assay.experiment.cells.keys import Key, cell_key, digest_of
+from assay.experiment.cells.keys import Key, Who, cell_key, digest_of, who_is
 from assay.experiment.cells.records import Ground, Slot
 from assay.experiment.cells.working import Visit, WayIn
 from assay.experiment.environment import code_digest
@@ -26,7 +26,7 @@ _OURS = ("keywords", "random", "oracle", "runfile")
 _LEAST = 4
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Asked:
     """An engine of the matrix: how it is made, and what it is once it is made."""
 
@@ -34,18 +34,28 @@ class Asked:
     engine: FullEngine = field(repr=False)
     variation: Variation | None = None
 
-    @property
+    @cached_property
+    def kind(self) -> object:
+        """What kind of engine it is, if it says so."""
+        return self.engine.config.get("kind")
+
+    @cached_property
+    def who(self) -> Who:
+        """What of it decides its cells."""
+        return who_is(self.engine, self.recipe.spec)
+
+    @cached_property
     def steps(self) -> tuple[Step, ...]:
         """The way from corpus to ranking; an engine that shares nothing has a way of its own."""
         shares = sharing(self.engine)
         return shares.steps() if shares else (Step("ranking", digest_of([self.recipe.spec, self.recipe.name])),)
 
-    @property
+    @cached_property
     def company(self) -> str:
         """Name whom it is sent with: those of its index, or those that need none."""
         if sharing(self.engine) is not None:
             return self.steps[0].digest
-        return "" if self.engine.config.get("kind") in _OURS else self.recipe.name
+        return "" if self.kind in _OURS else self.recipe.name
 
 
 @dataclass(frozen=True)
@@ -79,8 +89,7 @@ class Plan:
 
     def key(self, slot: Slot, ground: Ground) -> Key:
         """Name a cell by what decides it."""
-        one = self.asked[slot.engine]
-        return cell_key(one.engine, one.recipe.spec, ground, self.k)
+        return cell_key(self.asked[slot.engine].who, ground, self.k)
 
     def visits(self, slots: Iterable[Slot], grounds: Mapping[str, Ground], width: int) -> list[Visit]:
         """Say who goes where: the longest way first, and enough of them that nobody stands about."""

@@ -46,7 +46,9 @@ def run_cells(plan: Plan, slots: Iterable[Slot], fleet: Fleet, keeper: Keeper, t
     """Give every cell of some slots."""
     wanted = tuple(slots)
     grounds = survey_all(plan, (slot.gold for slot in wanted), fleet, tell)
-    cells = kept_cells(plan, wanted, grounds, keeper)
+    lines: dict[str, dict[str, tuple[int, ...]]] = {}
+    there = kept_cells(plan, wanted, grounds, keeper)
+    cells = {slot: _slim(cell, lines.setdefault(slot.gold, {})) for slot, cell in there.items()}
     kept = frozenset(cells)
     missing = [slot for slot in wanted if slot not in kept]
     tell(Progress("", "", len(kept), len(wanted), "cells"))
@@ -55,7 +57,7 @@ def run_cells(plan: Plan, slots: Iterable[Slot], fleet: Fleet, keeper: Keeper, t
         for name, cell in answered.items():
             slot = Slot(task.way.gold.name, name)
             keeper.write(plan.key(slot, grounds[slot.gold]), cell)
-            cells[slot] = cell
+            cells[slot] = _slim(cell, lines.setdefault(slot.gold, {}))
         tell(Progress("", task.way.gold.name, len(cells), len(wanted), "cells"))
     return Work(grounds, {slot: cells[slot] for slot in wanted}, kept)
 
@@ -75,6 +77,11 @@ def lost_cells(plan: Plan, task: Visit, grounds: Mapping[str, Ground]) -> dict[s
     made = {recipe.name: plan.asked[recipe.name].engine for recipe in task.recipes}
     said = {name: engine_run(name, engine, gold, stay) for name, engine in made.items()}
     return {name: Cell(replace(one, resources={}, date=today()), {}) for name, one in said.items()}
+
+
+def _slim(cell: Cell, known: dict[str, tuple[int, ...]]) -> Cell:
+    """Let cells of one gold set have their line sizes in common: variants find the same files, and cells are many."""
+    return replace(cell, lines={path: known.setdefault(path, sizes) for path, sizes in cell.lines.items()})
 
 
 def kept_cells(plan: Plan, slots: Iterable[Slot], grounds: Mapping[str, Ground], keeper: Keeper) -> dict[Slot, Cell]:

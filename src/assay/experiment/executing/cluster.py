@@ -85,14 +85,14 @@ class Cluster:
 
     def submit(self, function: Callable[..., T], /, *args: object) -> Future[T]:
         """Send a task, with what a worker must have to do it."""
-        packed = packed_small((function, args))
-        self._weigh(len(packed), args)
+        message = pickle.dumps(Call(kit(), packed_small((function, args))), protocol=5)
+        self._weigh(len(message), args)
         ours: Future[T] = Future()
         with self._lock:
             self._state.open.add(ours)  # type: ignore[arg-type]  # a future of anything
         self.traffic.tasks += 1
-        self.traffic.sent += len(packed)
-        theirs: Future[bytes] = self._executor.submit(pickle.loads, pickle.dumps(Call(kit(), packed), protocol=5))
+        self.traffic.sent += len(message)
+        theirs: Future[bytes] = self._executor.submit(pickle.loads, message)
         ours.add_done_callback(lambda done: theirs.cancel() if done.cancelled() else None)
         theirs.add_done_callback(lambda done: self._settle(done, ours))
         return ours

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from assay.experiment.merging import day_of, footing_of
+from assay.experiment.merging import Footing, day_of, footing_of
 from assay.experiment.records import config_hash
 from assay.report.case import Case
 from assay.report.comparison import NOT_COMPARED
@@ -15,12 +15,12 @@ from assay.types import EngineRun, Status
 
 def make_rows(case: Case, comparison: Comparison) -> tuple[Row, ...]:
     """Make the rows of a run: its engines in their order, then what was skipped."""
-    return (*(_measured(case, engine, comparison) for engine in case.run.engines), *_skipped(case))
-
-
-def _measured(case: Case, engine: EngineRun, comparison: Comparison) -> Row:
-    """Make the row of an engine that was asked."""
     footing = footing_of(case.run)
+    return (*(_measured(case, footing, engine, comparison) for engine in case.run.engines), *_skipped(case))
+
+
+def _measured(case: Case, footing: Footing, engine: EngineRun, comparison: Comparison) -> Row:
+    """Make the row of an engine that was asked."""
     units = [case.scores.units[at] for at in case.headline]
     variation = engine.variation
     return Row(

@@ -36,11 +36,12 @@ def _run(engine: EngineRun, *, as_files: bool) -> str:
 
 def _lines(ranking: Ranking, *, as_files: bool) -> Iterator[str]:
     """Write one line a result, each place once."""
-    hits = {(hit.path if as_files else to_docno(hit)): hit for hit in reversed(ranking.hits)}
-    kept = sorted(hits.values(), key=ranking.hits.index)
+    first: dict[str, Hit] = {}
+    for hit in ranking.hits:
+        first.setdefault(to_docno(Hit(hit.path) if as_files else hit), hit)
     query = _query_id(ranking.gold, ranking.query, ranking.form)
-    for rank, (hit, score) in enumerate(zip(kept, _scores(kept), strict=True), start=1):
-        docno = to_docno(Hit(hit.path)) if as_files else to_docno(hit)
+    scores = _scores([*first.values()])
+    for rank, (docno, score) in enumerate(zip(first, scores, strict=True), start=1):
         yield f"{query} Q0 {docno} {rank} {score}"
 
 

@@ -11,7 +11,7 @@ from assay import load_gold, run
 from assay.engines.base import Context
 from assay.engines.reading.docnos import from_column, from_docno, to_column, to_docno
 from assay.engines.runfile import make, read_trec
-from assay.report.trec import trec_files
+from assay.experiment.trec import trec_files
 from assay.scoring import score
 from assay.types import EngineRun, Hit, Ranking, Run, Status
 
