@@ -52,7 +52,9 @@ def test_page_checks_engines_where_their_paths_begin(page):
 
 def test_page_renders_a_file_for_a_tool_and_leaves_the_template(page):
     filed = next(engine for engine in read_run(page / "results").engines if engine.name == "filed")
-    assert filed.config["config"]["edits"] == {"search.short": 0.01}
+    rendered = filed.config["config"]
+    assert isinstance(rendered, dict)
+    assert rendered["edits"] == {"search.short": 0.01}
     assert "short = 0.0 " in (page / "words.toml").read_text("utf-8")
     first = {ranking.query: ranking.hits[0].path for ranking in filed.rankings}
     assert first["rate"] == "shop/tax.py"

@@ -23,7 +23,6 @@ from benchmarks.embedders.library import SMALL
 from benchmarks.embedders.models import minilm, model2vec
 from benchmarks.embedders.timing import Middle, Rounds, Work, in_turns, one_core
 from benchmarks.pages import table
-from benchmarks.quality.measuring import SHELF
 from benchmarks.quality.model import DEFAULT, WORDS, engine, spec
 
 FROM_WORDS: Final = "static, from the words of the index"
@@ -73,7 +72,7 @@ class Speed:
 
 def speed(gold: Gold) -> Speed:
     """Embed the units of a corpus in every way, in turns."""
-    units = SHELF.index(open_corpus(gold.corpus), engine("", WORDS).search).table
+    units = Index.build(open_corpus(gold.corpus), engine("", WORDS).search, workers=1).table
     rows = np.arange(len(units.units))
     texts = [passage(units, row) for row in rows.tolist()]
     static = make_embedder(spec())
@@ -127,7 +126,7 @@ def shares(gold: Gold) -> tuple[Share, ...]:
 
 def share(name: str, corpus: Corpus, questions: Sequence[str], per: Per) -> Share:
     """Ask each question, then embed it alone."""
-    index: Index = SHELF.index(corpus, engine(DEFAULT, {}).search)
+    index = Index.build(corpus, engine(DEFAULT, {}).search, workers=1)
     embedder = make_embedder(spec())
     index.search(questions[0], per=per)
     whole, part = [], []

@@ -257,6 +257,8 @@ CROWD = {
     )
     for n, folder in enumerate(("shop", "shop", "tests", "examples"))
 }
+CROWD["shop/ledger.py"] = "def settle_up(account):\n    return account.balance\n"  # found by who uses it alone
+CROWD["shop/cart_total.py"] = "def cart_total(cart):\n    return settle_up(cart.account)\n"
 ASKED = ("cart total", "Cart", "where is an item put in?", "delete the order", "tax", "price_of", "", "日本", "the of")
 
 

@@ -130,7 +130,7 @@ def _shuffle_all(run: Run, rng: np.random.Generator) -> Run:
             lots, groups = rng.random(len(ranking.hits)), [0]
             for before, hit in pairwise(ranking.hits):
                 groups.append(groups[-1] + (hit.score is None or before.score != hit.score))
-            order = np.lexsort((lots, groups[: len(lots)]))
+            order = np.lexsort(np.array([lots, groups[: len(lots)]]))
             rankings.append(replace(ranking, hits=tuple(ranking.hits[at] for at in order)))
         engines.append(replace(engine, rankings=tuple(rankings)))
     return replace(run, engines=tuple(engines))

@@ -130,7 +130,7 @@ def present(
 
     done = publish(carried.run, claim, folder, declared=declared, forget=args.forget, parquet=args.parquet)
     write_down(folder, carried)
-    emit(args, document(done.results, full=args.full), results_json(done.results))
+    emit(args, document(done.results, full=args.full), results_json(done.results) if args.json else {})
     say(args, f"\nwritten to {folder}/: {WRITTEN}")
     return 4 if _unopened(carried.run) else 0
 

@@ -36,8 +36,8 @@ def ranking_json(ranking: types.Ranking) -> dict[str, object]:
 
 def _hit_json(hit: types.Hit, tokens: int) -> dict[str, object]:
     """Turn a hit into JSON, leaving out what it does not have."""
-    values = {"path": hit.path, "start": hit.start, "end": hit.end, "score": hit.score, "tokens": tokens}
-    return {key: value for key, value in values.items() if value is not None}
+    values = (("path", hit.path), ("start", hit.start), ("end", hit.end), ("score", hit.score), ("tokens", tokens))
+    return {key: value for key, value in values if value is not None}
 
 
 def read_ranking(row: Mapping[str, Any]) -> types.Ranking:
@@ -119,4 +119,4 @@ def dump(value: object, *, indent: int | None = None) -> str:
     """
     gaps = (",", ":") if indent is None else (",", ": ")
     text = json.dumps(value, ensure_ascii=False, separators=gaps, allow_nan=False, indent=indent)
-    return _HALVES.sub(lambda half: f"\\u{ord(half[0]):04x}", text)
+    return text if text.isascii() else _HALVES.sub(lambda half: f"\\u{ord(half[0]):04x}", text)

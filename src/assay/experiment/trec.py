@@ -7,10 +7,10 @@ ir_measures and pytrec_eval compute what Assay does at file level. A query is ca
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
-from assay.engines.reading.docnos import TAG, to_column, to_docno
+from assay.engines.reading.docnos import TAG, path_column, to_column, to_docno
 from assay.experiment.records import file_names
 from assay.types import EngineRun, Gold, Hit, Query, Ranking, Run, Status
 
@@ -31,18 +31,17 @@ def _run(engine: EngineRun, *, as_files: bool) -> str:
     """Write the rankings of an engine; a query that failed has no lines, which is what it is worth."""
     tag = TAG + to_column(engine.name)
     answered = [ranking for ranking in engine.rankings if ranking.status is Status.OK]
-    return "".join(f"{line} {tag}\n" for ranking in answered for line in _lines(ranking, as_files=as_files))
+    return "".join([_lines(ranking, tag, as_files=as_files) for ranking in answered])
 
 
-def _lines(ranking: Ranking, *, as_files: bool) -> Iterator[str]:
+def _lines(ranking: Ranking, tag: str, *, as_files: bool) -> str:
     """Write one line a result, each place once."""
     first: dict[str, Hit] = {}
     for hit in ranking.hits:
-        first.setdefault(to_docno(Hit(hit.path) if as_files else hit), hit)
+        first.setdefault(path_column(hit.path) if as_files else to_docno(hit), hit)
     query = _query_id(ranking.gold, ranking.query, ranking.form)
-    scores = _scores([*first.values()])
-    for rank, (docno, score) in enumerate(zip(first, scores, strict=True), start=1):
-        yield f"{query} Q0 {docno} {rank} {score}"
+    ranked = enumerate(zip(first, _scores([*first.values()]), strict=True), start=1)
+    return "".join([f"{query} Q0 {docno} {rank} {score} {tag}\n" for rank, (docno, score) in ranked])
 
 
 def _scores(hits: Sequence[Hit]) -> list[str]:
@@ -74,8 +73,8 @@ def _grades(query: Query) -> dict[str, int]:
     """Give each file that a query names its grade, in the order they are named."""
     grades: dict[str, int] = {}
     for target in query.targets:
-        docno = to_docno(Hit(target.span.path))
+        docno = path_column(target.span.path)
         grades[docno] = max(target.grade, grades.get(docno, 0))
     for adversary in query.adversaries:
-        grades.setdefault(to_docno(Hit(adversary.target.span.path)), 0)
+        grades.setdefault(path_column(adversary.target.span.path), 0)
     return grades

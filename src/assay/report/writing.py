@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
-from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from assay.experiment.trec import trec_files
 from assay.files import remove_leftovers, write_atomic
@@ -15,7 +13,7 @@ from assay.report.forest import forest_csv
 from assay.report.html import to_html
 from assay.report.markdown import to_markdown
 from assay.report.per_query import per_query_csv, write_parquet
-from assay.report.plain import plain
+from assay.report.plain import indented, plain
 from assay.report.results import Results
 from assay.report.rows import rows_text
 from assay.report.sections import document
@@ -30,7 +28,8 @@ _EXTRA = ("runs/*.trec", "runs/files/*.trec", "qrels/*.qrels", FOREST_FILE)
 
 def results_json(results: Results) -> dict[str, Any]:
     """Give the results as JSON can hold them."""
-    return {"schema": "assay/results/1", **asdict(results), "skipped": dict(results.header.skipped)}
+    fields = cast(dict[str, Any], plain(results))
+    return {"schema": "assay/results/1", **fields, "skipped": fields["header"]["skipped"]}
 
 
 def write_reports(
@@ -44,7 +43,7 @@ def write_reports(
     scores = scores or score(run, results.measures)
     extra = trec_files(run) | ({FOREST_FILE: forest_csv(results)} if "forest" in results.tables else {})
     texts = {
-        "results.json": json.dumps(plain(results_json(results)), indent=1, ensure_ascii=False) + "\n",
+        "results.json": indented(results_json(results)) + "\n",
         "rows.json": rows_text(results.rows),
         "RESULTS.md": to_markdown(report),
         "per-query.csv": per_query_csv(scores),

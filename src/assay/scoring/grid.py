@@ -129,18 +129,17 @@ class Grid:
         if level not in self._marks:
             targets = self.projections(level)
             rivals = tuple(_rivals(query, here) for query, here in zip(self.queries, targets, strict=True))
-            judged, trap = [], []
+            files = [right.by_path.keys() | wrong.by_path for right, wrong in zip(targets, rivals, strict=True)]
+            judged, trap = np.zeros((2, *self.graded(level).grades.shape), dtype=np.bool_)
             for cell, match in zip(self.cells(), self.matches(level), strict=True):
-                hits = [cell.hits[position] for position in match.positions]
-                right = _touching(hits, targets[cell.unit], level)
-                wrong = _touching(hits, rivals[cell.unit], level)
-                judged.append([a or b for a, b in zip(right, wrong, strict=True)])
-                trap.append([b and not a for a, b in zip(right, wrong, strict=True)])
-            self._marks[level] = Marks(
-                self._stack(judged, False).astype(np.bool_),
-                self._stack(trap, False).astype(np.bool_),
-                np.array([bool(rival.targets) for rival in rivals], dtype=np.bool_),
-            )
+                for rank, position in enumerate(match.positions):
+                    if cell.hits[position].path in files[cell.unit]:  # most are in none
+                        span = hit_span(cell.hits[position], level)
+                        right, wrong = (touches(span, seen[cell.unit]) for seen in (targets, rivals))
+                        judged[cell.engine, cell.unit, rank] = right or wrong
+                        trap[cell.engine, cell.unit, rank] = wrong and not right
+            trapped = np.array([bool(rival.targets) for rival in rivals], dtype=np.bool_)
+            self._marks[level] = Marks(judged, trap, trapped)
         return self._marks[level]
 
     def within(self, level: Level, k: int) -> BoolArray:
@@ -161,12 +160,6 @@ def _pad(rows: Sequence[Sequence[int]], width: int, filler: int) -> IntArray:
     flat = np.fromiter(chain.from_iterable(rows), dtype=np.int64, count=int(lengths.sum()))
     padded[np.arange(padded.shape[1]) < lengths[:, None]] = flat
     return padded
-
-
-def _touching(hits: Sequence[Hit], projection: Projection, level: Level) -> list[bool]:
-    """Tell of each hit whether it shares a line with a target; most are in none of their files."""
-    files = projection.by_path
-    return [hit.path in files and touches(hit_span(hit, level), projection) for hit in hits]
 
 
 def _thinned(queries: Sequence[Query], keep: Callable[[Adversary], bool]) -> tuple[Query, ...]:

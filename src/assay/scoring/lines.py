@@ -85,14 +85,18 @@ class _Seen:
     extents: Extents
 
 
-def _each(grid: Grid, measure: Measure, value: Callable[[_Seen], float]) -> FloatArray:
-    """Compute a value for every ranking; all that return no file of a target have the same."""
+def _each(grid: Grid, measure: Measure, value: Callable[[_Seen], float], *, elsewhere: bool = False) -> FloatArray:
+    """Compute a value for every ranking; all that return no file of a target have the same.
+
+    `elsewhere` says that results in other files count too, where there is one in the right file.
+    """
     values, k = grid.blank(), cutoff_of(measure)
     wanted = [_want(grid, unit, cast("int", measure["grade"]), value) for unit in range(grid.shape[1])]
     for cell in grid.cells():
         here, places = wanted[cell.unit], grid.places(cell, k)
-        missed = here.files.isdisjoint([path for path, _, _ in places])
-        values[cell.engine, cell.unit] = here.missed if missed else value(_see(grid, cell.unit, here.targets, places))
+        near = [place for place in places if place[0] in here.files]
+        seen = _see(grid, cell.unit, here.targets, places if elsewhere else near) if near else None
+        values[cell.engine, cell.unit] = value(seen) if seen else here.missed
     return values
 
 
@@ -141,7 +145,7 @@ def line_precision(grid: Grid, measure: Measure) -> FloatArray:
         returned, wanted, both = _common(seen)
         return both / max(returned, 1) if wanted else float("nan")
 
-    return _each(grid, measure, value)
+    return _each(grid, measure, value, elsewhere=True)
 
 
 def span_recall(grid: Grid, measure: Measure) -> FloatArray:

@@ -10,8 +10,8 @@ import pytest
 from assay.engines import make_engine
 from assay.engines.calling import ask, close_session, open_session
 from assay.engines.presets.loading import find_preset, read_preset, settings_of
-from assay.settings import merge
 from assay.errors import ConfigError
+from assay.settings import merge
 from assay.types import Corpus, Hit
 
 FINDER = 'import sys\nprint("json/encoder.py:2-3")\nprint(sys.argv[1], file=sys.stderr)\n'

@@ -25,12 +25,12 @@ def to_column(text: str) -> str:
 
 def to_docno(hit: Hit) -> str:
     """Write where a hit points: `path` or `path:start-end`."""
-    path = _path_column(hit.path)
+    path = path_column(hit.path)
     return path if hit.start is None else f"{path}:{hit.start}-{hit.end}"
 
 
 @lru_cache(maxsize=10_000)  # the same files come up again and again, in every ranking of every engine
-def _path_column(path: str) -> str:
+def path_column(path: str) -> str:
     """Write a path; a colon is where lines begin."""
     return to_column(path).replace(":", "%3A")
 

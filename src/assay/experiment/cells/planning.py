@@ -83,6 +83,11 @@ class Plan:
         golds = [[gold.name, gold_hash(gold)] for gold in self.suite.golds]
         return digest_of([code_digest(), engines, golds, self.k, list(self.forms), self.missing, dict(self.skipped)])
 
+    @cached_property
+    def _golds(self) -> dict[str, Gold]:
+        """The gold sets by name: there may be ten thousand, and a visit asks for one."""
+        return {gold.name: gold for gold in self.suite.golds}
+
     def way(self, gold: Gold) -> WayIn:
         """Tell a worker how to get to a gold set."""
         return WayIn(gold, self.forms, self.missing, folder=Path.cwd(), code=code_digest())
@@ -102,9 +107,8 @@ class Plan:
 
     def _visit(self, gold: str, names: Sequence[str], ground: Ground) -> Visit:
         """Make the task."""
-        loaded = next(one for one in self.suite.golds if one.name == gold)
         recipes = tuple(replace(self.asked[name].recipe, suite=None) for name in names)
-        return Visit(self.way(loaded), ground.facts.digest, recipes, self.k, self.limits, self.reuse_index)
+        return Visit(self.way(self._golds[gold]), ground.facts.digest, recipes, self.k, self.limits, self.reuse_index)
 
 
 _Group = tuple[str, list[str]]
