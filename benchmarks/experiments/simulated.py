@@ -109,7 +109,12 @@ def _line(name: str, rows: list[dict[str, float]], slope: float, setup: Setup) -
     """Write one figure: as measured, its growth, and what ten times the largest would be."""
     last = rows[-1]
     whole = last[name] * setup.repositories / last["repositories"]
-    return [name, *(f"{row[name]:,.3g}" for row in rows), f"{slope:.2f}", f"{whole:,.3g}"]
+    return [name, *(_plain(row[name]) for row in rows), f"{slope:.2f}", _plain(whole)]
+
+
+def _plain(value: float) -> str:
+    """Write a number with three digits that mean something."""
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
 
 def _apart(repositories: int) -> dict[str, float]:

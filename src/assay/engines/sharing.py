@@ -48,6 +48,7 @@ class Shelf:
         self.artefacts = artefacts
         self.reuse_index = reuse_index
         self.made: Counter[str] = Counter()  # steps that were made here, not found
+        self.moved = False  # whether a file was seen that is not what the corpus says it is
         self._things: dict[str, object] = {}
         self._lock = threading.RLock()
         self._closing = ExitStack()
@@ -121,8 +122,8 @@ def step_key(corpus: str, steps: Sequence[Step]) -> str:
     return hashlib.sha256(json.dumps([corpus, way]).encode()).hexdigest()
 
 
-#: The kinds of artefact that steps leave; other steps live as long as the process.
-STEP_KINDS: Mapping[str, str] = {"chunks": "tables", "vectors": "vectors", "index": "indexes"}
+#: The kinds of artefact that steps leave whatever is asked for; other steps live as long as the process.
+STEP_KINDS: Mapping[str, str] = {"chunks": "tables", "vectors": "vectors"}
 
 
 def kept_steps(engine: SharingEngine, corpus: str, artefacts: Artefacts) -> frozenset[str]:

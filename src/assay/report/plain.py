@@ -31,7 +31,9 @@ def indented(value: object, pad: str = "\n") -> str:
     if isinstance(value, list) and value:
         inner = f",{pad} ".join([indented(item, pad + " ") for item in value])
         return f"[{pad} {inner}{pad}]"
-    return _quoted(value) if isinstance(value, str) else _encoded(value)
+    if isinstance(value, str):
+        return _quoted(value)
+    return repr(value) if type(value) in (int, float) else _encoded(value)
 
 
 _quoted = json.encoder.encode_basestring

@@ -36,6 +36,7 @@ class Shelf(Protocol):
 
     artefacts: Artefacts | None
     made: Counter[str]
+    moved: bool  # whether a file was seen that is not what the corpus says it is
 
     def once(self, key: str, make: Callable[[], T]) -> T:
         """Give what stands under a key, made by whoever asks first."""
@@ -66,6 +67,7 @@ def _table(corpus: Corpus, config: SearchConfig, shelf: Shelf, keys: Keys) -> Ta
 
     def write(folder: Path, table: Table) -> None:
         if is_stale(table, corpus):  # a file changed while it was read: true for now, and never to be found again
+            shelf.moved = True
             raise _NotKept
         write_store(folder / "table.assay", {}, table_arrays(table))
 

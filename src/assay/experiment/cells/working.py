@@ -73,19 +73,28 @@ def ask_there(task: Visit, tell: Tell) -> dict[str, Cell]:
     """Ask engines at one gold set, telling how far it is."""
     place = _place(task.way)
     if place.corpus.digest != task.corpus:
-        raise CorpusError(
-            f"the corpus of {place.gold.name} is not what it was when the run began",
-            file=place.corpus.root,
-            hint="run again when nobody changes it; what is done is kept",
-        )
+        raise _changed(place)
     suite = Suite((place.gold,))
-    engines = {recipe.name: replace(_recipe_here(recipe, task.way), suite=suite).make() for recipe in task.recipes}
+    engines = {recipe.name: replace(recipe, suite=suite).make() for recipe in task.recipes}
     declare_values(secret for engine in engines.values() for secret in engine.secrets)
-    shelf = Shelf(place.corpus, Artefacts(), reuse_index=task.reuse_index)
-    try:
-        return _asked(engines, place, task, shelf, tell)
-    finally:
-        shelf.close()
+    with Artefacts() as artefacts:
+        shelf = Shelf(place.corpus, artefacts, reuse_index=task.reuse_index)
+        try:
+            cells = _asked(engines, place, task, shelf, tell)
+        finally:
+            shelf.close()
+    if shelf.moved:
+        raise _changed(place)
+    return cells
+
+
+def _changed(place: Place) -> CorpusError:
+    """Say that the corpus is not the one that was planned for: its answers would stand under a wrong name."""
+    return CorpusError(
+        f"the corpus of {place.gold.name} is not what it was when the run began",
+        file=place.corpus.root,
+        hint="run again when nobody changes it; what is done is kept",
+    )
 
 
 def _asked(engines: Mapping[str, FullEngine], place: Place, task: Visit, shelf: Shelf, tell: Tell) -> dict[str, Cell]:
