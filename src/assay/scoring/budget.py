@@ -122,13 +122,18 @@ def recall_at_tokens(grid: Grid, measure: Measure) -> FloatArray:
     files = [frozenset(target.span.path for target in targets) for targets in wanted]
     for cell in grid.cells():
         targets, gold = wanted[cell.unit], grid.units[cell.unit].gold
-        if targets and library.has(gold) and files[cell.unit].isdisjoint([hit.path for hit in cell.hits]):
-            values[cell.engine, cell.unit] = 0.0
-        elif targets:
-            read = _read(library.passages(gold, cell), budget)
+        if targets:
+            cut = _down_to(cell, files[cell.unit]) if library.has(gold) else cell
+            read = _read(library.passages(gold, cut), budget)
             found = sum(any(span.common_lines(target.span) > 0 for span in read) for target in targets)
             values[cell.engine, cell.unit] = found / len(targets)
     return values
+
+
+def _down_to(cell: Cell, files: frozenset[str]) -> Cell:
+    """Leave out what stands below the last hit in some files: whether it is read changes nothing."""
+    last = max((place for place, hit in enumerate(cell.hits, 1) if hit.path in files), default=0)
+    return Cell(cell.engine, cell.unit, cell.hits[:last], cell.tokens[:last])
 
 
 def _read(passages: Iterator[Passage], budget: int) -> list[Span]:
