@@ -18,9 +18,9 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from assay.experiment.executing.cluster import Cluster
-from assay.experiment.matrix import How, matrix
+from assay.experiment.running.matrix import How, matrix
+from assay.experiment.running.suites import load_suite
 from assay.experiment.spec import Spec
-from assay.experiment.suites import load_suite
 from benchmarks.experiments.loopback import loopback
 from benchmarks.pages import Section, Unavailable, table
 from benchmarks.search.trees import Tree, write_tree

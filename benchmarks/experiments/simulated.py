@@ -34,10 +34,10 @@ from assay.experiment.cells.running import run_cells
 from assay.experiment.cells.working import Visit, WayIn
 from assay.experiment.executing.remote import packed_small, unpacked
 from assay.experiment.executing.serial import Here
-from assay.experiment.matrix import How, matrix, plan_of
 from assay.experiment.records import write_run
+from assay.experiment.running.matrix import How, matrix, plan_of
+from assay.experiment.running.suites import load_suite
 from assay.experiment.spec import Spec
-from assay.experiment.suites import load_suite
 from assay.types import CorpusFacts, CorpusSpec, EngineRun, Gold, Hit, Query, Ranking, Span, Suite, Target
 from benchmarks.experiments import scaling
 from benchmarks.pages import Section, table

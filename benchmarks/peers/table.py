@@ -18,8 +18,8 @@ from assay.engines import FullEngine, make_engine
 from assay.engines.presets.installed import tool_version
 from assay.engines.presets.loading import find_preset
 from assay.errors import AssayError
-from assay.experiment.asking import Progress
-from assay.experiment.runner import run
+from assay.experiment.running.asking import Progress
+from assay.experiment.running.turns import run
 from assay.report import analyse
 from assay.report.results import Results, Spending
 from assay.stats.records import ComparisonRow

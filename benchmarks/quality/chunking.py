@@ -18,7 +18,7 @@ from typing import Final
 import numpy as np
 
 from assay.corpus import open_corpus
-from assay.experiment.runner import run
+from assay.experiment.running.turns import run
 from assay.gold import load_gold
 from assay.gold.synth import Draw, synthesise, write_sets
 from assay.scoring import score

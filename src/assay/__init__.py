@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from assay import measures
     from assay.engines.base import Engine, Session
     from assay.errors import AssayError
-    from assay.experiment.runner import run
-    from assay.experiment.suites import run_experiment
+    from assay.experiment.running.suites import run_experiment
+    from assay.experiment.running.turns import run
     from assay.gold import load_gold
     from assay.scoring import score
     from assay.search import Index
@@ -43,8 +43,8 @@ _HOMES = {
     "Target": "assay.types",
     "compare": "assay.stats",
     "load_gold": "assay.gold",
-    "run": "assay.experiment.runner",
-    "run_experiment": "assay.experiment.suites",
+    "run": "assay.experiment.running.turns",
+    "run_experiment": "assay.experiment.running.suites",
     "score": "assay.scoring",
 }
 

@@ -9,7 +9,7 @@ from assay.audit.subject import Subject
 from assay.audit.wording import Wording
 from assay.corpus import open_corpus, parse_spec
 from assay.engines import as_engine
-from assay.experiment.recipe import Recipe
+from assay.experiment.spec.recipe import Recipe
 from assay.types import Corpus
 
 HERE = Path(__file__).parent

@@ -9,7 +9,7 @@ import pytest
 
 from assay.engines import make_engine
 from assay.engines.calling import ask, close_session, open_session
-from assay.experiment.runner import run
+from assay.experiment.running.turns import run
 from assay.search import Index
 from tests.peers.asking import rankings, read_gold
 from tests.serving import Asked, Reply, serving

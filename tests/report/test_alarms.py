@@ -9,8 +9,8 @@ import pytest
 from assay.report import analyse, document
 from assay.report.alarms import alarms
 from assay.report.case import open_case
-from assay.report.html import to_html
-from assay.report.markdown import to_markdown
+from assay.report.pages.html import to_html
+from assay.report.pages.markdown import to_markdown
 from assay.report.results import Alarm
 from assay.stats.selection import best_of_many, near_leader
 from assay.stats.units import partition

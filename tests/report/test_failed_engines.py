@@ -7,12 +7,12 @@ import pytest
 
 from assay import load_gold, run
 from assay.errors import EngineError
-from assay.experiment.claim import make_measures
+from assay.experiment.spec.claim import make_measures
 from assay.report import analyse, document, results_json
-from assay.report.claims import claims
+from assay.report.commands.claims import claims
+from assay.report.commands.gating import gate_document, judge_gate
 from assay.report.comparing import compare_all_pairs, compare_engines, compare_runs
-from assay.report.gating import gate_document, judge_gate
-from assay.report.markdown import to_markdown
+from assay.report.pages.markdown import to_markdown
 from assay.types import Claim
 
 CLAIM = Claim(make_measures(10, None, ()), "base")

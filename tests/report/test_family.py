@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from assay import load_gold, run
-from assay.experiment.claim import make_measures
+from assay.experiment.spec.claim import make_measures
 from assay.report import analyse
 from assay.report.comparing import compare_engines
 from assay.types import Claim

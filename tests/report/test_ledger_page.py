@@ -6,9 +6,9 @@ from pathlib import Path
 from assay.experiment.ledger.book import Ledger
 from assay.experiment.ledger.entry import Tuning
 from assay.experiment.ledger.rule import PRESETS
-from assay.report.document import Paragraph, Table
-from assay.report.ledger import entry_document, ledger_document, ledger_json
-from assay.report.markdown import to_markdown
+from assay.report.commands.ledger import entry_document, ledger_document, ledger_json
+from assay.report.pages.document import Paragraph, Table
+from assay.report.pages.markdown import to_markdown
 from tests.experiment.ledger.entries import entry
 
 

@@ -9,13 +9,13 @@ import pytest
 from assay import Hit, load_gold, run
 from assay.errors import EngineTimeout
 from assay.experiment import read_run, write_run
-from assay.experiment.claim import make_measures
+from assay.experiment.spec.claim import make_measures
 from assay.report import analyse, document, results_json, write_reports
-from assay.report.html import to_html
-from assay.report.markdown import to_markdown
 from assay.report.mishaps import breaches, mishaps, strayed
-from assay.report.plain import plain
-from assay.report.terminal import print_document
+from assay.report.pages.html import to_html
+from assay.report.pages.markdown import to_markdown
+from assay.report.pages.plain import plain
+from assay.report.pages.terminal import print_document
 from assay.types import Claim, Status
 
 HOSTILE = (

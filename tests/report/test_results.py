@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from assay import Hit, load_gold, run
-from assay.experiment.claim import make_measures
+from assay.experiment.spec.claim import make_measures
 from assay.gold import join
 from assay.report import analyse, document, results_json, write_reports
-from assay.report.markdown import to_markdown
+from assay.report.pages.markdown import to_markdown
 from assay.report.ranks import _shape
 from assay.report.sections import _ranked
 from assay.types import Claim

@@ -5,10 +5,10 @@ from dataclasses import replace
 import pytest
 
 from assay import load_gold, run
-from assay.experiment.claim import make_measures
+from assay.experiment.spec.claim import make_measures
 from assay.gold import join
 from assay.report import analyse, document, results_json
-from assay.report.markdown import to_markdown
+from assay.report.pages.markdown import to_markdown
 from assay.report.spending import conditions, spending
 from assay.types import Claim, Cost, Resources, Status
 

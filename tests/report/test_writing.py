@@ -13,10 +13,10 @@ from assay import load_gold, run
 from assay.cli.main import main
 from assay.errors import EnvironmentFailure
 from assay.experiment import read_run, write_run
-from assay.experiment.claim import make_measures
-from assay.experiment.timings import CellTiming, write_timings
+from assay.experiment.records.timings import CellTiming, write_timings
+from assay.experiment.spec.claim import make_measures
 from assay.report import analyse, document, require_parquet, results_json, write_reports
-from assay.report.markdown import to_markdown
+from assay.report.pages.markdown import to_markdown
 from assay.report.time_and_space import NO_TIMES
 from assay.types import Claim, Status
 

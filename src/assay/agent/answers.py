@@ -85,7 +85,7 @@ def cut(line: str) -> str:
 
 def _plain(value: dict[str, Any]) -> dict[str, Any]:
     """Make a table that JSON can hold: tuples are lists, numbers that do not exist are null."""
-    from assay.report.plain import plain
+    from assay.report.pages.plain import plain
 
     table = plain(value)
     assert isinstance(table, dict)

@@ -21,7 +21,7 @@ from assay.errors import ConfigError, meant
 
 if TYPE_CHECKING:
     from assay.experiment import Progress
-    from assay.report.document import Block
+    from assay.report.pages.document import Block
     from assay.report.results import Results
     from assay.stats.records import MeanRow
 
@@ -176,7 +176,7 @@ def measure(house: House, order: Order, watch: Watch) -> Answer:
 def read(house: House, folder: str, section: str | None) -> Answer:
     """Score a run again from its records, and show the report or a part of it."""
     from assay.experiment import read_run
-    from assay.experiment.claim import claim_of
+    from assay.experiment.spec.claim import claim_of
     from assay.gold.split.parts import sealed_queries
     from assay.report import analyse
 
@@ -191,8 +191,8 @@ def read(house: House, folder: str, section: str | None) -> Answer:
 def _report(results: Results, folder: Path, section: str | None) -> Answer:
     """Write a report, or a part of it, within bounds."""
     from assay.report import document
-    from assay.report.document import Heading
-    from assay.report.markdown import to_markdown
+    from assay.report.pages.document import Heading
+    from assay.report.pages.markdown import to_markdown
 
     whole = document(results)
     titles = tuple(block.text for block in whole.blocks if isinstance(block, Heading))
@@ -233,7 +233,7 @@ def _listed(titles: Sequence[str]) -> str:
 
 def _part(blocks: tuple[Block, ...], title: str) -> tuple[Block, ...]:
     """Take the blocks from one heading to the next."""
-    from assay.report.document import Heading
+    from assay.report.pages.document import Heading
 
     heads = [at for at, block in enumerate(blocks) if isinstance(block, Heading)] + [len(blocks)]
     first = next(at for at in heads if blocks[at] == Heading(title))

@@ -16,7 +16,7 @@ from assay.audit.subject import Subject
 from assay.engines.base import Session, Wanted
 from assay.engines.calling import Answer, ask, ask_filtered, close_session, open_session, update_session
 from assay.engines.normalise import Normaliser
-from assay.experiment.workplace import workplace
+from assay.experiment.places.workplace import workplace
 from assay.types import Corpus
 
 

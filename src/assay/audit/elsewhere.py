@@ -13,7 +13,7 @@ from assay.audit.rankings import Reading
 from assay.engines.calling import Answer, ask, close_session, open_session
 from assay.engines.pinning import THREAD_VARIABLES, pinned
 from assay.errors import AssayError, EngineError
-from assay.experiment.recipe import Recipe
+from assay.experiment.spec.recipe import Recipe
 from assay.processes import Task, run_process
 from assay.types import Corpus
 

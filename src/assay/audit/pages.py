@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from assay.audit.records import Audit, Finding, Severity
-from assay.report.document import Block, Cell, Code, Document, Heading, Paragraph, Tone, table
+from assay.report.pages.document import Block, Cell, Code, Document, Heading, Paragraph, Tone, table
 
 _TONES: dict[Severity, Tone] = {
     Severity.BROKEN: "bad",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from assay.audit.records import Question
 from assay.audit.wording import Wording
 from assay.engines.base import FullEngine
-from assay.experiment.recipe import Recipe
+from assay.experiment.spec.recipe import Recipe
 from assay.types import Corpus, Query
 
 if TYPE_CHECKING:

@@ -9,9 +9,9 @@ from assay.audit.pages import audit_json, document
 from assay.audit.records import Audit
 from assay.experiment.records import keep_out
 from assay.files import write_atomic
-from assay.report.html import to_html
-from assay.report.markdown import to_markdown
-from assay.report.plain import plain
+from assay.report.pages.html import to_html
+from assay.report.pages.markdown import to_markdown
+from assay.report.pages.plain import plain
 
 FILES = ("audit.json", "audit.md", "audit.html")
 

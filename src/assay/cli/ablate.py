@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from assay.experiment.ledger.settings import LedgerPlan
     from assay.experiment.tuning.climbing import Climbed
     from assay.experiment.tuning.variants import Parts, Variant
-    from assay.report.ablation import AblationResult
+    from assay.report.commands.ablation import AblationResult
     from assay.types import Claim, Run, Suite
 
 
@@ -42,10 +42,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def handle(args: argparse.Namespace) -> int:
     """Run the variants, compare them step by step, print what each part is worth."""
-    from assay.experiment.suites import load_suite
+    from assay.experiment.running.suites import load_suite
     from assay.experiment.tuning.variants import find_parts
     from assay.gold.split.parts import select
-    from assay.report.ablation import ablation_document, ablation_json, ablation_result
+    from assay.report.commands.ablation import ablation_document, ablation_json, ablation_result
 
     spec = varied_spec(args)
     split = tuple(part.strip() for part in args.split.split(",")) if args.split else spec.split

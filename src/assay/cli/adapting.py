@@ -11,7 +11,7 @@ from assay.cli.output import emit, say
 from assay.errors import ConfigError
 
 if TYPE_CHECKING:
-    from assay.report.document import Block, Tone
+    from assay.report.pages.document import Block, Tone
     from assay.training.adapting.config import AdaptConfig
     from assay.training.adapting.run import Adapted
 
@@ -20,7 +20,7 @@ _TONES: dict[str, Tone] = {"better": "good", "worse": "bad"}
 
 def adapt(args: argparse.Namespace, config: AdaptConfig) -> int:
     """Adapt, and report; that the old model is kept is no failure."""
-    from assay.report.document import Document
+    from assay.report.pages.document import Document
     from assay.training.adapting.run import Order, adapt
 
     _check(args)
@@ -47,7 +47,7 @@ def _check(args: argparse.Namespace) -> None:
 
 def _blocks(adapted: Adapted, seconds: float) -> list[Block]:
     """Say it in sentences."""
-    from assay.report.document import Paragraph
+    from assay.report.pages.document import Paragraph
 
     test, learned = adapted.judgement, sum(adapted.pairs.values())
     return [

@@ -13,8 +13,8 @@ from assay.cli.output import counted, emit, say, teller
 
 if TYPE_CHECKING:
     from assay.experiment.cells.running import Work
-    from assay.experiment.matrix import How
-    from assay.experiment.places import Missing
+    from assay.experiment.places.place import Missing
+    from assay.experiment.running.matrix import How
     from assay.experiment.spec import Spec
     from assay.types import Run, Suite
 
@@ -31,7 +31,7 @@ class Carried:
 @contextmanager
 def how_of(args: argparse.Namespace, folder: Path) -> Iterator[How]:
     """Say how a run is carried out, by the flags; a cluster is left when it is over."""
-    from assay.experiment.matrix import How
+    from assay.experiment.running.matrix import How
 
     fresh, reuse = getattr(args, "fresh", False), getattr(args, "reuse_index", False)
     address = getattr(args, "cluster", None)
@@ -51,8 +51,8 @@ def how_of(args: argparse.Namespace, folder: Path) -> Iterator[How]:
 
 def carry_out(args: argparse.Namespace, spec: Spec, suite: Suite, missing: Missing | None, how: How) -> Carried:
     """Run it: engines take turns where times are measured, else cells run side by side."""
-    from assay.experiment.matrix import is_timed, matrix
-    from assay.experiment.suites import run_spec
+    from assay.experiment.running.matrix import is_timed, matrix
+    from assay.experiment.running.suites import run_spec
 
     if is_timed(spec, how):
         return Carried(run_spec(spec, suite, missing=missing, progress=teller(args), how=how))
@@ -68,7 +68,7 @@ def write_down(folder: Path, carried: Carried) -> None:
     """Write what is beside the results: what cells took; what was kept for this run alone goes."""
     from assay.experiment.cells.keeping import Keeper
     from assay.experiment.cells.running import timings
-    from assay.experiment.timings import write_timings
+    from assay.experiment.records.timings import write_timings
 
     if carried.work is not None:
         write_timings(folder, timings(carried.work))
@@ -78,8 +78,8 @@ def write_down(folder: Path, carried: Carried) -> None:
 def show_plan(args: argparse.Namespace, spec: Spec, suite: Suite, missing: Missing | None) -> int:
     """Show what a run would do; no engine is asked, nothing is written."""
     from assay.engines.pinning import available_threads
-    from assay.experiment.matrix import prospect
-    from assay.report.plan import plan_document, plan_json
+    from assay.experiment.running.matrix import prospect
+    from assay.report.commands.prospect import plan_document, plan_json
 
     jobs = spec.jobs or available_threads()
     found = prospect(spec, suite, missing=missing, folder=Path(spec.out), fresh=args.fresh, width=jobs)

@@ -38,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def handle(args: argparse.Namespace) -> int:
     """Compare what was named."""
-    from assay.report.claims import claims
+    from assay.report.commands.claims import claims
 
     found = _found(args)
     emit(args, claims(found), {"schema": "assay/compare/1", **asdict(found)})

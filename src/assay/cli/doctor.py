@@ -33,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def handle(args: argparse.Namespace) -> int:
     """Run every check; exit 4 when something that Assay needs is amiss."""
-    from assay.report.document import Cell, Document, Paragraph, Tone, table
+    from assay.report.pages.document import Cell, Document, Paragraph, Tone, table
 
     findings = [check() for check in _CHECKS]
     broken = [f for f in findings if f.required and f.state != "ok"]

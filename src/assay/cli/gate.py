@@ -18,7 +18,7 @@ from assay.cli.options import add_claim, claim_for, log_look, read_results, refu
 from assay.cli.output import emit
 
 if TYPE_CHECKING:
-    from assay.report.gating import Gate
+    from assay.report.commands.gating import Gate
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -38,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def handle(args: argparse.Namespace) -> int:
     """Judge the run."""
-    from assay.report.gating import gate_document
+    from assay.report.commands.gating import gate_document
 
     gate = _gate(args)
     emit(args, gate_document(gate), {"schema": "assay/gate/1", "exit_code": gate.exit_code, **asdict(gate)})
@@ -47,8 +47,8 @@ def handle(args: argparse.Namespace) -> int:
 
 def _gate(args: argparse.Namespace) -> Gate:
     """Check floors, failures and comparisons."""
+    from assay.report.commands.gating import judge_gate, parse_floor
     from assay.report.comparing import compare_engines, compare_runs
-    from assay.report.gating import judge_gate, parse_floor
 
     floors = [parse_floor(text) for text in args.require]
     run = read_results(args.results)

@@ -16,7 +16,7 @@ from assay.cli.output import emit, say
 from assay.cli.searching import add_folder, add_settings, config_of, folder_of, workers_of
 
 if TYPE_CHECKING:
-    from assay.report.document import Block
+    from assay.report.pages.document import Block
     from assay.search.refreshing import Opened
 
 _SHOWN = 5  # examples of a kind; --json has them all
@@ -33,7 +33,7 @@ def handle(args: argparse.Namespace) -> int:
     """Open the index as a search would, and report."""
     folder = folder_of(args.path)
     config, workers = config_of(args, folder), workers_of(args)
-    from assay.report.document import Document
+    from assay.report.pages.document import Document
     from assay.search.embedding import embed_table
     from assay.search.refreshing import open_table, shape
     from assay.search.store.place import index_folder
@@ -78,7 +78,7 @@ def _data(opened: Opened, seconds: float) -> dict[str, Any]:
 
 def _blocks(data: dict[str, Any]) -> list[Block]:
     """Say it in sentences."""
-    from assay.report.document import Paragraph
+    from assay.report.pages.document import Paragraph
 
     size = f"{data['files']:,} files in {data['units']:,} units"
     blocks: list[Block] = [

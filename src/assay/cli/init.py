@@ -21,9 +21,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def handle(args: argparse.Namespace) -> int:
     """Write both files, or neither."""
     from assay.corpus import open_corpus, parse_spec
-    from assay.experiment.starter import starter_config, starter_gold
+    from assay.experiment.spec.starter import starter_config, starter_gold
     from assay.files import write_atomic
-    from assay.report.document import Document, Paragraph
+    from assay.report.pages.document import Document, Paragraph
 
     folder = Path(args.folder)
     config, gold = folder / "assay.toml", folder / "gold.yaml"

@@ -16,7 +16,7 @@ from assay.cli.options import add_full
 from assay.cli.output import counted, say, teller
 
 if TYPE_CHECKING:
-    from assay.experiment.places import Missing
+    from assay.experiment.places.place import Missing
     from assay.experiment.spec import Spec
     from assay.types import Suite
 

@@ -15,8 +15,8 @@ from assay.errors import ConfigError
 from assay.types import EngineRun, Gold, Hit, Query, Ranking, Run, Status, Suite
 
 if TYPE_CHECKING:
-    from assay.experiment.places import Place
-    from assay.report.document import Block, Document
+    from assay.experiment.places.place import Place
+    from assay.report.pages.document import Block, Document
     from assay.search import Index, Per, SearchConfig
     from assay.search.trace import Trace
 
@@ -121,7 +121,7 @@ def _settings(engine: EngineRun) -> tuple[Per, SearchConfig]:
 
 def _place(gold: Gold) -> Place:
     """Open the corpus as the run did; anchors that are gone since are left out."""
-    from assay.experiment.places import prepare
+    from assay.experiment.places.place import prepare
 
     return prepare(gold, None, None, "report")
 
@@ -210,7 +210,7 @@ def _differs(stages: tuple[StageScore, ...], per: str) -> list[str]:
 
 def document(found: Diagnosis, name: str, *, listed: bool) -> Document:
     """Say it for people."""
-    from assay.report.document import Document, Heading, Paragraph, table
+    from assay.report.pages.document import Document, Heading, Paragraph, table
 
     missed = f"{len(found.missed)} of {found.queries} queries have no relevant file among the first {found.k}"
     blocks: list[Block] = [Paragraph(f"{found.engine}, per {found.per}: {missed}.")]

@@ -42,7 +42,7 @@ def claim_flags(args: argparse.Namespace) -> dict[str, Any]:
 
 def family_flag(args: argparse.Namespace, names: Sequence[str]) -> tuple[str, ...] | None:
     """Read the engines that --family names; None where it was not given."""
-    from assay.experiment.claim import split_names
+    from assay.experiment.spec.claim import split_names
 
     text = getattr(args, "family", None)
     return None if text is None else split_names(text, names)
@@ -55,7 +55,7 @@ def given_flags(args: argparse.Namespace, *names: str) -> dict[str, Any]:
 
 def claim_for(run: Run, args: argparse.Namespace) -> Claim:
     """Take the claim that a run was made for, changed by the flags given now."""
-    from assay.experiment.claim import changed, check_claim, check_suite, claim_of, resolved_family
+    from assay.experiment.spec.claim import changed, check_claim, check_suite, claim_of, resolved_family
 
     names = [*(engine.name for engine in run.engines), *run.header.skipped]
     claim = changed(claim_of(run), run.k, **claim_flags(args))

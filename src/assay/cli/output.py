@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from assay.experiment import Progress
-    from assay.report.document import Document
+    from assay.report.pages.document import Document
 
 
 def emit(args: argparse.Namespace, document: Document, data: Mapping[str, object]) -> None:
     """Print a result: the document for people, or its data as JSON."""
     if args.json:
-        from assay.report.plain import plain
+        from assay.report.pages.plain import plain
 
         print(json.dumps(plain(data), ensure_ascii=False, indent=1, allow_nan=False))  # noqa: T201  # stdout is the result
         return
-    from assay.report.terminal import print_document
+    from assay.report.pages.terminal import print_document
 
     print_document(document)
 

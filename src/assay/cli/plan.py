@@ -38,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def handle(args: argparse.Namespace) -> int:
     """Plan, and say it in a sentence."""
-    from assay.report.document import Document, Paragraph
+    from assay.report.pages.document import Document, Paragraph
 
     if not args.detect > 0 or not 0 < args.power < 1:
         raise ConfigError("--detect is above 0, --power between 0 and 1", hint="such as --detect 0.02 --power 0.8")

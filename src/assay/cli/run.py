@@ -26,7 +26,7 @@ from assay.errors import ConfigError
 
 if TYPE_CHECKING:
     from assay.cli.carrying import Carried
-    from assay.experiment.places import Missing
+    from assay.experiment.places.place import Missing
     from assay.experiment.spec import Spec
     from assay.types import Claim, Run, Suite
 
@@ -91,7 +91,7 @@ def _add_way(parser: argparse.ArgumentParser) -> None:
 def handle(args: argparse.Namespace) -> int:
     """Run, write the records and the reports, print the report."""
     from assay.cli.carrying import show_plan
-    from assay.experiment.suites import load_suite
+    from assay.experiment.running.suites import load_suite
 
     spec = _spec(args)
     suite = load_suite(spec)
@@ -109,7 +109,7 @@ def execute(args: argparse.Namespace, spec: Spec, suite: Suite, missing: Missing
     """Run a checked specification over loaded gold, write the records and the reports, print the report."""
     from assay.cli.carrying import carry_out, how_of
     from assay.experiment import check_folder
-    from assay.experiment.merging import declared_hashes
+    from assay.experiment.records.merging import declared_hashes
     from assay.report import require_parquet
 
     folder = check_folder(Path(spec.out))
@@ -154,8 +154,8 @@ def _unopened(made: Run) -> bool:
 
 def _spec(args: argparse.Namespace) -> Spec:
     """Read the configuration file, if there is one, and apply the flags."""
-    from assay.experiment.claim import chosen_names
     from assay.experiment.spec import override
+    from assay.experiment.spec.claim import chosen_names
 
     spec = _flagged(args, _declared(args))
     names = list(spec.all_engines())

@@ -31,7 +31,7 @@ def handle(args: argparse.Namespace) -> int:
     """Score, print, and write where asked."""
     from assay.experiment import writing
     from assay.report import document, report_again, require_parquet, results_json, write_reports
-    from assay.report.document import Heading
+    from assay.report.pages.document import Heading
     from assay.report.unpooled import score_unpooled
 
     if args.parquet and not args.write:

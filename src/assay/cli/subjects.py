@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from assay.errors import ConfigError
 
 if TYPE_CHECKING:
-    from assay.experiment.places import Place
-    from assay.experiment.recipe import Recipe
+    from assay.experiment.places.place import Place
+    from assay.experiment.spec.recipe import Recipe
     from assay.types import Corpus, CorpusSpec, Query, Suite
 
 
@@ -35,8 +35,8 @@ def add_subject(parser: argparse.ArgumentParser) -> None:
 
 def engine_named(text: str, config: str | None) -> Recipe:
     """Find an engine: one that assay.toml names, with its seed, else a kind, `kind:value`, a preset or its file."""
-    from assay.experiment.recipe import Recipe
     from assay.experiment.spec import FILE, read_spec, recipe_of
+    from assay.experiment.spec.recipe import Recipe
 
     path = Path(config) if config else Path(FILE)
     if config or path.is_file():
@@ -66,14 +66,14 @@ def open_without_ours(corpus: CorpusSpec, config: str | None) -> Corpus:
 
 def without_ours(corpus: CorpusSpec, config: str | None) -> CorpusSpec:
     """Leave assay.toml and the gold files that it names out of a corpus."""
-    from assay.experiment.own_files import hidden
+    from assay.experiment.places.own_files import hidden
 
     return hidden(corpus, _own_files(corpus, config))
 
 
 def _own_files(corpus: CorpusSpec, config: str | None) -> list[str]:
     """List assay.toml and the gold files that it names, as paths of a corpus."""
-    from assay.experiment.own_files import files_of, inside
+    from assay.experiment.places.own_files import files_of, inside
     from assay.experiment.spec import FILE, read_spec
 
     path = Path(config or FILE)
@@ -83,8 +83,8 @@ def _own_files(corpus: CorpusSpec, config: str | None) -> list[str]:
 def _on_gold(source: str, path: str | None) -> NamedCorpus:
     """Open a gold set's corpus; sealed queries stay sealed."""
     from assay.corpus import parse_spec
-    from assay.experiment.places import prepare
-    from assay.experiment.suites import load_on
+    from assay.experiment.places.place import prepare
+    from assay.experiment.running.suites import load_on
     from assay.gold.split.parts import select
 
     suite = select(load_on(source, parse_spec(path) if path else None), ()).suite

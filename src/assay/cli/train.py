@@ -22,7 +22,7 @@ from assay.cli.output import emit, say
 from assay.errors import ConfigError, EnvironmentFailure, install_hint
 
 if TYPE_CHECKING:
-    from assay.report.document import Block
+    from assay.report.pages.document import Block
     from assay.training.adapting.config import AdaptConfig
     from assay.training.config import TrainConfig
     from assay.training.run import Order
@@ -55,7 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def handle(args: argparse.Namespace) -> int:
     """Train, and report."""
     _check_extra()
-    from assay.report.document import Document
+    from assay.report.pages.document import Document
     from assay.training.adapting.config import AdaptConfig
     from assay.training.config import TrainConfig
     from assay.training.run import MODEL, train
@@ -131,7 +131,7 @@ def _data(folder: Path) -> dict[str, Any]:
 
 def _blocks(data: dict[str, Any]) -> list[Block]:
     """Say it in sentences."""
-    from assay.report.document import Paragraph
+    from assay.report.pages.document import Paragraph
     from assay.training.run import unchecked_line
 
     pairs = ", ".join(f"{kind} {count:,}" for kind, count in data["pairs"].items())

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from assay.experiment.ledger.rule import Rule
     from assay.experiment.spec import Spec
     from assay.experiment.tuning.grid import Point, TuneSettings
-    from assay.report.tuning import TuneReport
+    from assay.report.commands.tuning import TuneReport
     from assay.types import Claim, Run
 
 
@@ -42,9 +42,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def handle(args: argparse.Namespace) -> int:
     """Run the grid, choose on halves, print what the choice is worth."""
-    from assay.experiment.suites import load_suite
+    from assay.experiment.running.suites import load_suite
     from assay.experiment.tuning.devdata import dev_data
-    from assay.report.tuning import tune_document, tune_json
+    from assay.report.commands.tuning import tune_document, tune_json
 
     spec = varied_spec(args)
     settings = _settings(args, spec)
@@ -77,7 +77,7 @@ class _Grid:
 
 def _settings(args: argparse.Namespace, spec: Spec) -> TuneSettings:
     """Read [tune]; knobs that flags name replace those of the file."""
-    from assay.experiment.tables import read_table
+    from assay.experiment.spec.own_tables import read_table
     from assay.experiment.tuning.grid import TuneSettings, parse_knob
 
     settings = read_table(TuneSettings, spec, "tune", spec.tune)
@@ -94,7 +94,7 @@ def _settings(args: argparse.Namespace, spec: Spec) -> TuneSettings:
 def _grid(args: argparse.Namespace, spec: Spec, settings: TuneSettings) -> _Grid:
     """Make a variant of every point; what is wrong with the knobs of the file is told with their line."""
     from assay.experiment.spec import make_engines
-    from assay.experiment.tables import placed
+    from assay.experiment.spec.own_tables import placed
     from assay.experiment.tuning.grid import grid_points
     from assay.experiment.tuning.variants import find_base, spec_with
     from assay.types import Suite
@@ -115,7 +115,7 @@ def _tuned(grid: _Grid, made: Run, claim: Claim, partitions: int, notes: Sequenc
     """Choose among the points that answered."""
     from assay.experiment.tuning.tuned import tune_scores
     from assay.report.case import dead_engines, pick
-    from assay.report.tuning import TuneReport
+    from assay.report.commands.tuning import TuneReport
     from assay.scoring import score
 
     dead = dead_engines(made)

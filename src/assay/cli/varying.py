@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from assay.experiment.ledger.entry import Entry
     from assay.experiment.ledger.settings import LedgerPlan
-    from assay.experiment.places import Missing
+    from assay.experiment.places.place import Missing
     from assay.experiment.spec import Spec
     from assay.types import Claim, Run, Suite
 
@@ -86,8 +86,8 @@ def declared(args: argparse.Namespace) -> Spec:
 def run_varied(args: argparse.Namespace, spec: Spec, suite: Suite) -> Run:
     """Run a specification."""
     from assay.experiment import check_folder
-    from assay.experiment.matrix import How
-    from assay.experiment.suites import run_spec
+    from assay.experiment.running.matrix import How
+    from assay.experiment.running.suites import run_spec
 
     folder = check_folder(Path(args.out)) if args.out else None
     missing: Missing | None = "report" if args.allow_missing else None

@@ -13,8 +13,8 @@ from pathlib import Path
 
 from assay.engines.base import FullEngine
 from assay.errors import CorpusError
-from assay.experiment.asking import Tell
-from assay.experiment.runner import run
+from assay.experiment.running.asking import Tell
+from assay.experiment.running.turns import run
 from assay.gold.synth.config import Draw
 from assay.gold.synth.sets import synthesise
 from assay.syntax.identifiers import split

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from assay.report.case import Case, contestants, dead_engines, pick
+from assay.report.pages.texts import SHOWN, clip
 from assay.report.results import Alarm
-from assay.report.texts import SHOWN, clip
 from assay.scoring import parse_measure, ranking_codes
 from assay.stats.records import one_digit
 from assay.stats.selection import best_of_many, near_leader

@@ -10,7 +10,6 @@ from typing import Literal
 import numpy as np
 
 from assay.report.alarms import alarms
-from assay.report.bootstrap import bootstrap
 from assay.report.case import (
     Case,
     absent_notes,
@@ -23,17 +22,18 @@ from assay.report.case import (
     rivals,
 )
 from assay.report.comparing import compare_family
-from assay.report.duels import duels
 from assay.report.groups import breakdowns, layers, phrasings, traps
-from assay.report.matrix import matrix
 from assay.report.mishaps import breaches, mishaps, said, stray_sentence, strayed
+from assay.report.pages.texts import SHOWN, clip
 from assay.report.ranks import failures, rank_distribution
 from assay.report.results import EngineFacts, Results, Strayed
 from assay.report.rows import make_rows
 from assay.report.spending import conditions, spending
 from assay.report.synthetic import suite_name, synthetic_notes, synthetic_sets
 from assay.report.tables import wanted
-from assay.report.texts import SHOWN, clip
+from assay.report.tables.bootstrap import bootstrap
+from assay.report.tables.duels import duels
+from assay.report.tables.matrix import matrix
 from assay.scoring import Ties, evaluation_measures, parse_measure, ties
 from assay.stats import compare_slices
 from assay.stats.records import Comparison, SliceRow

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from assay.report.document import Block, Cell, Folded, Heading, Leaf, Table, table
+from assay.report.pages.document import Block, Cell, Folded, Heading, Leaf, Table, table
 from assay.report.results import Breach, EngineFacts, Mishap, Results, Spending
 from assay.scoring import parse_measure
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from assay.report.document import Block, Cell, Estimate, Forest, Paragraph, Tone, table
+from assay.report.pages.document import Block, Cell, Estimate, Forest, Paragraph, Tone, table
 from assay.stats.records import Comparison, ComparisonRow, Verdict
 
 _TONES: dict[Verdict, Tone] = {

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
+from assay.report.pages.texts import SHOWN, clip, shape, tame
 from assay.report.results import Breach, Mishap, Said, Strayed
-from assay.report.texts import SHOWN, clip, shape, tame
 from assay.types import EngineRun, Ranking, Run, Status
 
 NOT_OPENED = "could not be opened"

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from assay.errors import AssayError
-from assay.experiment.claim import BASELINE, claim_of
-from assay.experiment.merging import Merged, footing_of, merge_runs
 from assay.experiment.records import earlier_run, write_run, writing
+from assay.experiment.records.merging import Merged, footing_of, merge_runs
+from assay.experiment.spec.claim import BASELINE, claim_of
 from assay.report.analysis import analyse, analyse_case
 from assay.report.case import open_case, pick
 from assay.report.results import Results

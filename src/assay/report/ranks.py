@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Sequence
 
 from assay.report.case import Case, dead_engines
+from assay.report.pages.texts import SHOWN, clip
 from assay.report.results import Failure, Ranks
-from assay.report.texts import SHOWN, clip
 from assay.scoring import parse_measure
 from assay.types import Ranking, Unit
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from assay.report.analysis import FAILED_SHARE, FEW_QUERIES
 from assay.report.behaviour import behaviour_blocks, breach_blocks, mishap_blocks, stderr_blocks
 from assay.report.comparison import comparison_blocks, p_text
-from assay.report.document import (
+from assay.report.pages.document import (
     Bar,
     Bars,
     Block,

@@ -10,8 +10,8 @@ from operator import add
 import numpy as np
 
 from assay.report.case import real_engines
+from assay.report.pages.texts import clip
 from assay.report.results import Conditions, Spending
-from assay.report.texts import clip
 from assay.types import EngineRun, Ranking, Resources, Run, Status
 
 

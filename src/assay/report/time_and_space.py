@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from assay.report.document import Block, Heading, Paragraph, table
+from assay.report.pages.document import Block, Heading, Paragraph, table
 from assay.report.results import Conditions, Results, Spending
 from assay.report.spending import FLOORS
 

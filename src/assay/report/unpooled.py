@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from assay.report.analysis import analyse
-from assay.report.document import Block, Heading, Paragraph, table
+from assay.report.pages.document import Block, Heading, Paragraph, table
 from assay.report.results import Results
 from assay.report.writing import results_json
 from assay.scoring.unpooled import Unpooled, without_pooled

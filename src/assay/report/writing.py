@@ -6,17 +6,17 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, cast
 
-from assay.experiment.trec import trec_files
+from assay.experiment.records.trec import trec_files
 from assay.files import remove_leftovers, write_atomic
-from assay.report.forest import FILE as FOREST_FILE
-from assay.report.forest import forest_csv
-from assay.report.html import to_html
-from assay.report.markdown import to_markdown
+from assay.report.pages.html import to_html
+from assay.report.pages.markdown import to_markdown
+from assay.report.pages.plain import indented, plain
 from assay.report.per_query import per_query_csv, write_parquet
-from assay.report.plain import indented, plain
 from assay.report.results import Results
 from assay.report.rows import rows_text
 from assay.report.sections import document
+from assay.report.tables.forest import FILE as FOREST_FILE
+from assay.report.tables.forest import forest_csv
 from assay.scoring import score
 from assay.types import Run, Scores
 

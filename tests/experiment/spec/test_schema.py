@@ -22,7 +22,7 @@ from assay.experiment.spec import (
     shipped_experiments,
 )
 from assay.experiment.spec.record import ENGINE_KEYS
-from assay.experiment.starter import starter_config
+from assay.experiment.spec.starter import starter_config
 from tests.experiment.spec.files import BASE, schema, written
 
 

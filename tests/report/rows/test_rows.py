@@ -10,11 +10,11 @@ import pytest
 from assay import load_gold, run
 from assay.errors import InputError
 from assay.experiment import write_run
-from assay.experiment.claim import make_measures
-from assay.experiment.merging import RESET, UNDECLARED, footing_of
 from assay.experiment.records import config_hash
+from assay.experiment.records.merging import RESET, UNDECLARED, footing_of
+from assay.experiment.spec.claim import make_measures
 from assay.report import analyse, publish, report_again
-from assay.report.markdown import to_markdown
+from assay.report.pages.markdown import to_markdown
 from assay.report.rows import carry, read_rows, rows_text
 from assay.report.rows.carrying import GONE
 from assay.report.sections import document

@@ -9,7 +9,7 @@ from assay.cli.cache.kinds import others, shown_day, shown_size
 from assay.cli.output import emit
 
 if TYPE_CHECKING:
-    from assay.report.document import Block
+    from assay.report.pages.document import Block
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -20,7 +20,7 @@ def handle(args: argparse.Namespace) -> int:
     """Add up and show."""
     from assay.artefacts import Artefacts
     from assay.corpus.cache import cache_dir
-    from assay.report.document import Document
+    from assay.report.pages.document import Document
 
     store = Artefacts()
     kept = [(one, True) for one in store.usage()]
@@ -50,7 +50,7 @@ def handle(args: argparse.Namespace) -> int:
 
 def _blocks(data: dict[str, Any]) -> list[Block]:
     """Say it in a table and a sentence."""
-    from assay.report.document import Cell, Column, Paragraph, Table
+    from assay.report.pages.document import Cell, Column, Paragraph, Table
 
     if not data["kinds"]:
         return [Paragraph("It is empty.")]

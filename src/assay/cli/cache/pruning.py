@@ -30,7 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def handle(args: argparse.Namespace) -> int:
     """Prune and say what went."""
     from assay.artefacts import Artefacts, parse_age, parse_size
-    from assay.report.document import Document, Paragraph
+    from assay.report.pages.document import Document, Paragraph
 
     most = None if args.to is None else parse_size(args.to, "--to")
     age = None if args.older_than is None else parse_age(args.older_than, "--older-than")

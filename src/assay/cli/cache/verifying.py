@@ -14,7 +14,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def handle(args: argparse.Namespace) -> int:
     """Read everything and say what was broken."""
     from assay.artefacts import Artefacts
-    from assay.report.document import Block, Document, Paragraph
+    from assay.report.pages.document import Block, Document, Paragraph
 
     store = Artefacts()
     say(args, f"reading {store.root} ...")

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from assay.audit.bench import Bench
     from assay.audit.rankings import Reading
     from assay.engines.base import Wanted
-    from assay.report.document import Document
+    from assay.report.pages.document import Document
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -94,7 +94,7 @@ def _wanted(args: argparse.Namespace) -> Wanted | None:
 
 def _document(args: argparse.Namespace, rows: Sequence[Mapping[str, object]]) -> Document:
     """Show the ranking, one result a line."""
-    from assay.report.document import Document, Paragraph, table
+    from assay.report.pages.document import Document, Paragraph, table
 
     lines = [[str(row["rank"]), _place(row), "" if row["score"] is None else str(row["score"])] for row in rows]
     body = table([">rank", "result", ">score"], lines) if lines else Paragraph("no results")

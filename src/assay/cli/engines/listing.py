@@ -15,7 +15,7 @@ from assay.cli.output import emit
 if TYPE_CHECKING:
     from assay.engines.presets.installed import Installed
     from assay.engines.presets.loading import Preset
-    from assay.report.document import Cell, Document
+    from assay.report.pages.document import Cell, Document
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,7 @@ def _row(preset: Preset, found: Installed) -> Row:
 
 def _document(kinds: list[dict[str, str | None]], rows: list[Row]) -> Document:
     """Show kinds, then presets with what is here and how to get the rest."""
-    from assay.report.document import Document, Heading, Paragraph, table
+    from assay.report.pages.document import Document, Heading, Paragraph, table
 
     named = [[str(kind["name"]), str(kind["about"])] for kind in kinds]
     known: list[list[str | Cell]] = [[row.name, row.about, _state(row), _proof(row)] for row in rows]
@@ -105,7 +105,7 @@ def _document(kinds: list[dict[str, str | None]], rows: list[Row]) -> Document:
 
 def _state(row: Row) -> Cell:
     """Say whether a tool is here, else what to do."""
-    from assay.report.document import Cell
+    from assay.report.pages.document import Cell
 
     if row.missing:
         return Cell(f"no {', '.join(row.missing)} → {row.install or row.home}", "warning")
@@ -116,6 +116,6 @@ def _state(row: Row) -> Cell:
 
 def _proof(row: Row) -> Cell:
     """Say whether the preset was run with its tool."""
-    from assay.report.document import Cell
+    from assay.report.pages.document import Cell
 
     return Cell(f"with {row.verified}", "good") if row.verified else Cell("unverified", "quiet")

@@ -18,7 +18,7 @@ from assay.errors import GoldError
 if TYPE_CHECKING:
     from assay.gold.review.agreement import KindAgreement, PairAgreement
     from assay.gold.review.coefficients import Coefficient
-    from assay.report.document import Block, Table
+    from assay.report.pages.document import Block, Table
 
 _NOTE = "Intervals: 95 %, bootstrap over items. A dash: everybody said the same, which chance would have done as well."
 
@@ -36,7 +36,7 @@ def handle(args: argparse.Namespace) -> int:
     from assay.gold.review.coefficients import Resampling
     from assay.gold.review.decisions import read_decisions
     from assay.gold.review.votes import all_votes
-    from assay.report.document import Document
+    from assay.report.pages.document import Document
 
     desk = open_desk(Path(args.set), None)
     desk.tell_torn()
@@ -53,7 +53,7 @@ def handle(args: argparse.Namespace) -> int:
 
 def _blocks(kind: KindAgreement) -> list[Block]:
     """Show the agreement on one kind of item."""
-    from assay.report.document import Heading, Paragraph, table
+    from assay.report.pages.document import Heading, Paragraph, table
 
     many = f"{counted(kind.items, 'item')} with two votes or more, {counted(kind.votes, 'vote')}, {kind.unsure} unsure"
     share = "" if kind.percent is None else f"; {kind.percent:.0%} of the pairs of votes agree"
@@ -79,7 +79,7 @@ def _cells(value: Coefficient) -> list[str]:
 
 def _confusion(kind: KindAgreement, pair: PairAgreement) -> Table:
     """Show what two reviewers said of the same items."""
-    from assay.report.document import table
+    from assay.report.pages.document import table
 
     columns = [f"{pair.first} ↓  {pair.second} →", *(f">{value}" for value in kind.values)]
     rows = [[value, *map(str, row)] for value, row in zip(kind.values, pair.table, strict=True)]

@@ -23,7 +23,7 @@ from assay.errors import ConfigError
 if TYPE_CHECKING:
     from assay.gold.formats.common.lining import Lined
     from assay.gold.formats.detect import Format
-    from assay.report.document import Document
+    from assay.report.pages.document import Document
     from assay.types import CorpusSpec, Gold, Suite
 
 
@@ -43,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def handle(args: argparse.Namespace) -> int:
     """Read, write, and tell what was lost on the way."""
     from assay.corpus import parse_spec
-    from assay.experiment.suites import load_on
+    from assay.experiment.running.suites import load_on
     from assay.gold.formats.common.untaken import untaken
 
     known = _writable(args.to)
@@ -195,7 +195,7 @@ def _write(converted: _Converted, *, force: bool) -> None:
 
 def _document(suite: Suite, known: Format, converted: _Converted, made: Path | None) -> Document:
     """Show what was written."""
-    from assay.report.document import Document, Paragraph, table
+    from assay.report.pages.document import Document, Paragraph, table
 
     rows = [[gold.name, str(len(gold.queries))] for gold in suite.golds]
     shown = converted.places[:_SHOWN]

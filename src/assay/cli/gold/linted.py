@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from assay.cli.output import counted
 from assay.gold.lint import SEVERITIES
-from assay.report.document import Block, Cell, Document, Heading, Paragraph, Tone, table
+from assay.report.pages.document import Block, Cell, Document, Heading, Paragraph, Tone, table
 
 if TYPE_CHECKING:
     from assay.gold.lint import Finding, Leaks, Report, Severity

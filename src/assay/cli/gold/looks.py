@@ -18,7 +18,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def handle(args: argparse.Namespace) -> int:
     """Show who looked, when, with what."""
     from assay.gold.split.looks import looks_file, read_looks
-    from assay.report.document import Document, Paragraph, table
+    from assay.report.pages.document import Document, Paragraph, table
 
     path = Path(args.set)
     if not path.is_file() and not looks_file(path).is_file():

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from assay.gold.mining import Found, Ground, Intake, Passed, Refused, Unplaced
     from assay.gold.review import Item, Queue
     from assay.gold.synth.config import Draw
-    from assay.report.document import Document
+    from assay.report.pages.document import Document
     from assay.types import CorpusSpec, Gold, Run
 
 #: Entries of a list on the terminal; --json has all.
@@ -309,7 +309,7 @@ def _emit(work: _Work, tallies: list[_Tally]) -> None:
 
 def _document(work: _Work, tallies: list[_Tally]) -> Document:
     """Show how many there are of each source, what was refused, and what to do next."""
-    from assay.report.document import Block, Document, Heading, Paragraph, table
+    from assay.report.pages.document import Block, Document, Heading, Paragraph, table
 
     rows = [[t.source, str(len(t.items)), str(t.known), str(len(t.refused)), str(len(t.unplaced))] for t in tallies]
     blocks: list[Block] = [table(["source", ">new", ">known", ">refused", ">asked, no location"], rows)]

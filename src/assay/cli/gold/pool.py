@@ -20,7 +20,7 @@ from assay.errors import AssayError, ConfigError, GoldError
 
 if TYPE_CHECKING:
     from assay.gold.review import Added, Item, Queue
-    from assay.report.document import Block, Document
+    from assay.report.pages.document import Block, Document
     from assay.scoring.pooling import Candidate, Contest, Judged, Pool
     from assay.types import Gold, Query, Run, Span, Suite, Target
 
@@ -203,7 +203,7 @@ def _contest_data(contest: Contest, run: Run) -> dict[str, object]:
 
 def _verdicts(contest: Contest, run: Run) -> dict[str, str]:
     """Say what would be claimed of the two engines as it is, and at either end."""
-    from assay.experiment.claim import claim_of
+    from assay.experiment.spec.claim import claim_of
     from assay.stats import compare
 
     claim = claim_of(run)
@@ -224,7 +224,7 @@ def _verdicts(contest: Contest, run: Run) -> dict[str, str]:
 
 def _document(found: Pool, listed: tuple[Candidate, ...], run: Run, added: Added | None) -> Document:
     """Show the pool."""
-    from assay.report.document import Document, Heading, Paragraph, table
+    from assay.report.pages.document import Document, Heading, Paragraph, table
 
     many = f"{counted(len(found.candidates), 'result')} of {_queries(found.queries)}, at {found.level} level"
     note = f"(first {counted(found.depth, 'rank')}, headline phrasings)"
@@ -245,7 +245,7 @@ def _document(found: Pool, listed: tuple[Candidate, ...], run: Run, added: Added
 
 def _contest_blocks(contest: Contest, run: Run) -> list[Block]:
     """Say whether labels could turn the order or the verdict of the two best."""
-    from assay.report.document import Heading, Paragraph, table
+    from assay.report.pages.document import Heading, Paragraph, table
 
     said = _verdicts(contest, run)
     gaps = {"now": contest.gap, "least": contest.least, "most": contest.most}

@@ -24,7 +24,7 @@ def show_status(args: argparse.Namespace, desk: Desk) -> int:
     """Count the items by state, and the votes by reviewer."""
     from assay.gold.review.accepting import read_closed
     from assay.gold.review.standing import STATES
-    from assay.report.document import Document, table
+    from assay.report.pages.document import Document, table
 
     found = _standings(args, desk)
     states = Counter(standing.state for standing in found)
@@ -108,7 +108,7 @@ def _list_disputed(args: argparse.Namespace, desk: Desk, disputed: Sequence[Stan
     """Show what is disputed, for a pipe or an agent."""
     from assay.gold.review.viewing import view_mapping
     from assay.gold.review.votes import vote_mapping
-    from assay.report.document import Document, Paragraph, table
+    from assay.report.pages.document import Document, Paragraph, table
 
     rows = [[s.item.id, s.item.kind, s.item.query.id, "; ".join(_vote_lines(s))] for s in disputed]
     many = f"{counted(len(disputed), 'item')} {'is' if len(disputed) == 1 else 'are'} disputed."
@@ -172,7 +172,7 @@ def _voted(standing: Standing, reviewer: str) -> bool:
 
 def _decided(args: argparse.Namespace, taken: int, left: int) -> int:
     """Say what was decided."""
-    from assay.report.document import Document, Paragraph
+    from assay.report.pages.document import Document, Paragraph
 
     text = f"{taken} decided" + (f", {left} still disputed." if left else ".")
     data = {"schema": "assay/gold-review-decide/1", "decided": taken, "disputed": left}
@@ -212,7 +212,7 @@ def _problems(desk: Desk, gold: Gold) -> tuple[Problem, ...]:
 
 def _tell_accepted(args: argparse.Namespace, desk: Desk, made: Acceptance) -> None:
     """Say what became gold, what was turned down, and what could not be taken."""
-    from assay.report.document import Document, Paragraph, table
+    from assay.report.pages.document import Document, Paragraph, table
 
     turned = len(made.taken) - made.added
     size = f"{desk.path} has {_queries(len(made.gold.queries))}." if made.gold else f"There is no {desk.path} yet."
@@ -255,7 +255,7 @@ def queue_labels(args: argparse.Namespace, desk: Desk) -> int:
     from assay.errors import GoldError
     from assay.gold.circumstances import today
     from assay.gold.review.auditing import label_items
-    from assay.report.document import Document, Paragraph
+    from assay.report.pages.document import Document, Paragraph
 
     gold = desk.load()
     if gold is None:

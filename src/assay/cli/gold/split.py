@@ -23,7 +23,7 @@ from assay.errors import ConfigError, GoldError
 if TYPE_CHECKING:
     from assay.gold.split.dividing import Divided, Division
     from assay.gold.split.memory import Way
-    from assay.report.document import Block, Document
+    from assay.report.pages.document import Block, Document
     from assay.types import Suite
 
 
@@ -141,7 +141,7 @@ def _document(
     args: argparse.Namespace, suite: Suite, divided: Divided, division: Division, warnings: list[str]
 ) -> Document:
     """Show the parts."""
-    from assay.report.document import Document, Paragraph, table
+    from assay.report.pages.document import Document, Paragraph, table
 
     total = sum(divided.sizes.values())
     rows = [

@@ -48,7 +48,7 @@ def _asked(args: argparse.Namespace, desk: Desk, item: Item, place: str) -> Said
 def list_open(args: argparse.Namespace, desk: Desk) -> int:
     """Show what this reviewer has not voted on."""
     from assay.gold.review.viewing import QUESTIONS, view_mapping
-    from assay.report.document import Document, Paragraph, table
+    from assay.report.pages.document import Document, Paragraph, table
 
     ballot = _ballot(args, desk)
     waiting = _next_items(args, desk, ballot)
@@ -231,7 +231,7 @@ def _places(item: Item) -> str:
 
 def _report(args: argparse.Namespace, desk: Desk, ballot: Ballot, cast: int) -> int:
     """Say what was voted and what is left."""
-    from assay.report.document import Document, Paragraph
+    from assay.report.pages.document import Document, Paragraph
 
     left = len(_open_items(desk, ballot))
     text = f"{ballot.reviewer}: {counted(cast, 'vote')} kept, {left} open."

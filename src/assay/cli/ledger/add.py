@@ -45,7 +45,7 @@ def handle(args: argparse.Namespace) -> int:
     """Compare, judge, add, and show the entry."""
     from assay.experiment.ledger.book import read_ledger
     from assay.experiment.ledger.judging import Heading, make_entry
-    from assay.report.ledger import entry_document, entry_json
+    from assay.report.commands.ledger import entry_document, entry_json
 
     plan = plan_of(args)
     read_ledger(plan.path)
@@ -66,7 +66,7 @@ def handle(args: argparse.Namespace) -> int:
 def _claim(args: argparse.Namespace, run: Run) -> Claim:
     """Take the claim that the run was made for, changed by the flags."""
     from assay.cli.options import claim_flags
-    from assay.experiment.claim import changed, claim_of
+    from assay.experiment.spec.claim import changed, claim_of
 
     flags = {**claim_flags(args), "baseline": None}
     claim = changed(claim_of(run), run.k, **flags)
@@ -89,8 +89,8 @@ def _log_looks(run: Run, engine: str) -> None:
 
 def _inside(args: argparse.Namespace, run: Run, claim: Claim) -> Measured:
     """Compare two engines of one run, in the family that the run declared or ran."""
-    from assay.experiment.claim import check_claim
     from assay.experiment.ledger.judging import Measured
+    from assay.experiment.spec.claim import check_claim
     from assay.report.case import pick, rivals
     from assay.report.comparing import compare_engines
     from assay.scoring import score

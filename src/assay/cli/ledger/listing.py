@@ -19,8 +19,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def handle(args: argparse.Namespace) -> int:
     """Read the ledger and print it."""
     from assay.experiment.ledger.book import read_ledger
-    from assay.report.ledger import ledger_document, ledger_json
-    from assay.report.markdown import to_markdown
+    from assay.report.commands.ledger import ledger_document, ledger_json
+    from assay.report.pages.markdown import to_markdown
 
     book = read_ledger(plan_of(args).path)
     document = ledger_document(book)

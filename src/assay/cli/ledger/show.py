@@ -17,7 +17,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def handle(args: argparse.Namespace) -> int:
     """Find the entry and print it."""
     from assay.experiment.ledger.book import find_entry, read_ledger
-    from assay.report.ledger import entry_document, entry_json
+    from assay.report.commands.ledger import entry_document, entry_json
 
     entry = find_entry(read_ledger(plan_of(args).path), args.number)
     emit(args, entry_document(entry), entry_json(entry))

@@ -18,7 +18,7 @@ def handle(args: argparse.Namespace) -> int:
     """Follow the chain and tell all that is wrong with it."""
     from assay.experiment.ledger.book import notes_on
     from assay.experiment.ledger.chain import scan
-    from assay.report.document import Document, Paragraph
+    from assay.report.pages.document import Document, Paragraph
 
     path = plan_of(args).path
     found = scan(path)

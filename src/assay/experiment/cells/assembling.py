@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from assay._version import __version__
 from assay.experiment.cells.records import Cell, Ground, Slot
-from assay.experiment.joining import joined
+from assay.experiment.running.engine_runs import joined
 from assay.gold import gold_hash, query_hash
 from assay.types import Header, Run, Suite, Variation
 

@@ -10,8 +10,8 @@ from assay.experiment.cells.assembling import assemble, make_header
 from assay.experiment.cells.planning import Plan
 from assay.experiment.cells.records import Slot
 from assay.experiment.cells.running import Work
-from assay.experiment.codec import read_claim
 from assay.experiment.environment import environment
+from assay.experiment.records.codec import read_claim
 from assay.types import Claim, Run, Variation
 
 

@@ -10,13 +10,13 @@ from pathlib import Path
 
 from assay.engines.base import FullEngine
 from assay.engines.sharing import Step, sharing
-from assay.experiment.asking import Limits
 from assay.experiment.cells.keys import Key, Who, cell_key, digest_of, who_is
 from assay.experiment.cells.records import Ground, Slot
 from assay.experiment.cells.working import Visit, WayIn
 from assay.experiment.environment import code_digest
-from assay.experiment.places import Missing
-from assay.experiment.recipe import Recipe
+from assay.experiment.places.place import Missing
+from assay.experiment.running.asking import Limits
+from assay.experiment.spec.recipe import Recipe
 from assay.gold import gold_hash
 from assay.types import Gold, Suite, Variation
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from assay.experiment.codec import dump, gold_json, ranking_json, read_facts, read_gold, read_ranking
+from assay.experiment.records.codec import dump, gold_json, ranking_json, read_facts, read_gold, read_ranking
 from assay.types import CorpusFacts, EngineRun, Gold, Resources, Status
 
 Lines = Mapping[str, tuple[int, ...]]  # path -> bytes of each line

@@ -7,15 +7,15 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 
 from assay.clock import today
-from assay.experiment.asking import Progress, Stay, Tell
 from assay.experiment.cells.keeping import Keeper
 from assay.experiment.cells.planning import Plan
 from assay.experiment.cells.records import Cell, Ground, Slot
 from assay.experiment.cells.working import Visit, look, visit
 from assay.experiment.executing.base import Fleet
 from assay.experiment.executing.driving import gather
-from assay.experiment.joining import engine_run
-from assay.experiment.timings import SIDE_BY_SIDE, CellTiming
+from assay.experiment.records.timings import SIDE_BY_SIDE, CellTiming
+from assay.experiment.running.asking import Progress, Stay, Tell
+from assay.experiment.running.engine_runs import engine_run
 from assay.types import Ranking, Status
 
 #: The same words whichever worker it was: results do not depend on who ran them.

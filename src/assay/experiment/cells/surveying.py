@@ -10,7 +10,7 @@ from pathlib import PurePosixPath
 from assay.corpus.git.worktree import find_top
 from assay.experiment.cells.keys import digest_of
 from assay.experiment.cells.records import Ground, Lines
-from assay.experiment.places import Place
+from assay.experiment.places.place import Place
 from assay.experiment.records import is_kept_out
 from assay.types import Corpus, CorpusFacts, Query, Ranking, Span
 

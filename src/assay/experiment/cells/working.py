@@ -16,13 +16,13 @@ from assay.clock import today
 from assay.engines.base import FullEngine, TimedEngine
 from assay.engines.sharing import Shelf
 from assay.errors import CorpusError, EnvironmentFailure
-from assay.experiment.asking import Limits, Stay, Tell, stay_together
 from assay.experiment.cells.records import Cell, Ground, Spent
 from assay.experiment.cells.surveying import hit_lines, survey
 from assay.experiment.environment import code_digest
-from assay.experiment.joining import engine_run
-from assay.experiment.places import Missing, Place, prepare
-from assay.experiment.recipe import Recipe
+from assay.experiment.places.place import Missing, Place, prepare
+from assay.experiment.running.asking import Limits, Stay, Tell, stay_together
+from assay.experiment.running.engine_runs import engine_run
+from assay.experiment.spec.recipe import Recipe
 from assay.redaction import declare_values
 from assay.types import EngineRun, Gold, Suite
 

@@ -9,7 +9,7 @@ from assay.errors import ConfigError
 from assay.experiment.ledger.entry import FILE
 from assay.experiment.ledger.rule import Rule, read_rule
 from assay.experiment.spec import Spec
-from assay.experiment.tables import placed, read_table
+from assay.experiment.spec.own_tables import placed, read_table
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from assay.errors import InputError
-from assay.experiment.codec import dump
+from assay.experiment.records.codec import dump
 from assay.files import cannot_write, remove_leftovers, sync_folder, write_atomic
 
 FORMAT = 2

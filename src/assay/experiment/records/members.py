@@ -13,7 +13,7 @@ from itertools import islice
 from typing import Any
 
 from assay import types
-from assay.experiment.codec import dump, gold_json, ranking_json, read_gold, read_ranking
+from assay.experiment.records.codec import dump, gold_json, ranking_json, read_gold, read_ranking
 
 _RECORDS = 1  # the format of engines/NAME.jsonl
 Lines = Mapping[str, Mapping[str, tuple[int, ...]]]

@@ -10,7 +10,7 @@ from typing import Any
 
 from assay import types
 from assay.errors import AssayError
-from assay.experiment.codec import read_gold, read_header
+from assay.experiment.records.codec import read_gold, read_header
 from assay.experiment.records.folders import keep_from_git, keep_out
 from assay.experiment.records.generations import (
     FORMAT,

@@ -16,7 +16,7 @@ from assay.errors import InputError
 from assay.experiment.cells.outline import Outline, outline_json, read_outline
 from assay.experiment.cells.records import Cell, Ground, Slot, cell_json, cell_of, ground_json, ground_of
 from assay.experiment.cells.running import Work
-from assay.experiment.codec import dump
+from assay.experiment.records.codec import dump
 from assay.experiment.shards.dividing import Shard
 from assay.files import atomic_stream
 

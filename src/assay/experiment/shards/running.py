@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from assay.experiment.asking import Tell
 from assay.experiment.cells.estimating import learn
 from assay.experiment.cells.outline import outline_of
 from assay.experiment.cells.running import run_cells
-from assay.experiment.matrix import How, fleet_of, keeper_of, plan_of
-from assay.experiment.merging import declared_hashes
-from assay.experiment.places import Missing
+from assay.experiment.places.place import Missing
+from assay.experiment.records.merging import declared_hashes
+from assay.experiment.running.asking import Tell
+from assay.experiment.running.matrix import How, fleet_of, keeper_of, plan_of
 from assay.experiment.shards.dividing import Shard, choose
 from assay.experiment.shards.files import Part
 from assay.experiment.spec import Spec

@@ -1,6 +1,6 @@
 """assay.toml: what to run, on what, and which claim will be made of it."""
 
-from assay.experiment.claim import REFERENCES
+from assay.experiment.spec.claim import REFERENCES
 from assay.experiment.spec.extending import shipped_experiments
 from assay.experiment.spec.making import engine_table, make_engines, recipe, recipe_of, untemplated, with_engines
 from assay.experiment.spec.needs import unmet

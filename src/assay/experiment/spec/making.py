@@ -15,7 +15,7 @@ from assay.types import Suite
 
 if TYPE_CHECKING:
     from assay.engines.base import FullEngine
-    from assay.experiment.recipe import Recipe
+    from assay.experiment.spec.recipe import Recipe
 
 
 def engine_table(specs: Sequence[str], declared: Mapping[str, Settings] | None = None) -> dict[str, Settings]:
@@ -65,7 +65,7 @@ def recipe_of(spec: Spec, name: str, suite: Suite | None = None) -> Recipe:
 
 def recipe(spec: Spec, subject: Subject, suite: Suite | None = None) -> Recipe:
     """Say how something that runs is made; a table is always the file's, flags are texts."""
-    from assay.experiment.recipe import Recipe
+    from assay.experiment.spec.recipe import Recipe
 
     place, table = subject.place, isinstance(subject.settings, Mapping)
     folder = place.folder if table else spec.folder

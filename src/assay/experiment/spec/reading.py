@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, TypeVar, get_type_hints
 
 from assay.errors import ConfigError, meant
-from assay.experiment.claim import REFERENCES, about, check_claim
+from assay.experiment.spec.claim import REFERENCES, about, check_claim
 from assay.experiment.spec.extending import EXTENDS, file_layers, flag_layer, preset_layers
 from assay.experiment.spec.layers import Layer, Sheet, stack
 from assay.experiment.spec.record import (

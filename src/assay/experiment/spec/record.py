@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Literal
 
-from assay.experiment.claim import BASELINE, make_measures, resolved_family
+from assay.experiment.spec.claim import BASELINE, make_measures, resolved_family
 from assay.types import TIME_LIMITS, Claim, Variation
 
 FILE = "assay.toml"

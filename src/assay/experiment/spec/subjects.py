@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import Any
 
 from assay.errors import ConfigError, meant
-from assay.experiment.claim import REFERENCES
+from assay.experiment.spec.claim import REFERENCES
 from assay.experiment.spec.dotted import applied, look_up, parts
 from assay.experiment.spec.needs import check_needs
 from assay.experiment.spec.record import ENGINE_KEYS, Place, Settings, Spec, Subject

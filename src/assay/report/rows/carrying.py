@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from assay.experiment.merging import RESET, UNDECLARED, Footing, skipped_now
+from assay.experiment.records.merging import RESET, UNDECLARED, Footing, skipped_now
 from assay.report.rows.records import Row
 
 GONE = "its records were replaced"

@@ -10,7 +10,7 @@ from typing import Any
 
 from assay.errors import InputError
 from assay.files import read_utf8
-from assay.report.plain import plain
+from assay.report.pages.plain import plain
 from assay.report.rows.records import Row, Value
 
 FILE = "rows.json"

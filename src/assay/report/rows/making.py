@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from assay.experiment.merging import Footing, day_of, footing_of
 from assay.experiment.records import config_hash
+from assay.experiment.records.merging import Footing, day_of, footing_of
 from assay.report.case import Case
 from assay.report.comparison import NOT_COMPARED
 from assay.report.rows.records import Row, Value

@@ -7,7 +7,7 @@ import json
 from dataclasses import dataclass, field
 from typing import Literal
 
-from assay.experiment.merging import Footing
+from assay.experiment.records.merging import Footing
 from assay.types import Role
 
 State = Literal["measured", "skipped", "stale"]

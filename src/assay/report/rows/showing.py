@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from assay.report.document import Block, Cell, Heading, Paragraph, Tone, table
+from assay.report.pages.document import Block, Cell, Heading, Paragraph, Tone, table
 from assay.report.rows.records import Row, Value
 from assay.scoring import parse_measure
 

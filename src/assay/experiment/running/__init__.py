@@ -1,0 +1,1 @@
+"""How an experiment is carried out: engines that take turns, or cells that are asked side by side."""

@@ -1,0 +1,58 @@
+"""What an engine did on several gold sets, put together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeVar, cast
+
+from assay.engines.base import FullEngine
+from assay.experiment.running.asking import Stay
+from assay.redaction import hiding
+from assay.types import EngineRun, Variation
+
+T = TypeVar("T")
+
+
+def engine_run(name: str, engine: FullEngine, gold: str, stay: Stay) -> EngineRun:
+    """Tell what an engine did on one gold set."""
+    asked = [f"asked for {engine.oversample} × k results (oversample)"] if engine.oversample > 1 else []
+    at_once = [f"{stay.parallel} questions were in flight at once"] if stay.parallel > 1 else []
+    hide = hiding(engine.secrets)
+    return EngineRun(
+        name=name,
+        rankings=stay.rankings,
+        role=engine.role,
+        oversample=engine.oversample,
+        config=cast(dict[str, object], hide.value(engine.config)),
+        index_seconds={} if stay.index_seconds is None else {gold: stay.index_seconds},
+        notes=tuple(dict.fromkeys((*map(hide.text, engine.notes), *asked, *at_once, *stay.notes))),
+        resources={gold: stay.resources},
+        version=stay.version,
+        stderr={gold: stay.stderr} if stay.stderr else {},
+        parallel=stay.parallel,
+    )
+
+
+def joined(name: str, parts: Sequence[EngineRun], variation: Variation | None = None) -> EngineRun:
+    """Put together what one engine did on one gold set after the other."""
+    first = parts[0]
+    return EngineRun(
+        name=name,
+        rankings=tuple(ranking for part in parts for ranking in part.rankings),
+        role=first.role,
+        oversample=first.oversample,
+        config=first.config,
+        index_seconds=_by_gold(parts, lambda part: part.index_seconds),
+        notes=tuple(dict.fromkeys(note for part in parts for note in part.notes)),
+        resources=_by_gold(parts, lambda part: part.resources),
+        version=next((part.version for part in parts if part.version), ""),
+        stderr=_by_gold(parts, lambda part: part.stderr),
+        parallel=max(part.parallel for part in parts),
+        variation=variation,
+        date=max(part.date for part in parts),
+    )
+
+
+def _by_gold(parts: Sequence[EngineRun], of: Callable[[EngineRun], Mapping[str, T]]) -> dict[str, T]:
+    """Put together what each part says of its gold set."""
+    return {gold: value for part in parts for gold, value in of(part).items()}

@@ -1,0 +1,155 @@
+"""A specification as a matrix of cells: planned, run by a fleet or in shards, put together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from assay.corpus.cache import cache_dir
+from assay.errors import ConfigError
+from assay.experiment.cells.estimating import Estimate, estimate, learn, read_rates
+from assay.experiment.cells.keeping import Keeper
+from assay.experiment.cells.outline import outline_of, run_of
+from assay.experiment.cells.planning import Asked, Plan
+from assay.experiment.cells.running import Work, run_cells, survey_all
+from assay.experiment.cells.tree import Node, plan_tree
+from assay.experiment.executing.base import Fleet
+from assay.experiment.executing.processes import Processes
+from assay.experiment.executing.serial import Here
+from assay.experiment.places.place import Missing
+from assay.experiment.running.asking import Limits, Tell
+from assay.experiment.spec import Spec, Subject, recipe_of, unmet
+from assay.gold.split.looks import log_looks
+from assay.gold.split.parts import select
+from assay.types import Run, Suite
+
+
+@dataclass(frozen=True, slots=True)
+class How:
+    """How a run is carried out; nothing of it shows in the results."""
+
+    folder: Path | None = None  # of the results, where what is unfinished is kept; none: in the cache
+    fleet: Fleet | None = None  # none: processes on this machine
+    fresh: bool = False  # ask again what is kept
+    reuse_index: bool = False  # let tools take up the indexes of earlier runs
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """What is run of a specification now, and what is not, with the reason."""
+
+    run: tuple[Subject, ...]
+    skipped: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Matrix:
+    """A run that was made of cells, and the work that went into it."""
+
+    run: Run
+    work: Work
+    troubles: tuple[str, ...] = ()  # what people should know of how it went
+
+
+@dataclass(frozen=True, slots=True)
+class Prospect:
+    """What a run would do."""
+
+    tree: Node
+    left: Estimate
+    skipped: Mapping[str, str]
+    timed: bool
+
+
+def is_timed(spec: Spec, how: How | None = None) -> bool:
+    """Tell whether times are measured: said so, or nothing asks for cells."""
+    return spec.timed and (spec.times is not None or how is None or how.fleet is None)
+
+
+def asked_now(spec: Spec) -> Chosen:
+    """Choose what is run: what `only` names, without what lacks something that it needs."""
+    wanted = [subject for subject in spec.subjects() if not spec.only or subject.name in spec.only]
+    lacking = {subject.name: reason for subject in wanted if (reason := unmet(subject.requires))}
+    chosen = tuple(subject for subject in wanted if subject.name not in lacking)
+    if not any(subject.name in spec.engines or subject.variation for subject in chosen) and lacking:
+        name, reason = next(iter(lacking.items()))
+        raise ConfigError(f"nothing is left to run: {name}: {reason}", hint="provide what is missing, or run others")
+    return Chosen(chosen, lacking)
+
+
+def plan_of(spec: Spec, suite: Suite, missing: Missing | None = None, *, reuse_index: bool = False) -> Plan:
+    """Plan the matrix; every engine is made once here, so that what is wrong with one shows before anything runs."""
+    chosen = asked_now(spec)
+    picked = select(suite, spec.split).suite
+    asked = {subject.name: _asked(spec, subject, picked) for subject in chosen.run}
+    limits = Limits(spec.timeout, spec.index_timeout, spec.give_up)
+    return Plan(picked, asked, spec.k, spec.forms, missing, limits, chosen.skipped, reuse_index)
+
+
+def _asked(spec: Spec, subject: Subject, suite: Suite) -> Asked:
+    """Make one engine of the matrix."""
+    recipe = recipe_of(spec, subject.name, suite)
+    return Asked(recipe, recipe.make(), subject.variation)
+
+
+def matrix(
+    spec: Spec,
+    suite: Suite,
+    *,
+    missing: Missing | None = None,
+    progress: Tell | None = None,
+    how: How | None = None,
+) -> Matrix:
+    """Run every cell of a specification and put them together."""
+    how = how or How()
+    plan = plan_of(spec, suite, missing, reuse_index=how.reuse_index)
+    keeper = keeper_of(plan, how)
+    log_looks(plan.suite, "run", list(plan.asked))
+    with fleet_of(spec, how) as fleet:
+        work = run_cells(plan, plan.slots, fleet, keeper, progress or (lambda _: None))
+    learn(plan, work)
+    return Matrix(run_of(outline_of(plan, spec.claim()), work), work, tuple(keeper.all_troubles))
+
+
+def prospect(
+    spec: Spec,
+    suite: Suite,
+    *,
+    missing: Missing | None = None,
+    folder: Path | None = None,
+    fresh: bool = False,
+    width: int = 1,
+) -> Prospect:
+    """Look what a run would have to do; corpora are opened, no engine is asked and nothing is written."""
+    plan = plan_of(spec, suite, missing)
+    grounds = survey_all(plan, (gold.name for gold in plan.suite.golds), Here(), lambda _: None)
+    keeper = Keeper(folder or unfinished_of(plan), fresh=fresh)
+    timed = is_timed(spec)
+    left = [slot for slot in plan.slots if timed or not keeper.has(plan.key(slot, grounds[slot.gold]))]
+    guess = estimate(plan, left, grounds, read_rates(), 1 if timed else width)
+    return Prospect(plan_tree(plan, grounds, keeper), guess, plan.skipped, timed)
+
+
+def keeper_of(plan: Plan, how: How) -> Keeper:
+    """Say where cells are kept."""
+    return Keeper(how.folder or unfinished_of(plan), fresh=how.fresh)
+
+
+def unfinished_of(plan: Plan) -> Path:
+    """Name the place in the cache for what a run without a folder of results has not finished."""
+    return cache_dir() / "unfinished" / plan.digest[:16]
+
+
+@contextmanager
+def fleet_of(spec: Spec, how: How) -> Iterator[Fleet]:
+    """Give whoever runs the cells; a fleet of our own ends with the run."""
+    if how.fleet is not None:
+        yield how.fleet
+        return
+    fleet: Fleet = Here() if spec.jobs == 1 else Processes(spec.jobs or 0)
+    try:
+        yield fleet
+    finally:
+        fleet.close()

@@ -1,0 +1,109 @@
+"""Ask every engine every question, and keep what it said."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from assay.clock import today
+from assay.engines import as_engine
+from assay.engines.base import Engine, FullEngine
+from assay.engines.pinning import available_threads, pinned
+from assay.errors import InputError
+from assay.experiment.cells.assembling import assemble, make_header
+from assay.experiment.cells.keys import turns_key
+from assay.experiment.cells.records import Cell, Slot
+from assay.experiment.cells.surveying import hit_lines, survey
+from assay.experiment.environment import environment
+from assay.experiment.places.place import Missing, Place, prepare
+from assay.experiment.running.asking import Limits, Progress, Tell, stay_together
+from assay.experiment.running.engine_runs import engine_run
+from assay.gold.split.looks import log_looks
+from assay.gold.split.parts import select
+from assay.redaction import declare_values
+from assay.types import TIME_LIMITS, Gold, Hit, Run, Suite, Variation
+
+if TYPE_CHECKING:
+    from assay.experiment.cells.keeping import Keeper
+
+Searcher = Engine | Callable[[str, int], Sequence[Hit | str]]
+
+
+def run(
+    engines: Mapping[str, Searcher],
+    gold: Suite | Gold,
+    *,
+    k: int = 10,
+    forms: Sequence[str] | None = None,
+    split: Sequence[str] = (),
+    timeout: float = TIME_LIMITS.query,
+    index_timeout: float = TIME_LIMITS.index,
+    give_up: int = 10,
+    threads: int | None = None,
+    interleave: bool = True,
+    cache: Path | None = None,
+    missing: Missing | None = None,
+    progress: Tell | None = None,
+    keeper: Keeper | None = None,
+    variations: Mapping[str, Variation] | None = None,
+) -> Run:
+    """Run engines over gold sets and return their rankings.
+
+    Gold is checked against its corpus before any engine starts. `missing` says what a target that is
+    not there does: "error", or "report" and go on without it; by default only the standard library,
+    which is whatever interpreter runs, is reported. `split` names parts of a divided set; sealed queries
+    are asked only by name, and the look is written down beside the set before any engine starts.
+
+    Engines take turns at every question, so that what the machine does meanwhile hits all of them; with `interleave`
+    off they come one after the other, and only one is open at a time. All have the same `threads` processors (all
+    there are). After `give_up` time-outs in a row an engine is not asked any more on that corpus (0: it always is).
+    With a `keeper`, a gold set that all engines were asked on is not asked again when a run is taken up.
+    """
+    suite = select(Suite((gold,)) if isinstance(gold, Gold) else gold, split).suite
+    if k < 1:
+        raise InputError(f"k is {k}", hint="ask for at least one result")
+    if threads is not None and threads < 1:
+        raise InputError(f"threads is {threads}", hint="an engine needs at least one")
+    tell = progress or (lambda _: None)
+    places = []
+    for part in suite.golds:
+        tell(Progress("", part.name, 0, 1, "corpus"))
+        places.append(prepare(part, forms, cache, missing))
+    limits = Limits(timeout, index_timeout, give_up)
+    made = {name: as_engine(engine) for name, engine in engines.items()}
+    declare_values(secret for engine in made.values() for secret in engine.secrets)
+    log_looks(suite, "run", list(engines))
+    cells: dict[Slot, Cell] = {}
+    grounds = [survey(place) for place in places]
+    with pinned(threads or available_threads()) as granted:
+        circumstances = {**environment(), "pinned": granted, "interleaved": interleave and len(made) > 1}
+        for place, ground in zip(places, grounds, strict=True):
+            key = turns_key(made, ground, k, circumstances)
+            found = keeper.read_turns(key, list(made)) if keeper else None
+            asked = found or _ask(made, place, k, limits, tell, interleave=interleave)
+            cells |= {Slot(place.gold.name, name): cell for name, cell in asked.items()}
+            if keeper and not found:
+                keeper.write_turns(key, asked)
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    header = make_header(grounds, date=now, environment=circumstances, timeout=timeout, timed=True)
+    return assemble(grounds, cells, list(made), k, header=header, variations=variations)
+
+
+def _ask(
+    engines: Mapping[str, FullEngine], place: Place, k: int, limits: Limits, tell: Tell, *, interleave: bool
+) -> dict[str, Cell]:
+    """Ask engines on one gold set, together or one after the other."""
+    cells = {}
+    for group in _groups(engines, interleave=interleave):
+        for name, stay in stay_together(group, place, k, limits, tell).items():
+            said = engine_run(name, group[name], place.gold.name, stay)
+            cells[name] = Cell(replace(said, date=today()), hit_lines(place, stay.rankings))
+    return {name: cells[name] for name in engines}
+
+
+def _groups(engines: Mapping[str, FullEngine], *, interleave: bool) -> list[dict[str, FullEngine]]:
+    """Say who is asked together."""
+    return [dict(engines)] if interleave else [{name: engine} for name, engine in engines.items()]

@@ -1,0 +1,1 @@
+"""What single commands show: one module a command."""

@@ -1,0 +1,50 @@
+"""A comparison alone, as a document."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from assay.report.comparison import comparison_blocks
+from assay.report.pages.document import Block, Document, Heading, Paragraph, table
+from assay.stats.records import AllPairs, Comparison, ComparisonRow, Verdict
+
+
+def claims(found: Comparison | AllPairs) -> Document:
+    """Show the family's comparisons, the leaders of all pairs, and the secondary measures."""
+    judged = [row for row in found.rows if row.in_family]
+    blocks: list[Block] = []
+    if isinstance(found, AllPairs):
+        blocks.append(Paragraph(_leaders(found)))
+    blocks += comparison_blocks(found)
+    blocks += [Paragraph(f"{', '.join(who)}: {note}", "quiet") for note, who in _shared_notes(judged).items()]
+    if found.secondary:
+        blocks += [Heading("Other measures"), _secondary(found.secondary)]
+    return Document(f"{found.primary} {found.label}", tuple(blocks))
+
+
+def _shared_notes(rows: Iterable[ComparisonRow]) -> dict[str, list[str]]:
+    """Say each limit once, with the comparisons it holds for."""
+    notes: dict[str, list[str]] = {}
+    for row in rows:
+        for note in row.notes:
+            notes.setdefault(note, []).append(f"{row.engine} − {row.baseline}")
+    return notes
+
+
+def _leaders(found: AllPairs) -> str:
+    """Name the best engine and those that cannot be told apart from it."""
+    if all(row.verdict is Verdict.INCONCLUSIVE for row in found.rows):
+        return f"{found.leader} has the best mean, but no pair is decided: this set is too small for that."
+    others = [name for name in found.leaders if name != found.leader]
+    if not others:
+        return f"{found.leader} leads, and every other engine is proven worse."
+    return f"{found.leader} has the best mean; these cannot be told apart from it: {', '.join(others)}."
+
+
+def _secondary(rows: tuple[ComparisonRow, ...]) -> Block:
+    """Show the measures that carry no verdict."""
+    cells = [
+        [r.measure, r.engine, r.baseline, f"{r.difference:+.3f} [{r.interval.low:+.3f}, {r.interval.high:+.3f}]"]
+        for r in rows
+    ]
+    return table(["measure", "engine", "baseline", ">difference"], cells)

@@ -1,0 +1,184 @@
+"""The report as one self-contained HTML file: no network, no script, light and dark. Everything is escaped."""
+
+from __future__ import annotations
+
+from functools import singledispatch
+from html import escape
+
+from assay.report.pages.document import (
+    Bars,
+    Block,
+    Cell,
+    Code,
+    Document,
+    Estimate,
+    Folded,
+    Forest,
+    Heading,
+    Paragraph,
+    Table,
+)
+from assay.report.pages.texts import tame
+
+_STYLE = """
+:root { color-scheme: light dark; --ink: #1d2129; --soft: #5d6673; --rule: #dfe3e8; --page: #fff; --panel: #f6f7f9;
+  --good: #11734b; --bad: #b3261e; --warn: #8a5a00; --mark: #2b6cb0; }
+@media (prefers-color-scheme: dark) { :root { --ink: #e6e8eb; --soft: #9aa4b1; --rule: #343a43; --page: #15181d;
+  --panel: #1d2128; --good: #5fd39b; --bad: #ff8a80; --warn: #e6b450; --mark: #7fb4ea; } }
+* { box-sizing: border-box; }
+body { margin: 0 auto; max-width: 84rem; padding: 2rem 1.25rem 4rem; background: var(--page); color: var(--ink);
+  font: 16px/1.55 system-ui, sans-serif; }
+h1 { font-size: 1.6rem; line-height: 1.25; margin: 0 0 .5rem; }
+h2 { font-size: 1.15rem; margin: 2.5rem 0 .5rem; }
+p { max-width: 52rem; margin: .5rem 0; overflow-wrap: anywhere; }
+.wide { overflow-x: auto; }
+table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: .92rem; margin: .5rem 0; }
+th, td { padding: .35rem .9rem .35rem 0; text-align: left; vertical-align: top; border-bottom: 1px solid var(--rule); }
+th { color: var(--soft); font-weight: 600; white-space: nowrap; }
+.right { text-align: right; } td.right { white-space: nowrap; } td:first-child { white-space: nowrap; }
+.good { color: var(--good); font-weight: 600; } .bad { color: var(--bad); font-weight: 600; }
+.quiet, .note { color: var(--soft); font-size: .9rem; }
+p.warning { border-left: 3px solid var(--warn); background: var(--panel); padding: .5rem .8rem; }
+td.warning { color: var(--warn); }
+details { margin: .5rem 0; max-width: 84rem; } summary { cursor: pointer; }
+pre { margin: .4rem 0; padding: .6rem .8rem; max-height: 24rem; overflow: auto; background: var(--panel);
+  font: 13px/1.45 ui-monospace, monospace; white-space: pre-wrap; overflow-wrap: anywhere; }
+svg { display: block; margin: .75rem 0; font: 13px system-ui, sans-serif; }
+td.prose { min-width: 16rem; white-space: normal; overflow-wrap: anywhere; }
+svg text { fill: var(--ink); } svg .soft { fill: var(--soft); } svg .axis { stroke: var(--rule); }
+svg .zero { stroke: var(--soft); stroke-dasharray: 3 3; } svg .bar { fill: var(--mark); }
+svg .plain, svg .quiet { stroke: var(--mark); fill: var(--mark); }
+svg .good { stroke: var(--good); fill: var(--good); } svg .bad { stroke: var(--bad); fill: var(--bad); }
+svg .warning { stroke: var(--warn); fill: var(--warn); }
+@media print { body { max-width: none; padding: 0; } h2 { break-after: avoid; } table, svg { break-inside: avoid; } }
+"""
+
+_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
+
+_ROW = 24  # height of one line of a drawing
+_LEFT = 190  # room for labels
+_WIDTH = 760
+_PROSE = 48  # characters from which a cell is a text
+
+
+def to_html(document: Document) -> str:
+    """Write a report as one HTML page."""
+    body = "\n".join(_render(block) for block in document.blocks)
+    title = _safe(document.title)
+    return (
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">\n'
+        f"<title>{title}</title><style>{_STYLE}</style></head>\n"
+        f"<body><main><h1>{title}</h1>\n{body}\n</main></body></html>\n"
+    )
+
+
+def _safe(text: str) -> str:
+    """Make a text one that a browser shows and never reads, also inside an attribute."""
+    return escape(tame(text), quote=True)
+
+
+@singledispatch
+def _render(block: Block) -> str:
+    """Write one block."""
+    raise TypeError(f"no HTML for {type(block).__name__}")
+
+
+@_render.register
+def _(block: Heading) -> str:
+    return f"<h2>{_safe(block.text)}</h2>"
+
+
+@_render.register
+def _(block: Paragraph) -> str:
+    return f'<p class="{block.tone}">{_safe(block.text)}</p>'
+
+
+@_render.register
+def _(block: Code) -> str:
+    return f"<pre>{_safe(block.text)}</pre>"
+
+
+@_render.register
+def _(block: Table) -> str:
+    heads = "".join(f'<th scope="col" class="{c.align}">{_safe(c.title)}</th>' for c in block.columns)
+    rows = "\n".join(
+        "<tr>"
+        + "".join(
+            f'<td class="{column.align} {cell.tone}{_prose(cell)}">{_safe(cell.text)}</td>'
+            for column, cell in zip(block.columns, row, strict=True)
+        )
+        + "</tr>"
+        for row in block.rows
+    )
+    note = f'<p class="note">{_safe(block.note)}</p>' if block.note else ""
+    return f'<div class="wide"><table><thead><tr>{heads}</tr></thead><tbody>\n{rows}\n</tbody></table></div>{note}'
+
+
+@_render.register
+def _(block: Folded) -> str:
+    return "\n".join(
+        f"<details><summary>{_safe(leaf.title)}</summary><pre>{_safe(leaf.text)}</pre></details>"
+        for leaf in block.leaves
+    )
+
+
+@_render.register
+def _(block: Bars) -> str:
+    most = max((bar.value for bar in block.bars), default=0) or 1
+    rows = []
+    for place, bar in enumerate(block.bars):
+        y, length = place * _ROW, (_WIDTH - _LEFT - 160) * bar.value / most
+        rows.append(
+            f'<text x="{_LEFT - 10}" y="{y + 16}" text-anchor="end">{_safe(bar.label)}</text>'
+            f'<rect class="bar" x="{_LEFT}" y="{y + 4}" width="{length:.1f}" height="{_ROW - 9}" rx="2"/>'
+            f'<text class="soft" x="{_LEFT + length + 8:.1f}" y="{y + 16}">{_safe(bar.text)}</text>'
+        )
+    spoken = "; ".join(f"{bar.label}: {bar.text}" for bar in block.bars)
+    return _svg(len(block.bars) * _ROW + 4, spoken, "\n".join(rows))
+
+
+@_render.register
+def _(block: Forest) -> str:
+    height = len(block.estimates) * _ROW
+    parts = [f'<line class="axis" x1="{_LEFT}" x2="{_WIDTH - 20}" y1="{height + 6}" y2="{height + 6}"/>']
+    if block.line is not None:
+        x = _x(block, block.line)
+        parts.append(f'<line class="zero" x1="{x}" x2="{x}" y1="0" y2="{height + 6}"/>')
+    parts += [
+        f'<text class="soft" x="{_x(block, value)}" y="{height + 24}" text-anchor="middle">{value:g}</text>'
+        for value in (block.low, (block.low + block.high) / 2, block.high)
+    ]
+    parts += [_estimate(block, item, place) for place, item in enumerate(block.estimates)]
+    spoken = "; ".join(f"{e.label}: {e.value:.3f}, from {e.low:.3f} to {e.high:.3f}" for e in block.estimates)
+    return _svg(height + 32, spoken, "\n".join(parts))
+
+
+def _prose(cell: Cell) -> str:
+    """Give long texts room, so that they do not become a column of single words."""
+    return " prose" if len(cell.text) > _PROSE else ""
+
+
+def _estimate(block: Forest, item: Estimate, place: int) -> str:
+    """Draw one estimate with its interval."""
+    y = place * _ROW + _ROW / 2
+    ends = f'x1="{_x(block, item.low)}" x2="{_x(block, item.high)}" y1="{y}" y2="{y}"'
+    return (
+        f'<text x="{_LEFT - 10}" y="{y + 4}" text-anchor="end">{_safe(item.label)}</text>'
+        f'<line class="{item.tone}" stroke-width="2" {ends}/>'
+        f'<circle class="{item.tone}" cx="{_x(block, item.value)}" cy="{y}" r="4"/>'
+    )
+
+
+def _x(block: Forest, value: float) -> str:
+    """Place a value on the axis."""
+    share = (value - block.low) / ((block.high - block.low) or 1.0)
+    return f"{_LEFT + (_WIDTH - 20 - _LEFT) * min(1.0, max(0.0, share)):.1f}"
+
+
+def _svg(height: float, spoken: str, body: str) -> str:
+    """Wrap a drawing, with its content in words for those who do not see it."""
+    label = _safe(spoken)
+    size = f'viewBox="0 0 {_WIDTH} {height:g}" width="{_WIDTH}"'
+    return f'<div class="wide"><svg {size} role="img" aria-label="{label}">\n{body}\n</svg></div>'

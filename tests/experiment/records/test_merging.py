@@ -1,0 +1,174 @@
+"""Runs merged: what can be compared takes part, what cannot says why, and the newest wins."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from assay.experiment import read_run, write_run
+from assay.experiment.records import config_hash
+from assay.experiment.records.merging import RESET, UNDECLARED, declared_hashes, footing_of, merge_runs
+from assay.experiment.running.suites import load_suite
+from assay.experiment.spec import load_spec
+from assay.types import (
+    Claim,
+    CorpusFacts,
+    CorpusSpec,
+    EngineRun,
+    Gold,
+    Header,
+    Hit,
+    Query,
+    Ranking,
+    Run,
+    Span,
+    Suite,
+    Target,
+)
+
+
+def made(*names: str, date: str = "2026-01-01", hit: str = "a.py", **changes: object) -> Run:
+    """A run of some engines, each with a file of its own among its results."""
+    engines = tuple(
+        EngineRun(
+            name,
+            (Ranking("g", "q", "human", (Hit(hit), Hit(f"of-{name}.py")), (1, 2)),),
+            config={"kind": name},
+        )
+        for name in names
+    )
+    gold = Gold("g", CorpusSpec("path", "."), (Query("q", {"human": "?"}, (Target(Span("t.py")),)),))
+    header = Header(
+        "1.0", date, "f" * 16, {"g": CorpusFacts("r", None, "d1", 3)}, {"cpu": "a"}, 60.0, Claim(("RR",), "")
+    )
+    files = {"t.py": (9,), hit: (1,)} | {f"of-{name}.py": (2,) for name in names}
+    run = Run(Suite((gold,)), 10, engines, {"g": dict(sorted(files.items()))}, {"g/q": "h"}, header)
+    return replace(run, **changes)  # type: ignore[arg-type]
+
+
+def moved(run: Run, **changes: object) -> Run:
+    """The same with another header."""
+    return replace(run, header=replace(run.header, **changes))  # type: ignore[arg-type]
+
+
+names = st.lists(st.sampled_from("abcdef"), unique=True, min_size=1)
+
+
+@settings(max_examples=60, deadline=None)
+@given(names, st.booleans())
+def test_run_merged_with_itself_is_itself(chosen, timed):
+    run = moved(made(*chosen), timed=timed, skipped={"z": "needs x"})
+    merged = merge_runs(run, run)
+    assert merged.run == run
+    assert not merged.stale
+
+
+def test_first_run_is_as_it_is():
+    assert merge_runs(None, made("a")).run == made("a")
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.data(), names)
+def test_order_of_merging_disjoint_runs_does_not_matter_but_for_the_order_of_rows(data, chosen):
+    cut = data.draw(st.integers(0, len(chosen)))
+    one, two = (made(*part) for part in (chosen[:cut], chosen[cut:]))
+    if not one.engines or not two.engines:
+        return
+    first, second = merge_runs(one, two).run, merge_runs(two, one).run
+    # The engine that came first is dated, because the run it is in now may be of another day.
+    plain = [{e.name: replace(e, date="") for e in run.engines} for run in (first, second)]
+    assert plain[0] == plain[1]
+    assert set(plain[0]) == set(chosen)
+    assert (first.lines, first.hashes, first.header) == (second.lines, second.hashes, second.header)
+
+
+@settings(max_examples=40, deadline=None)
+@given(names, names)
+def test_newest_answers_win_and_all_names_are_there_once(before, after):
+    merged = merge_runs(made(*before, hit="old.py"), made(*after, date="2026-02-02")).run
+    assert sorted(e.name for e in merged.engines) == sorted({*before, *after})
+    for engine in merged.engines:
+        assert engine.rankings[0].hits[0].path == ("a.py" if engine.name in after else "old.py")
+    paths = {hit.path for e in merged.engines for r in e.rankings for hit in r.hits}
+    assert set(merged.lines["g"]) == {"t.py", *paths}
+
+
+def otherwise():
+    old = made("a", "b")
+    yield moved(old, gold_hash="0" * 16), "gold set changed"
+    yield moved(old, corpora={"g": CorpusFacts("r", None, "d2", 3)}), r"corpus changed since \(g\)"
+    yield replace(old, k=5), "asked for 5 results, not 10"
+    rankings = (replace(old.engines[0].rankings[0], form="keyword"),)
+    yield replace(old, engines=(replace(old.engines[0], rankings=rankings),)), "other forms"
+
+
+@pytest.mark.parametrize(("old", "reason"), list(otherwise()))
+def test_runs_on_another_footing_are_never_mixed(old, reason):
+    new = made("c")
+    merged = merge_runs(old, new)
+    assert merged.run == new
+    assert set(merged.stale) == {e.name for e in old.engines}
+    with pytest.raises(AssertionError, match=reason):
+        assert merged.stale["a"] == ""
+
+
+def test_engine_that_is_not_declared_or_set_otherwise_is_stale():
+    old, new = made("a", "b", "c"), made("d")
+    declared = {"d": None, "c": "another", "a": config_hash({"kind": "a"})}
+    merged = merge_runs(old, new, declared)
+    assert [e.name for e in merged.run.engines] == ["d", "a"]
+    assert merged.stale == {"b": UNDECLARED, "c": RESET}
+    assert merged.kept == ("a",)
+
+
+def test_kept_engine_says_when_and_with_what_it_was_asked():
+    old = moved(made("a"), date="2026-01-01T10:11:12+00:00", assay="0.9", environment={"cpu": "old"})
+    merged = merge_runs(old, made("b", date="2026-03-03")).run
+    kept = merged.engines[0]
+    assert (kept.name, kept.date, kept.assay, kept.environment) == ("a", "2026-01-01", "0.9", {"cpu": "old"})
+    again = merge_runs(merged, made("b", date="2026-04-04")).run
+    assert again.engines[0] == kept
+
+
+def test_times_of_different_runs_are_not_compared():
+    assert made("a").header.timed
+    assert not merge_runs(made("a"), made("b")).run.header.timed
+    assert merge_runs(made("a"), made("a")).run.header.timed
+
+
+def test_skipped_engines_keep_their_reason_until_they_run():
+    old = moved(made("a"), skipped={"x": "needs env:X", "b": "needs tool:b"})
+    new = moved(made("b"), skipped={"y": "needs env:Y"})
+    assert merge_runs(old, new).run.header.skipped == {"x": "needs env:X", "y": "needs env:Y"}
+    assert merge_runs(old, new, {"b": None}).run.header.skipped == {"y": "needs env:Y"}
+
+
+def test_engine_that_is_skipped_now_is_not_taken_from_earlier():
+    merged = merge_runs(made("a", "b"), moved(made("b"), skipped={"a": "needs env:A"}))
+    assert merged.stale == {"a": "not run this time: needs env:A"}
+    assert [e.name for e in merged.run.engines] == ["b"]
+
+
+def test_merged_run_reads_back_as_it_was_written(tmp_path):
+    old = moved(made("a"), assay="0.9", environment={"cpu": "old"})
+    merged = merge_runs(old, made("b", date="2026-03-03")).run
+    write_run(merged, tmp_path)
+    assert read_run(tmp_path) == merged
+
+
+def test_settings_of_engines_that_are_not_asked_are_those_that_the_run_recorded(shop):
+    """What `--only` compares is what a run of all engines writes down."""
+    from assay.experiment.running.suites import run_spec
+
+    (shop / "assay.toml").write_text('[run]\ngold = "gold.yaml"\n[engines.mine]\nkind = "builtin"\n')
+    spec = load_spec(Path("assay.toml"))
+    suite = load_suite(spec)
+    run = run_spec(spec, suite)
+    only = replace(spec, only=("mine",))
+    known = declared_hashes(only, suite)
+    assert list(known) == ["mine", "random", "keywords", "oracle"]
+    assert known == {e.name: None if e.name == "mine" else config_hash(e.config) for e in run.engines}
+    assert declared_hashes(spec, suite) == {}
+    assert footing_of(run).left_by(footing_of(run)) == ""

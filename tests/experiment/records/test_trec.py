@@ -1,0 +1,127 @@
+"""A run for other people's tools: read back hit for hit, and scored by them as by us."""
+
+from dataclasses import replace
+
+import ir_measures
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from assay import load_gold, run
+from assay.engines.base import Context
+from assay.engines.reading.docnos import from_column, from_docno, to_column, to_docno
+from assay.engines.runfile import make, read_trec
+from assay.experiment.records.trec import trec_files
+from assay.scoring import score
+from assay.types import EngineRun, Hit, Ranking, Run, Status
+
+texts = st.text(st.characters(exclude_characters="\x00"), max_size=12)
+spans = st.tuples(st.integers(1, 99), st.integers(0, 9)).map(lambda it: (it[0], it[0] + it[1]))
+
+
+@settings(max_examples=200, deadline=None)
+@given(texts, st.none() | spans)
+def test_any_place_fits_into_a_column_and_comes_back(path, span):
+    hit = Hit(path, *(span or (None, None)))
+    written = to_docno(hit)
+    assert len(written.split()) == 1
+    assert from_docno(written) == hit
+    assert from_column(to_column(path)) == path
+
+
+def lines_engine(query: str, k: int) -> list[Hit]:
+    """Several spans of one file, unscored, and a path that looks like a place."""
+    first = "shop/tax.py" if "country" in query else "shop/cart.py"
+    return [
+        Hit("README.md", 1, 2),
+        Hit(first, 4, 9),
+        Hit(first, 10, 12),
+        Hit("no such/file:3-4 %20.py"),
+        Hit("shop/retry.py"),
+        Hit("shop/receipt.py", 1, 3),
+    ]
+
+
+def scored_engine(query: str, k: int) -> list[Hit]:
+    """Scores that fall, and ties in some answers."""
+    if "provider" in query:
+        return [Hit("shop/retry.py", 1, 3, 0.5), Hit("shop/tax.py", 1, 2, 0.5)]
+    return [Hit("shop/tax.py", 3, 5, 9.25), Hit("shop/cart.py", 1, 2, 1e-7)]
+
+
+def failing(query: str, k: int) -> list[Hit]:
+    """Right where it answers."""
+    if "country" in query:
+        raise OSError("no")
+    return [Hit("shop/cart.py")]
+
+
+@pytest.fixture
+def made(shop) -> Run:
+    engines = {"lines": lines_engine, "scored": scored_engine, "a b/c": failing}
+    return run(engines, load_gold("gold.yaml"))
+
+
+def test_runfile_reads_the_same_hits_back(made, tmp_path):
+    files = trec_files(made)
+    for engine, name in zip(made.engines, ("lines", "scored", "a-b-c"), strict=True):
+        (file,) = [path for path in files if path.startswith(f"runs/{name}")]
+        (tmp_path / "run.trec").write_text(files[file])
+        again = run({engine.name: make({"path": "run.trec"}, Context(folder=tmp_path, suite=made.suite))}, made.suite)
+        for before, after in zip(engine.rankings, again.engines[0].rankings, strict=True):
+            assert [hit.span for hit in after.hits] == [hit.span for hit in before.hits]
+            assert after.tokens == before.tokens
+            assert (after.status is Status.OK) == (before.status is Status.OK)
+        kept = replace(made, engines=(engine,))
+        for measure in ("nDCG@10", "nDCG(level=lines)@10", "RR@10", "SpanR(iou=0.3)@10", "RecallAtTokens(2000)"):
+            assert score(again, [measure]).values.tolist() == score(kept, [measure]).values.tolist()
+
+
+@pytest.mark.parametrize("ours", ["nDCG@10", "RR@10"])
+def test_other_peoples_tools_give_our_values_at_file_level(made, tmp_path, ours):
+    files = trec_files(made)
+    qrels = list(ir_measures.read_trec_qrels(files["qrels/shop.qrels"]))
+    measure = ir_measures.parse_measure(ours)
+    for engine, name in zip(made.engines, ("lines", "scored", "a-b-c"), strict=True):
+        (file,) = [path for path in files if path.startswith(f"runs/files/{name}")]
+        found = {it.query_id: it.value for it in measure.iter_calc(qrels, ir_measures.read_trec_run(files[file]))}
+        scores = score(replace(made, engines=(engine,)), [ours])
+        mine = {
+            f"{u.gold}/{u.query}/{u.form}": float(v) for u, v in zip(scores.units, scores.values[0, 0], strict=True)
+        }
+        assert found == pytest.approx(mine)
+        assert max(found.values()) > 0
+
+
+def test_scores_keep_the_order_even_where_the_engine_gave_none(made):
+    files = trec_files(made)
+    for name in ("runs/lines.trec", "runs/scored.trec", "runs/files/lines.trec"):
+        by_query: dict[str, list[tuple[int, float]]] = {}
+        for line in files[name].splitlines():
+            query, _, _, rank, value, _ = line.split()
+            by_query.setdefault(query, []).append((int(rank), float(value)))
+        for places in by_query.values():
+            assert [rank for rank, _ in places] == list(range(1, len(places) + 1))
+            values = [value for _, value in places]
+            assert all(a > b for a, b in zip(values, values[1:], strict=False))
+    assert " 9.25 " in files["runs/scored.trec"]
+
+
+def test_same_place_twice_is_written_once(made):
+    hits = (Hit("shop/tax.py", 1, 2), Hit("shop/tax.py", 1, 2), Hit("shop/cart.py"))
+    ranking = Ranking("shop", "cart-total", "human", hits, (1, 1, 1))
+    twice = replace(made, engines=(EngineRun("mine", (ranking,)),))
+    files = trec_files(twice)
+    answers = read_trec(files["runs/mine.trec"], "x")
+    assert [str(hit.span) for hit in answers["shop/cart-total/human"]] == ["shop/tax.py:1-2", "shop/cart.py"]
+    # Only what was asked is judged: other forms would count as missed.
+    assert {line.split()[0] for line in files["qrels/shop.qrels"].splitlines()} == {"shop/cart-total/human"}
+
+
+def test_percent_in_a_run_of_somebody_else_is_a_percent():
+    text = "q Q0 a%20b.py 1 2.0 theirs\nq Q0 a%20b.py:3-4 2 1.0 assay:mine\n"
+    assert [hit.path for hit in read_trec(text, "x")["q"]] == ["a%20b.py", "a b.py"]
+
+
+def test_engine_that_answered_nothing_has_no_file(made):
+    assert not any("lines" in name for name in trec_files(replace(made, engines=(EngineRun("lines", ()),))))

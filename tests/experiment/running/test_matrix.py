@@ -1,0 +1,225 @@
+"""The matrix of cells: the same run however it was made, and nothing asked twice."""
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from assay.artefacts import Artefacts
+from assay.errors import CorpusError
+from assay.experiment.cells.keeping import UNFINISHED
+from assay.experiment.executing.given import Given
+from assay.experiment.executing.processes import Processes
+from assay.experiment.executing.serial import Here
+from assay.experiment.running.matrix import How, keeper_of, matrix, plan_of
+from assay.experiment.running.suites import load_suite
+from assay.experiment.spec import Spec
+
+STEMS = (0.0, 0.2, 0.6)
+
+
+def builtin(**search):
+    return {"kind": "builtin", "search": search}
+
+
+@pytest.fixture
+def spec(shop, monkeypatch, tmp_path):
+    monkeypatch.setenv("ASSAY_CACHE_DIR", str(tmp_path / "cache"))
+    engines = {f"stem-{value}": builtin(stem={"files": value}) for value in STEMS}
+    engines["whole"] = builtin(index={"chunks": {"kind": "file"}})
+    return Spec(gold=("gold.yaml",), engines=engines, k=5, jobs=1)
+
+
+def run(spec, **how):
+    how.setdefault("fleet", Here())
+    return matrix(spec, load_suite(spec), how=How(Path("results"), **how))
+
+
+def test_the_run_is_the_same_here_in_processes_and_in_threads(spec):
+    here = run(spec).run
+    fleet = Processes(2)
+    try:
+        assert run(spec, fleet=fleet, fresh=True).run == here
+    finally:
+        fleet.close()
+    with ThreadPoolExecutor(2) as pool:
+        assert run(spec, fleet=Given(pool), fresh=True).run == here
+
+
+def test_a_cell_answers_as_an_engine_that_takes_turns(spec):
+    from assay.experiment.running.suites import run_spec
+
+    timed = run_spec(replace(spec, jobs=0, times=True), load_suite(spec))
+    cells = run(spec).run
+    for one, other in zip(timed.engines, cells.engines, strict=True):
+        assert one.config == other.config
+        assert [(r.query, r.form, r.hits, r.tokens) for r in one.rankings] == [
+            (r.query, r.form, r.hits, r.tokens) for r in other.rankings
+        ]
+    assert timed.lines == cells.lines
+    assert timed.hashes == cells.hashes
+
+
+def test_cells_have_no_times_and_say_so(spec):
+    made = run(spec).run
+    assert not made.header.timed
+    assert {r.seconds for e in made.engines for r in e.rankings} == {0.0}
+    assert all(not e.index_seconds and not e.resources for e in made.engines)
+
+
+def test_what_is_kept_is_not_asked_again(spec):
+    first = run(spec)
+    again = run(spec)
+    assert not first.work.kept
+    assert again.work.kept == set(again.work.cells)
+    assert again.run == first.run
+
+
+def test_fresh_asks_everything_again(spec):
+    run(spec)
+    assert not run(spec, fresh=True).work.kept
+
+
+def test_one_more_chunking_costs_only_its_own_cells(spec):
+    run(spec)
+    more = replace(spec, engines={**spec.engines, "lines": builtin(index={"chunks": {"kind": "lines"}})})
+    work = run(more).work
+    assert {slot.engine for slot in work.cells if slot not in work.kept} == {"lines"}
+
+
+def test_a_search_time_change_makes_no_index(spec):
+    run(spec)
+    more = replace(spec, engines={**spec.engines, "new": builtin(stem={"files": 0.9})})
+    work = run(more).work
+    made = {step for slot, cell in work.cells.items() if slot not in work.kept for step in cell.spent.made}
+    assert "chunks" not in made
+    assert "vectors" not in made
+
+
+def test_variants_of_one_index_make_it_once(spec):
+    work = run(spec).work
+    made = [step for slot, cell in work.cells.items() if slot.engine == "stem-0.0" for step in cell.spent.made]
+    assert made.count("chunks") == 1
+
+
+def test_a_changed_target_asks_only_those_who_were_told(spec):
+    run(spec)
+    gold = Path("gold.yaml")
+    text = gold.read_text()
+    assert "shop/tax.py::tax_rate" in text
+    gold.write_text(text.replace("shop/tax.py::tax_rate", "shop/tax.py::with_tax"))
+    work = run(spec).work
+    assert {slot.engine for slot in work.cells if slot not in work.kept} == {"oracle"}
+
+
+def test_a_changed_question_is_asked_of_everybody(spec):
+    run(spec)
+    gold = Path("gold.yaml")
+    gold.write_text(gold.read_text().replace("id: tax-lookup", "id: tax-rates"))
+    assert not run(spec).work.kept
+
+
+def test_a_changed_file_is_asked_of_everybody(spec):
+    run(spec)
+    with open("shop/retry.py", "a") as stream:
+        stream.write("# more\n")
+    assert not run(spec).work.kept
+
+
+def test_a_corrupt_cell_is_asked_again_and_the_results_are_the_same(spec):
+    first = run(spec).run
+    store = Artefacts()
+    kept = sorted(path for path in (store.root / "cells").rglob("*") if path.is_file() and path.stat().st_size > 200)
+    for path in kept[:2]:
+        data = bytearray(path.read_bytes())
+        data[len(data) // 2] ^= 1
+        path.write_bytes(bytes(data))
+    again = run(spec)
+    assert len(again.work.cells) - len(again.work.kept) == 2
+    assert again.run == first
+
+
+COUNTING = """
+import os
+from pathlib import Path
+
+def search(query, k):
+    with open("../asked.txt", "a") as stream:
+        stream.write(query + "\\n")
+    if os.path.exists("../broken.txt"):
+        raise RuntimeError("broken")
+    return ["shop/cart.py"]
+"""
+
+
+@pytest.fixture
+def counting(spec, monkeypatch):
+    Path("counting.py").write_text(COUNTING)
+    monkeypatch.syspath_prepend(".")
+    return replace(spec, engines={"mine": {"kind": "python", "target": "counting:search"}}, references=False)
+
+
+def asked():
+    path = Path("../asked.txt")
+    return len(path.read_text().splitlines()) if path.exists() else 0
+
+
+def test_an_engine_that_nobody_knows_is_asked_again_by_the_next_run(counting):
+    run(counting)
+    keeper_of(plan_of(counting, load_suite(counting)), How(Path("results"))).finish()
+    before = asked()
+    assert before > 0
+    run(counting)
+    assert asked() == 2 * before
+
+
+def test_an_engine_that_nobody_knows_is_not_asked_twice_by_one_run(counting):
+    run(counting)
+    before = asked()
+    assert (Path("results") / UNFINISHED).is_dir()
+    run(counting)
+    assert asked() == before
+
+
+def test_a_cell_that_failed_is_asked_again(counting):
+    Path("../broken.txt").write_text("")
+    assert {r.status for r in run(counting).run.engines[0].rankings} == {"error"}
+    Path("../broken.txt").unlink()
+    assert {r.status for r in run(counting).run.engines[0].rankings} == {"ok"}
+
+
+def test_a_corpus_that_changes_midway_is_noticed(spec):
+    class Meddling(Here):
+        def submit(self, function, /, *args):
+            if function.__name__ == "visit":
+                Path("shop/more.py").write_text("changed = True\n")
+            return super().submit(function, *args)
+
+    with pytest.raises(CorpusError, match="is not what it was"):
+        run(spec, fleet=Meddling())
+
+
+DEADLY = """
+import os, signal
+
+def search(query, k):
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_an_engine_that_kills_its_worker_costs_only_itself(spec, monkeypatch):
+    Path("deadly.py").write_text(DEADLY)
+    monkeypatch.syspath_prepend(".")
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(Path.cwd()), os.environ.get("PYTHONPATH", "")]))
+    deadly = replace(spec, engines={"deadly": {"kind": "python", "target": "deadly:search"}, **spec.engines})
+    fleet = Processes(2)
+    try:
+        made = run(deadly, fleet=fleet).run
+    finally:
+        fleet.close()
+    statuses = {e.name: {str(r.status) for r in e.rankings} for e in made.engines}
+    assert statuses.pop("deadly") == {"crash"}
+    assert all(found == {"ok"} for found in statuses.values())
+    assert "worker" in made.engines[0].rankings[0].error

@@ -1,0 +1,46 @@
+"""What others wrote is shown, and steers nothing."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assay.report.pages.texts import clip, shape, tame
+
+
+def test_terminal_sequences_are_taken_out():
+    hostile = "\x1b[31mred\x1b[0m \x1b]0;title\x07a \x1b]8;;http://x\x1b\\link\x1b]8;;\x1b\\ \x1b[2J\x1bcb \x9b1mc"
+    assert tame(hostile) == "red a link b c"
+
+
+def test_progress_becomes_lines_and_controls_become_visible():
+    assert tame("10%\r20%\r\ndone\x07\x00\x7f") == "10%\n20%\ndone\ufffd\ufffd\ufffd"
+
+
+def test_direction_of_writing_cannot_be_turned():
+    assert tame("a\u202eexe.py\u2066") == "a\ufffdexe.py\ufffd"
+
+
+def test_half_a_character_is_shown_as_missing():
+    assert tame("\ud800x").encode("utf-8") == "\ufffdx".encode()
+
+
+@given(st.text())
+def test_tamed_text_has_no_control_and_stays_as_it_is(text):
+    once = tame(text)
+    assert tame(once) == once
+    assert not [c for c in once if (c < " " and c not in "\n\t") or c == "\x7f"]
+
+
+@given(st.text(st.characters(exclude_categories=["Cc", "Cs", "Cf", "Zl", "Zp"])))
+def test_text_without_controls_is_left_alone(text):
+    assert tame(text) == text
+
+
+def test_long_text_is_clipped_to_one_line_and_says_so():
+    assert clip("a\n b\tc", 10) == "a b c"
+    assert clip("x" * 12, 10) == "x" * 10 + "… (2 more characters)"
+    assert clip("y" * 1_000_000, 10) == "y" * 10 + "… (999,990 more characters)"
+
+
+def test_messages_that_differ_in_numbers_and_quotes_have_one_shape():
+    assert shape("HTTP 500 after 1.25 s: 'abc'") == shape("HTTP 503 after 60 s: 'x y'")
+    assert shape("HTTP 500") != shape("no answer")
