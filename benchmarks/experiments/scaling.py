@@ -18,8 +18,8 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from assay.experiment.executing.cluster import Cluster
+from assay.experiment.running.loading import load_suite
 from assay.experiment.running.matrix import How, matrix
-from assay.experiment.running.suites import load_suite
 from assay.experiment.spec import Spec
 from benchmarks.experiments.loopback import loopback
 from benchmarks.pages import Section, Unavailable, table

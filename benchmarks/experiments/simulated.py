@@ -35,8 +35,8 @@ from assay.experiment.cells.working import Visit, WayIn
 from assay.experiment.executing.remote import packed_small, unpacked
 from assay.experiment.executing.serial import Here
 from assay.experiment.records import write_run
+from assay.experiment.running.loading import load_suite
 from assay.experiment.running.matrix import How, matrix, plan_of
-from assay.experiment.running.suites import load_suite
 from assay.experiment.spec import Spec
 from assay.types import CorpusFacts, CorpusSpec, EngineRun, Gold, Hit, Query, Ranking, Span, Suite, Target
 from benchmarks.experiments import scaling

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from assay import measures
     from assay.engines.base import Engine, Session
     from assay.errors import AssayError
-    from assay.experiment.running.suites import run_experiment
+    from assay.experiment.running.experiments import run_experiment
     from assay.experiment.running.turns import run
     from assay.gold import load_gold
     from assay.scoring import score
@@ -44,7 +44,7 @@ _HOMES = {
     "compare": "assay.stats",
     "load_gold": "assay.gold",
     "run": "assay.experiment.running.turns",
-    "run_experiment": "assay.experiment.running.suites",
+    "run_experiment": "assay.experiment.running.experiments",
     "score": "assay.scoring",
 }
 

@@ -106,7 +106,7 @@ class Benchmarks:
     def carry_out(self, order: Order, watch: Watch) -> Done:
         """Run, write the records and the reports."""
         from assay.experiment import check_folder
-        from assay.experiment.running.suites import run_spec
+        from assay.experiment.running.experiments import run_spec
         from assay.report import publish
 
         with self._alone(watch):
@@ -182,7 +182,7 @@ class Benchmarks:
 
     def _suite(self, spec: Spec, *, trusted: bool) -> Suite:
         """Load the gold sets; what a call named may lead nowhere outside."""
-        from assay.experiment.running.suites import load_suite
+        from assay.experiment.running.loading import load_suite
 
         if not spec.gold:
             raise ConfigError("no gold set is named", hint="name a gold file or folder, or 'stdlib', as gold")

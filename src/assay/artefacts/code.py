@@ -20,6 +20,16 @@ def code_digest(*places: str) -> str:
     return digest.hexdigest()
 
 
+def package_digest() -> str:
+    """Digest all code of Assay: who plans work and who does it must have the same."""
+    return code_digest(*sorted(entry.name for entry in resources.files("assay").iterdir() if _is_code(entry)))
+
+
+def _is_code(entry: Traversable) -> bool:
+    """Tell rooms and modules from what lies beside them."""
+    return entry.name.endswith(".py") or (entry.is_dir() and not entry.name.startswith("_"))
+
+
 def _sources(place: Traversable, name: str) -> Iterator[tuple[str, Traversable]]:
     """List the code and queries of a folder, or a file alone, each with its name."""
     if place.is_file():

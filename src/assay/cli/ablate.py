@@ -42,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def handle(args: argparse.Namespace) -> int:
     """Run the variants, compare them step by step, print what each part is worth."""
-    from assay.experiment.running.suites import load_suite
+    from assay.experiment.running.loading import load_suite
     from assay.experiment.tuning.variants import find_parts
     from assay.gold.split.parts import select
     from assay.report.commands.ablation import ablation_document, ablation_json, ablation_result
@@ -56,7 +56,7 @@ def handle(args: argparse.Namespace) -> int:
     taken = _take_apart(args, found, suite)
     claim = found.base.spec.claim()
     result = ablation_result(taken.run, claim, found.base.name, taken.steps)
-    keep_run(args, taken.run, claim)
+    keep_run(args, taken.run, found.base.spec, suite)
     data = ablation_json(result)
     if book:
         added = add_found(args, book, list(_entries(args, book, result, taken.run, claim)))

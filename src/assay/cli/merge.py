@@ -32,10 +32,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def handle(args: argparse.Namespace) -> int:
     """Read all shards, make the run, and go on as `assay run` does."""
-    from assay.cli.carrying import Carried
     from assay.cli.run import present
     from assay.experiment import check_folder
     from assay.experiment.cells.outline import run_of
+    from assay.experiment.running.experiments import Carried
     from assay.experiment.shards import unite
     from assay.report import require_parquet
 
@@ -58,10 +58,12 @@ def run_shard(args: argparse.Namespace, spec: Spec, suite: Suite, missing: Missi
     folder = check_folder(Path(spec.out))
     with how_of(args, folder) as how:
         part = run_part(spec, suite, shard, how, missing=missing, progress=teller(args))
-    for trouble in part.troubles:
+    for trouble in part.keeper.all_troubles if part.keeper else ():
         say(args, trouble)
     path = shard_path(folder, shard)
     write_shard(path, part)
+    if part.keeper:
+        part.keeper.finish()
     cells = counted(len(part.work.cells), "cell")
     say(args, f"shard {shard}, {cells}, written to {path}; when all are there: assay merge {folder}")
     return 0

@@ -25,10 +25,11 @@ from assay.cli.output import counted, emit, say, warn
 from assay.errors import ConfigError
 
 if TYPE_CHECKING:
-    from assay.cli.carrying import Carried
     from assay.experiment.places.place import Missing
+    from assay.experiment.running.experiments import Carried
     from assay.experiment.spec import Spec
-    from assay.types import Claim, Run, Suite
+    from assay.report.publishing import Published
+    from assay.types import Claim, Suite
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -91,7 +92,7 @@ def _add_way(parser: argparse.ArgumentParser) -> None:
 def handle(args: argparse.Namespace) -> int:
     """Run, write the records and the reports, print the report."""
     from assay.cli.carrying import show_plan
-    from assay.experiment.running.suites import load_suite
+    from assay.experiment.running.loading import load_suite
 
     spec = _spec(args)
     suite = load_suite(spec)
@@ -107,7 +108,7 @@ def handle(args: argparse.Namespace) -> int:
 
 def execute(args: argparse.Namespace, spec: Spec, suite: Suite, missing: Missing | None) -> int:
     """Run a checked specification over loaded gold, write the records and the reports, print the report."""
-    from assay.cli.carrying import carry_out, how_of
+    from assay.cli.carrying import carried_out, how_of
     from assay.experiment import check_folder
     from assay.experiment.records.merging import declared_hashes
     from assay.report import require_parquet
@@ -117,7 +118,7 @@ def execute(args: argparse.Namespace, spec: Spec, suite: Suite, missing: Missing
         require_parquet()
     _tell_sealed(args, spec, suite)
     with how_of(args, folder) as how:
-        carried = carry_out(args, spec, suite, missing, how)
+        carried = carried_out(args, spec, suite, missing, how)
     return present(args, carried, spec.claim(), folder, declared_hashes(spec, suite))
 
 
@@ -125,14 +126,26 @@ def present(
     args: argparse.Namespace, carried: Carried, claim: Claim, folder: Path, declared: Mapping[str, str | None]
 ) -> int:
     """Write the records and the reports of a run, and print the report."""
-    from assay.cli.carrying import write_down
-    from assay.report import WRITTEN, document, publish, results_json
+    from assay.report import WRITTEN, document, results_json
+    from assay.report.case import dead_engines
 
-    done = publish(carried.run, claim, folder, declared=declared, forget=args.forget, parquet=args.parquet)
-    write_down(folder, carried)
+    done = published(args, carried, claim, folder, declared)
     emit(args, document(done.results, full=args.full), results_json(done.results) if args.json else {})
     say(args, f"\nwritten to {folder}/: {WRITTEN}")
-    return 4 if _unopened(carried.run) else 0
+    return 4 if dead_engines(carried.run) else 0
+
+
+def published(
+    args: argparse.Namespace, carried: Carried, claim: Claim, folder: Path, declared: Mapping[str, str | None]
+) -> Published:
+    """Write the records and the reports of a run into its folder, beside what stands there."""
+    from assay.cli.carrying import write_down
+    from assay.report import publish
+
+    forget, parquet = getattr(args, "forget", False), getattr(args, "parquet", False)
+    done = publish(carried.run, claim, folder, declared=declared, forget=forget, parquet=parquet)
+    write_down(folder, carried)
+    return done
 
 
 def _tell_sealed(args: argparse.Namespace, spec: Spec, suite: Suite) -> None:
@@ -145,11 +158,6 @@ def _tell_sealed(args: argparse.Namespace, spec: Spec, suite: Suite) -> None:
         say(args, f"{sealed} left out; --split {SEALED} asks them and logs the look")
     elif SEALED in spec.split:
         say(args, "sealed queries are asked: the look is written down beside the set")
-
-
-def _unopened(made: Run) -> bool:
-    """Say whether an engine failed on everything."""
-    return any(e.rankings and all(r.status != "ok" for r in e.rankings) for e in made.engines)
 
 
 def _spec(args: argparse.Namespace) -> Spec:

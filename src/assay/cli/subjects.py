@@ -84,7 +84,7 @@ def _on_gold(source: str, path: str | None) -> NamedCorpus:
     """Open a gold set's corpus; sealed queries stay sealed."""
     from assay.corpus import parse_spec
     from assay.experiment.places.place import prepare
-    from assay.experiment.running.suites import load_on
+    from assay.experiment.running.loading import load_on
     from assay.gold.split.parts import select
 
     suite = select(load_on(source, parse_spec(path) if path else None), ()).suite

@@ -42,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def handle(args: argparse.Namespace) -> int:
     """Run the grid, choose on halves, print what the choice is worth."""
-    from assay.experiment.running.suites import load_suite
+    from assay.experiment.running.loading import load_suite
     from assay.experiment.tuning.devdata import dev_data
     from assay.report.commands.tuning import tune_document, tune_json
 
@@ -54,7 +54,7 @@ def handle(args: argparse.Namespace) -> int:
     made = run_varied(args, grid.spec, data.suite)
     claim = grid.spec.claim()
     report = _tuned(grid, made, claim, settings.partitions, data.notes)
-    keep_run(args, made, claim)
+    keep_run(args, made, grid.spec, data.suite)
     shown = tune_json(report)
     if book:
         entries = _entries(args, book.rule, report, made, claim)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from assay.experiment.ledger.settings import LedgerPlan
     from assay.experiment.places.place import Missing
     from assay.experiment.spec import Spec
-    from assay.types import Claim, Run, Suite
+    from assay.types import Run, Suite
 
 
 def add_varied(parser: argparse.ArgumentParser, engine: str) -> None:
@@ -86,26 +86,22 @@ def declared(args: argparse.Namespace) -> Spec:
 def run_varied(args: argparse.Namespace, spec: Spec, suite: Suite) -> Run:
     """Run a specification."""
     from assay.experiment import check_folder
+    from assay.experiment.running.experiments import run_spec
     from assay.experiment.running.matrix import How
-    from assay.experiment.running.suites import run_spec
 
     folder = check_folder(Path(args.out)) if args.out else None
     missing: Missing | None = "report" if args.allow_missing else None
     return run_spec(spec, suite, missing=missing, progress=teller(args), how=How(folder=folder))
 
 
-def keep_run(args: argparse.Namespace, made: Run, claim: Claim) -> None:
-    """Write a run as `assay run` does, where asked."""
-    from assay.experiment import write_run, writing
-    from assay.report import analyse, write_reports
+def keep_run(args: argparse.Namespace, made: Run, spec: Spec, suite: Suite) -> None:
+    """Write a run as `assay run` does, where asked: what stands there keeps its rows."""
+    from assay.experiment.records.merging import declared_hashes
+    from assay.report import publish
 
-    if not args.out:
-        return
-    folder = Path(args.out)
-    with writing(folder):
-        write_run(made, folder)
-        write_reports(analyse(made, claim), made, folder)
-    say(args, f"written to {folder}/")
+    if args.out:
+        publish(made, spec.claim(), Path(args.out), declared=declared_hashes(spec, suite))
+        say(args, f"written to {args.out}/")
 
 
 def plan_ledger(args: argparse.Namespace, spec: Spec) -> LedgerPlan | None:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import platform
 import sys
-from functools import cache
-from importlib import metadata, resources
+from importlib import metadata
 
 from assay.engines.pinning import THREAD_VARIABLES
 
@@ -27,18 +25,6 @@ def environment() -> dict[str, object]:
         "packages": {name: _version(name) for name in PACKAGES},
         "threads": {name: os.environ[name] for name in _RECORDED if name in os.environ},
     }
-
-
-@cache
-def code_digest() -> str:
-    """Digest Assay's own code: with other code the same question may have another answer."""
-    home = resources.files("assay")
-    digest = hashlib.sha256()
-    with resources.as_file(home) as folder:
-        for path in sorted(folder.rglob("*"), key=lambda path: path.as_posix()):
-            if path.suffix in (".py", ".scm", ".toml"):
-                digest.update(path.relative_to(folder).as_posix().encode() + b"\0" + path.read_bytes())
-    return digest.hexdigest()
 
 
 def _version(package: str) -> str:

@@ -6,8 +6,8 @@ import pytest
 
 from assay.experiment.cells.estimating import Rate, estimate, learn, read_rates
 from assay.experiment.executing.serial import Here
+from assay.experiment.running.loading import load_suite
 from assay.experiment.running.matrix import How, matrix, plan_of
-from assay.experiment.running.suites import load_suite
 from assay.experiment.spec import Spec
 
 

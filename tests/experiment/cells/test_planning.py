@@ -12,8 +12,8 @@ from assay.experiment.cells.records import Ground, Slot, cell_bytes, ground_json
 from assay.experiment.cells.running import survey_all
 from assay.experiment.cells.tree import plan_tree
 from assay.experiment.executing.serial import Here
+from assay.experiment.running.loading import load_suite
 from assay.experiment.running.matrix import How, asked_now, keeper_of, matrix, plan_of
-from assay.experiment.running.suites import load_suite
 from assay.experiment.spec import Spec
 from assay.types import CorpusFacts, CorpusSpec, Gold
 

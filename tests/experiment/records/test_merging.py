@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from assay.experiment import read_run, write_run
 from assay.experiment.records import config_hash
 from assay.experiment.records.merging import RESET, UNDECLARED, declared_hashes, footing_of, merge_runs
-from assay.experiment.running.suites import load_suite
+from assay.experiment.running.loading import load_suite
 from assay.experiment.spec import load_spec
 from assay.types import (
     Claim,
@@ -160,7 +160,7 @@ def test_merged_run_reads_back_as_it_was_written(tmp_path):
 
 def test_settings_of_engines_that_are_not_asked_are_those_that_the_run_recorded(shop):
     """What `--only` compares is what a run of all engines writes down."""
-    from assay.experiment.running.suites import run_spec
+    from assay.experiment.running.experiments import run_spec
 
     (shop / "assay.toml").write_text('[run]\ngold = "gold.yaml"\n[engines.mine]\nkind = "builtin"\n')
     spec = load_spec(Path("assay.toml"))

@@ -13,8 +13,8 @@ from assay.experiment.cells.keeping import UNFINISHED
 from assay.experiment.executing.given import Given
 from assay.experiment.executing.processes import Processes
 from assay.experiment.executing.serial import Here
+from assay.experiment.running.loading import load_suite
 from assay.experiment.running.matrix import How, keeper_of, matrix, plan_of
-from assay.experiment.running.suites import load_suite
 from assay.experiment.spec import Spec
 
 STEMS = (0.0, 0.2, 0.6)
@@ -49,7 +49,7 @@ def test_the_run_is_the_same_here_in_processes_and_in_threads(spec):
 
 
 def test_a_cell_answers_as_an_engine_that_takes_turns(spec):
-    from assay.experiment.running.suites import run_spec
+    from assay.experiment.running.experiments import run_spec
 
     timed = run_spec(replace(spec, jobs=0, times=True), load_suite(spec))
     cells = run(spec).run

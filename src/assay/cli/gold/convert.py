@@ -43,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def handle(args: argparse.Namespace) -> int:
     """Read, write, and tell what was lost on the way."""
     from assay.corpus import parse_spec
-    from assay.experiment.running.suites import load_on
+    from assay.experiment.running.loading import load_on
     from assay.gold.formats.common.untaken import untaken
 
     known = _writable(args.to)

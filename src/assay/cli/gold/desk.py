@@ -91,7 +91,7 @@ class Desk:
 def open_desk(path: Path, corpus: str | None) -> Desk:
     """Open the review of a gold file."""
     from assay.corpus import parse_spec
-    from assay.experiment.running.suites import beside
+    from assay.experiment.running.loading import beside
 
     if path.is_dir():
         raise GoldError("is a folder", file=path, hint="review one gold file at a time")

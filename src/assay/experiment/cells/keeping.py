@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from assay.artefacts import Artefacts
+from assay.corpus.cache import cache_dir
 from assay.errors import EnvironmentFailure
 from assay.experiment.cells.keys import Key, digest_of
 from assay.experiment.cells.records import Cell, cell_bytes, read_cell
@@ -16,6 +17,11 @@ from assay.experiment.records import keep_out
 KIND = "cells"
 #: In the folder of results: what a run has that is not finished. It is gone when the run is complete.
 UNFINISHED = ".unfinished"
+
+
+def unfinished() -> Path:
+    """Name the place in the cache for what runs without a folder of results have not finished."""
+    return cache_dir() / "unfinished"
 
 
 @dataclass(slots=True)
@@ -79,8 +85,10 @@ class Keeper:
         return [*self.troubles, *self.lasting.troubles]
 
     def finish(self) -> None:
-        """Forget what was kept for this run only."""
+        """Forget what was kept for this run only; a place in the cache that was made for it goes with it."""
         shutil.rmtree(self.folder / UNFINISHED, ignore_errors=True)
+        if self.folder.parent == unfinished():
+            shutil.rmtree(self.folder, ignore_errors=True)
 
     @property
     def _unfinished(self) -> Artefacts:

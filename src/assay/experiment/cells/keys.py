@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from assay.artefacts import code_digest
 from assay.engines.base import FullEngine
-from assay.experiment.environment import code_digest
 from assay.gold import gold_hash
 
 if TYPE_CHECKING:
@@ -17,6 +17,11 @@ if TYPE_CHECKING:
 
 #: Raised when what a cell holds, or what its key means, changes.
 _FORMAT = 1
+#: The code that decides, beside an engine's own, what a cell holds. Words of a report do not.
+_DECIDING = (
+    "clock.py", "corpus", "engines", "experiment/cells", "experiment/places", "experiment/running", "files.py",
+    "gold/anchors", "http", "processes", "redaction.py", "syntax", "types.py",
+)  # fmt: skip
 #: Kinds that are told the answers: for them a changed target is another question.
 _TOLD = ("oracle", "runfile")
 
@@ -56,11 +61,11 @@ def cell_key(who: Who, ground: Ground, k: int) -> Key:
     """Name a cell."""
     told = gold_hash(ground.gold) if who.told else ""
     where = [ground.facts.digest, ground.asked, ground.own, told]
-    return Key(digest_of([_FORMAT, code_digest(), who.known_by, who.oversample, where, k]), who.lasting)
+    return Key(digest_of([_FORMAT, code_digest(*_DECIDING), who.known_by, who.oversample, where, k]), who.lasting)
 
 
 def turns_key(engines: Mapping[str, FullEngine], ground: Ground, k: int, circumstances: Mapping[str, object]) -> str:
     """Name what engines did that took turns: their times hold for this company and these circumstances only."""
     company = {name: [dict(engine.config), engine.identity, engine.oversample] for name, engine in engines.items()}
     where = [ground.facts.digest, ground.asked, ground.own, gold_hash(ground.gold)]
-    return digest_of([_FORMAT, code_digest(), company, where, k, dict(circumstances)])
+    return digest_of([_FORMAT, code_digest(*_DECIDING), company, where, k, dict(circumstances)])

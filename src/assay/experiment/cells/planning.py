@@ -8,12 +8,12 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
+from assay.artefacts import package_digest
 from assay.engines.base import FullEngine
 from assay.engines.sharing import Step, sharing
 from assay.experiment.cells.keys import Key, Who, cell_key, digest_of, who_is
 from assay.experiment.cells.records import Ground, Slot
 from assay.experiment.cells.working import Visit, WayIn
-from assay.experiment.environment import code_digest
 from assay.experiment.places.place import Missing
 from assay.experiment.running.asking import Limits
 from assay.experiment.spec.recipe import Recipe
@@ -81,7 +81,7 @@ class Plan:
         """Name the plan: shards of one plan can be put together."""
         engines = {name: [dict(one.engine.config), one.recipe.seed] for name, one in self.asked.items()}
         golds = [[gold.name, gold_hash(gold)] for gold in self.suite.golds]
-        return digest_of([code_digest(), engines, golds, self.k, list(self.forms), self.missing, dict(self.skipped)])
+        return digest_of([package_digest(), engines, golds, self.k, list(self.forms), self.missing, dict(self.skipped)])
 
     @cached_property
     def _golds(self) -> dict[str, Gold]:
@@ -90,7 +90,7 @@ class Plan:
 
     def way(self, gold: Gold) -> WayIn:
         """Tell a worker how to get to a gold set."""
-        return WayIn(gold, self.forms, self.missing, folder=Path.cwd(), code=code_digest())
+        return WayIn(gold, self.forms, self.missing, folder=Path.cwd(), code=package_digest())
 
     def key(self, slot: Slot, ground: Ground) -> Key:
         """Name a cell by what decides it."""

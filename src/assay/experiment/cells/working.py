@@ -11,14 +11,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from assay.artefacts import Artefacts
+from assay.artefacts import Artefacts, package_digest
 from assay.clock import today
 from assay.engines.base import FullEngine, TimedEngine
 from assay.engines.sharing import Shelf
 from assay.errors import CorpusError, EnvironmentFailure
 from assay.experiment.cells.records import Cell, Ground, Spent
 from assay.experiment.cells.surveying import hit_lines, survey
-from assay.experiment.environment import code_digest
 from assay.experiment.places.place import Missing, Place, prepare
 from assay.experiment.running.asking import Limits, Stay, Tell, stay_together
 from assay.experiment.running.engine_runs import engine_run
@@ -126,7 +125,7 @@ def _worker() -> str:
 
 def _place(way: WayIn) -> Place:
     """Open a gold set's corpus, each time anew: somebody may have changed it since it was last seen."""
-    if way.code and way.code != code_digest():
+    if way.code and way.code != package_digest():
         raise EnvironmentFailure(
             f"{socket.gethostname()} has another Assay than the one that planned this",
             hint="install the same version on every worker, and restart them",

@@ -7,10 +7,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from assay.corpus.cache import cache_dir
 from assay.errors import ConfigError
 from assay.experiment.cells.estimating import Estimate, estimate, learn, read_rates
-from assay.experiment.cells.keeping import Keeper
+from assay.experiment.cells.keeping import Keeper, unfinished
 from assay.experiment.cells.outline import outline_of, run_of
 from assay.experiment.cells.planning import Asked, Plan
 from assay.experiment.cells.running import Work, run_cells, survey_all
@@ -50,7 +49,7 @@ class Matrix:
 
     run: Run
     work: Work
-    troubles: tuple[str, ...] = ()  # what people should know of how it went
+    keeper: Keeper
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,23 +109,18 @@ def matrix(
     with fleet_of(spec, how) as fleet:
         work = run_cells(plan, plan.slots, fleet, keeper, progress or (lambda _: None))
     learn(plan, work)
-    return Matrix(run_of(outline_of(plan, spec.claim()), work), work, tuple(keeper.all_troubles))
+    return Matrix(run_of(outline_of(plan, spec.claim()), work), work, keeper)
 
 
 def prospect(
-    spec: Spec,
-    suite: Suite,
-    *,
-    missing: Missing | None = None,
-    folder: Path | None = None,
-    fresh: bool = False,
-    width: int = 1,
+    spec: Spec, suite: Suite, *, missing: Missing | None = None, how: How | None = None, width: int = 1
 ) -> Prospect:
     """Look what a run would have to do; corpora are opened, no engine is asked and nothing is written."""
-    plan = plan_of(spec, suite, missing)
+    how = how or How()
+    plan = plan_of(spec, suite, missing, reuse_index=how.reuse_index)
     grounds = survey_all(plan, (gold.name for gold in plan.suite.golds), Here(), lambda _: None)
-    keeper = Keeper(folder or unfinished_of(plan), fresh=fresh)
-    timed = is_timed(spec)
+    keeper = keeper_of(plan, how)
+    timed = is_timed(spec, how)
     left = [slot for slot in plan.slots if timed or not keeper.has(plan.key(slot, grounds[slot.gold]))]
     guess = estimate(plan, left, grounds, read_rates(), 1 if timed else width)
     return Prospect(plan_tree(plan, grounds, keeper), guess, plan.skipped, timed)
@@ -134,12 +128,7 @@ def prospect(
 
 def keeper_of(plan: Plan, how: How) -> Keeper:
     """Say where cells are kept."""
-    return Keeper(how.folder or unfinished_of(plan), fresh=how.fresh)
-
-
-def unfinished_of(plan: Plan) -> Path:
-    """Name the place in the cache for what a run without a folder of results has not finished."""
-    return cache_dir() / "unfinished" / plan.digest[:16]
+    return Keeper(how.folder or unfinished() / plan.digest[:16], fresh=how.fresh)
 
 
 @contextmanager

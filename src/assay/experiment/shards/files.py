@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from assay.errors import InputError
+from assay.experiment.cells.keeping import Keeper
 from assay.experiment.cells.outline import Outline, outline_json, read_outline
 from assay.experiment.cells.records import Cell, Ground, Slot, cell_json, cell_of, ground_json, ground_of
 from assay.experiment.cells.running import Work
@@ -33,7 +34,7 @@ class Part:
     outline: Outline
     work: Work
     declared: Mapping[str, str | None] = field(default_factory=dict)  # engines that keep their rows though not asked
-    troubles: tuple[str, ...] = ()  # what people should know; not written down
+    keeper: Keeper | None = field(default=None, compare=False, repr=False)  # of what it kept on the way
 
 
 def shard_path(folder: Path, shard: Shard) -> Path:

@@ -35,4 +35,4 @@ def run_part(
         work = run_cells(plan, slots, fleet, keeper, progress or (lambda _: None))
     learn(plan, work)
     outline = outline_of(plan, spec.claim())
-    return Part(shard, outline, work, declared_hashes(spec, suite), tuple(keeper.all_troubles))
+    return Part(shard, outline, work, declared_hashes(spec, suite), keeper)

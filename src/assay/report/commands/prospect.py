@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import asdict
 
 from assay.experiment.cells.estimating import Estimate
 from assay.experiment.cells.tree import Node
+from assay.experiment.running.matrix import Prospect
 from assay.report.pages.document import Block, Code, Document, Paragraph, table
 
 #: Engines below one step that are drawn; a sweep of a thousand would hide the tree.
@@ -17,25 +18,23 @@ _TURNS = (
 )
 
 
-def plan_document(
-    tree: Node, left: Estimate, skipped: Mapping[str, str], processes: int, *, timed: bool = False
-) -> Document:
+def prospect_document(found: Prospect, processes: int) -> Document:
     """Show what a run would do."""
+    tree, left = found.tree, found.left
     cells = tree.golds * tree.engines
     blocks: list[Block] = [Code("\n".join(_lines(tree)))]
-    if timed:
+    if found.timed:
         blocks.append(Paragraph(_TURNS))
     blocks.append(Paragraph(f"{cells - left.cells} of {cells} cells are there; {left.cells} are left to ask."))
-    blocks.append(Paragraph(_time(left, 1 if timed else processes)))
-    if skipped:
-        blocks.append(table(["not run", "because"], [[name, reason] for name, reason in skipped.items()]))
+    blocks.append(Paragraph(_time(left, 1 if found.timed else processes)))
+    if found.skipped:
+        blocks.append(table(["not run", "because"], [[name, reason] for name, reason in found.skipped.items()]))
     return Document("The plan", tuple(blocks))
 
 
-def plan_json(tree: Node, left: Estimate, skipped: Mapping[str, str], *, timed: bool = False) -> dict[str, object]:
+def prospect_json(found: Prospect) -> dict[str, object]:
     """Give a plan as JSON can hold it."""
-    found = {"tree": asdict(tree), "left": asdict(left), "skipped": dict(skipped), "timed": timed}
-    return {"schema": "assay/plan-of-run/1", **found}
+    return {"schema": "assay/prospect/1", **asdict(found)}
 
 
 def _time(left: Estimate, processes: int) -> str:

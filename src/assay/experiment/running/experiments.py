@@ -1,0 +1,117 @@
+"""An experiment from its specification to a run, in the one way that all commands share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from assay.experiment.cells.keeping import Keeper
+from assay.experiment.cells.running import Work
+from assay.experiment.executing.given import Executor, Given
+from assay.experiment.places.place import Missing
+from assay.experiment.running.asking import Tell
+from assay.experiment.running.loading import load_suite
+from assay.experiment.running.matrix import How, asked_now, is_timed, matrix
+from assay.experiment.running.turns import run
+from assay.experiment.spec import FILE, Spec, load_spec, override, recipe_of
+from assay.experiment.spec.claim import chosen_names
+from assay.types import Run, Suite
+
+
+@dataclass(frozen=True, slots=True)
+class Carried:
+    """A run that was carried out; what is kept of it for the case that it is cut off goes when `finish` is called."""
+
+    run: Run
+    work: Work | None = None  # of a run that was made of cells
+    keeper: Keeper | None = field(default=None, repr=False)
+
+    @property
+    def troubles(self) -> tuple[str, ...]:
+        """What people should know of how it went."""
+        return tuple(self.keeper.all_troubles) if self.keeper else ()
+
+    def finish(self) -> None:
+        """Forget what was kept for this run alone: its results are where they should be."""
+        if self.keeper:
+            self.keeper.finish()
+
+
+def carry_out(
+    spec: Spec,
+    suite: Suite,
+    *,
+    missing: Missing | None = None,
+    progress: Tell | None = None,
+    how: How | None = None,
+) -> Carried:
+    """Carry a checked specification out over loaded gold; the claim it was made for goes with the run.
+
+    Where it measures times, engines take turns in this process; else its cells are run by a fleet.
+    """
+    how = how or How()
+    if is_timed(spec, how):
+        return _take_turns(spec, suite, missing, progress, how)
+    made = matrix(spec, suite, missing=missing, progress=progress, how=how)
+    return Carried(made.run, made.work, made.keeper)
+
+
+def run_spec(
+    spec: Spec,
+    suite: Suite,
+    *,
+    missing: Missing | None = None,
+    progress: Tell | None = None,
+    how: How | None = None,
+) -> Run:
+    """Give the run of a specification to who writes nothing down, or writes it in a moment."""
+    carried = carry_out(spec, suite, missing=missing, progress=progress, how=how)
+    carried.finish()
+    return carried.run
+
+
+def run_experiment(
+    file: str | Path = FILE,
+    *,
+    executor: Executor | None = None,
+    only: Sequence[str] = (),
+    sets: Sequence[str] = (),
+    fresh: bool = False,
+) -> Run:
+    """Run the experiment of an assay.toml; `only` names engines, `sets` has `table.key=value` texts as --set does.
+
+    With an executor (anything with `submit(function, *args)` that gives a future, in threads, processes or on a
+    cluster) its workers ask the cells; without one, processes on this machine do, or engines take turns where times
+    are measured. Nothing is written but what is kept in the cache.
+    """
+    spec = load_spec(Path(file), sets=sets)
+    names = chosen_names(list(only), list(spec.all_engines()), "only") if only else ()
+    chosen = override(spec, only=names)
+    how = How(fleet=Given(executor) if executor is not None else None, fresh=fresh)
+    return run_spec(chosen, load_suite(chosen), how=how)
+
+
+def _take_turns(spec: Spec, suite: Suite, missing: Missing | None, progress: Tell | None, how: How) -> Carried:
+    """Run engines that take turns, with what is there."""
+    asked = asked_now(spec)
+    engines = {subject.name: recipe_of(spec, subject.name, suite).make() for subject in asked.run}
+    keeper = Keeper(how.folder, fresh=how.fresh) if how.folder else None
+    made = run(
+        engines,
+        suite,
+        k=spec.k,
+        forms=spec.forms or None,
+        split=spec.split,
+        timeout=spec.timeout,
+        index_timeout=spec.index_timeout,
+        give_up=spec.give_up,
+        threads=spec.threads or None,
+        interleave=spec.interleave,
+        missing=missing,
+        progress=progress,
+        keeper=keeper,
+        variations={s.name: s.variation for s in asked.run if s.variation},
+    )
+    header = replace(made.header, claim=spec.claim(), skipped=asked.skipped)
+    return Carried(replace(made, header=header), None, keeper)
