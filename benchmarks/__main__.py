@@ -2,7 +2,7 @@
 
     python -m benchmarks                  the short ones (`make bench`)
     python -m benchmarks quality          every one of the group
-    python -m benchmarks halves ledger    these; the sections of the others stay as they are
+    python -m benchmarks halves signals   these; the sections of the others stay as they are
 
 Speed is a ratio against a peer in the same run; absolute times say how long to wait, nothing more.
 """
@@ -47,7 +47,7 @@ BENCHES: Final = (
     Bench("visible", "benchmarks.quality.visible", "Files: semble's visible half", "quality"),
     Bench("octocode", "benchmarks.quality.octocode", "Lines: octocode's sets", "quality"),
     Bench("halves", "benchmarks.quality.halves", "Files: tuned on one half, scored on the other", "quality", long=True),
-    Bench("ledger", "benchmarks.quality.ledger", "Ledger of signals", "quality", long=True),
+    Bench("signals", "benchmarks.quality.signals", "Ledger of signals", "quality", long=True),
     Bench("semantic", "benchmarks.quality.semantic", "Meaning beside words", "quality", long=True),
     Bench("tries", "benchmarks.quality.tries", "Ledger of what was tried with meaning", "quality", long=True),
     Bench("chunking", "benchmarks.quality.chunking", "Chunking", "quality", long=True),
@@ -56,6 +56,7 @@ BENCHES: Final = (
     Bench("peers-library", "benchmarks.peers.on_library", "Peers on the standard library", "peers", long=True),
     Bench("peers-repositories", "benchmarks.peers.on_repositories", "Peers on five repositories", "peers", long=True),
     Bench("embedders", "benchmarks.bench_embedders", "Embedders beside the static model", "speed", long=True),
+    Bench("sweep", "benchmarks.experiments.sweep", "A sweep beside one variant", "experiments"),
     Bench("cluster", "benchmarks.experiments.scaling", "One worker of a cluster and two", "experiments"),
     Bench("scale", "benchmarks.experiments.simulated", "10,000 repositories × 100 variants", "experiments", long=True),
     Bench("search", "benchmarks.bench_search", "Speed and memory beside semble 0.7.0", "speed", long=True),

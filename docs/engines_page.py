@@ -108,9 +108,11 @@ error.
 - A server behind an `http` engine may know one index at a time: it is told to index again when it was told to make
   another meanwhile. Run such a server with `--jobs 1`.
 - `assay run --reuse-index` keeps the workplace for later runs, by corpus, index settings, variables that are named in
-  them, and what `version` prints; without `version`, by path, size and time of the programs and of the files that are
-  named in their arguments. A note says of when the index is. An index that lies elsewhere (a home folder) or on
-  somebody's server cannot be kept, and an index that another process uses is made anew."""
+  them, what `version` prints, and path, size and time of the programs and of the files that are named in their
+  arguments. A note says of when the index is. An index that lies elsewhere (a home folder) or on somebody's server
+  cannot be kept, and an index that another process uses is made anew.
+- A tool's own index may hold what the tool was given, a key in its configuration too. Kept indexes lie in
+  `artefacts/indexes` of the cache, which only you may read; `assay cache prune --kind indexes --to 0` removes them."""
 
 _ARGUMENTS = {"env": "NAME", "python": "PROGRAM"}
 _FOLDERS_FIRST = ["root", "here", "store", "config", "preset"]

@@ -1,6 +1,8 @@
 """The walls of the house: who may import whom, and what is public."""
 
 import ast
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -14,7 +16,10 @@ ALLOWED = {
     "errors": set(),
     "types": {"errors"},
     "files": {"errors"},
+    "digests": set(),
+    "locks": set(),
     "settings": {"errors"},
+    "dotted": {"errors", "settings", "toml"},
     "toml": {"errors", "files"},
     "http": {"errors", "clock", "redaction"},
     "chat": {"errors", "http"},
@@ -24,8 +29,8 @@ ALLOWED = {
     "_version": set(),
     "syntax": {"errors", "types"},
     "corpus": {"errors", "types", "syntax", "files", "processes", "_version"},
-    "artefacts": {"errors", "corpus"},
-    "gold": {"errors", "types", "syntax", "corpus", "files", "chat"},
+    "artefacts": {"errors", "locks", "corpus"},
+    "gold": {"errors", "types", "syntax", "corpus", "files", "digests", "chat"},
     "search": {
         "errors",
         "types",
@@ -35,6 +40,9 @@ ALLOWED = {
         "corpus",
         "artefacts",
         "files",
+        "digests",
+        "dotted",
+        "locks",
         "http",
         "chat",
         "redaction",
@@ -49,6 +57,8 @@ ALLOWED = {
         "corpus",
         "artefacts",
         "files",
+        "digests",
+        "dotted",
         "http",
         "processes",
         "redaction",
@@ -58,7 +68,8 @@ ALLOWED = {
     "data": set(),
 }
 ALLOWED["training"] = {
-    "errors", "types", "files", "settings", "toml", "syntax", "corpus", "search", "stats", "scoring",
+    "errors", "types", "files", "digests", "settings", "dotted", "toml", "syntax", "corpus", "artefacts", "search",
+    "stats", "scoring",
 }  # fmt: skip
 ALLOWED["measures"] = {"scoring"}
 ALLOWED["experiment"] = {*ALLOWED, "experiment"} - {"search", "training"}
@@ -176,3 +187,11 @@ def _gold_modules(path: Path) -> set[str]:
     nodes = ast.walk(ast.parse(path.read_text(encoding="utf-8")))
     named = {node.module for node in nodes if isinstance(node, ast.ImportFrom) and node.module}
     return {name for name in named if name.startswith("assay.gold.")}
+
+
+def test_a_worker_starts_without_what_only_reports_need():
+    program = "import sys, assay.experiment.cells.working; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    loaded = set(done.stdout.split())
+    assert "assay.experiment.cells.working" in loaded
+    assert not loaded & {"numpy", "dask", "pyarrow", "assay.scoring", "assay.stats", "assay.search", "assay.report"}

@@ -135,3 +135,44 @@ def test_python_engine_of_the_page_is_asked_filtered_updated_and_measured(shop):
     assert again is not None
     assert [hit.path for hit in again.hits] == ["shop/zebra.py"]
     session.close()
+
+
+ARCHITECTURE = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+SOURCE = ROOT / "src" / "assay"
+#: Folders that a run or a gold set leaves, and that lie nowhere in the source.
+LEFT_BY_RUNS = {"runs/", "qrels/", "gold.review/"}
+
+
+def architecture_paths() -> list[str]:
+    """List modules, folders and other files of ours that the page names."""
+    named = re.findall(r"`([\w./-]+(?:\.py|\.toml|\.txt|\.scm|\.schema\.json|/))`", ARCHITECTURE)
+    pages = re.findall(r"\bdocs/[\w-]+\.md", ARCHITECTURE)
+    return sorted({*named, *pages} - LEFT_BY_RUNS)
+
+
+def is_there(named: str, places: set[str]) -> bool:
+    """Find a path from the root, or by its last parts anywhere in the source."""
+    return (ROOT / named).exists() or any(place.endswith(f"/{named.rstrip('/')}") for place in places)
+
+
+def test_paths_of_the_architecture_exist():
+    places = {path.as_posix() for path in SOURCE.rglob("*") if "__pycache__" not in path.parts}
+    assert len(architecture_paths()) > 150
+    assert [path for path in architecture_paths() if not is_there(path, places)] == []
+
+
+def test_rooms_of_the_architecture_are_those_on_disk():
+    order = re.search(r"^errors < .*$", ARCHITECTURE, flags=re.MULTILINE)
+    assert order is not None
+    rooms = {path.name.removesuffix(".py") for path in SOURCE.iterdir() if not path.name.startswith("_")}
+    assert set(re.findall(r"\w+", order.group())) == rooms - {"data", "measures", "py.typed"}
+    for folder in ("experiment", "report"):
+        below = {path.parent.name for path in (SOURCE / folder).glob("*/__init__.py")}
+        assert {name for name in below if f"| `{name}/` |" not in ARCHITECTURE} == set()
+
+
+@pytest.mark.parametrize("page", ["README.md", "ARCHITECTURE.md", *(f"docs/{one.name}" for one in FOLDER.glob("*.md"))])
+def test_links_lead_somewhere(page):
+    text = (ROOT / page).read_text(encoding="utf-8")
+    targets = re.findall(r"\]\((?!https?:|mailto:|#)([^)\s#]+)", re.sub(r"```.*?```", "", text, flags=re.DOTALL))
+    assert [target for target in targets if not ((ROOT / page).parent / target).exists()] == []

@@ -1,5 +1,6 @@
 """From a question to one file and one command, as docs/experiments.md tells it: every command is run as it stands."""
 
+import json
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -14,11 +15,17 @@ PAGE = DOCS / "experiments.md"
 
 
 @pytest.fixture(scope="module")
-def said(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """Run the page in an empty folder."""
+def ran(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An empty folder for the page to run in."""
     work = tmp_path_factory.mktemp("experiments") / "work"
     work.mkdir()
-    return run_page(PAGE, work, work.parent / "cache")
+    return work
+
+
+@pytest.fixture(scope="module")
+def said(ran: Path) -> str:
+    """Run the page."""
+    return run_page(PAGE, ran, ran.parent / "cache")
 
 
 def test_page_shows_a_plan_and_then_that_nothing_is_left(said):
@@ -33,6 +40,17 @@ def test_page_raises_the_alarms_it_speaks_of(said):
     assert "differ from it by noise or by less than the margin" in flat
     assert "Matrix (6 queries)" in flat
     assert "All pairs" in flat
+
+
+def test_page_takes_the_dead_knob_out(said, ran):
+    closer = json.loads((ran / "closer/results.json").read_text())
+    assert [engine["name"] for engine in closer["engines"]][:3] == ["mine", "lines 0.25", "lines 1.0"]
+
+
+def test_page_puts_shards_together_and_checks_the_cache(said, ran):
+    whole, merged = ((ran / folder / "rows.json").read_bytes() for folder in ("results", "together"))
+    assert merged == whole
+    assert "none is broken" in said
 
 
 def test_page_says_how_many_variants_the_question_has(tmp_path):

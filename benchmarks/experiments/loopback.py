@@ -48,13 +48,24 @@ class Loopback:
         self.workers.append(self._run("dask_worker", self.address, *flags, environment=environment))
         return self.workers[-1]
 
-    def pids(self) -> set[int]:
-        """List the workers that have joined."""
+    def settle(self) -> None:
+        """Wait until the workers that run have joined, and those that do not are forgotten."""
         import distributed
 
         connect: Any = distributed.Client
         with connect(self.address, set_as_default=False) as client:
-            return set(client.run(os.getpid).values())
+            while set(client.run(os.getpid, on_error="ignore").values()) != self._running():
+                time.sleep(0.05)
+
+    def staff(self, count: int, environment: Mapping[str, str] | None = None) -> None:
+        """See that so many workers are there; those that were killed are replaced."""
+        for _ in range(count - len(self._running())):
+            self.add(environment)
+        self.settle()
+
+    def _running(self) -> set[int]:
+        """List the workers that nobody killed."""
+        return {worker.pid for worker in self.workers if worker.poll() is None}
 
     def end(self) -> None:
         """End every process."""

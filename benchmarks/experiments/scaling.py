@@ -110,8 +110,7 @@ def _timed(spec: Spec, folder: Path, count: int) -> float:
     suite = load_suite(spec)
     own = {"ASSAY_CACHE_DIR": str(folder / "cache"), "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
     with loopback(folder, count, own) as cluster, closing(Cluster(cluster.address)) as fleet:
-        while len(cluster.pids()) < count:
-            time.sleep(0.05)
+        cluster.settle()
         begin = time.perf_counter()
         matrix(spec, suite, how=How(folder / "out", fleet, fresh=True))
         return time.perf_counter() - begin

@@ -26,8 +26,8 @@ from typing import Any, TypeVar
 import numpy as np
 
 from assay.artefacts import Artefacts
+from assay.digests import digest_of
 from assay.experiment.cells.keeping import Keeper
-from assay.experiment.cells.keys import digest_of
 from assay.experiment.cells.outline import outline_of, run_of
 from assay.experiment.cells.records import Cell, Ground
 from assay.experiment.cells.running import run_cells
@@ -78,11 +78,6 @@ class Simulated:
         self.sent += len(packed)
         self.received += len(answer)
         return Here().submit(lambda: unpacked(answer))
-
-    def mended(self, problem: BaseException) -> bool:
-        """Nothing dies here."""
-        del problem
-        return False
 
     def close(self) -> None:
         """Nothing was started."""
@@ -191,7 +186,8 @@ def _gold(number: int, setup: Setup) -> Gold:
 def _path(draw: random.Random) -> str:
     """Make up a path, of a thousand in a repository."""
     number = draw.randrange(1000)
-    return f"source/package{number % 20:02}/part{number % 7}/module_{number:04}.py"
+    # One string for each file, as engines take them from their index; each with its own would be another's memory.
+    return sys.intern(f"source/package{number % 20:02}/part{number % 7}/module_{number:04}.py")
 
 
 @cache

@@ -1,10 +1,13 @@
-"""TOML files whose mistakes have a line: tomllib reads the values but gives no positions."""
+"""TOML files whose mistakes have a line, and values written as TOML: tomllib gives no positions and writes nothing."""
 
 from __future__ import annotations
 
+import datetime
+import json
+import math
 import re
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -14,6 +17,7 @@ from assay.files import read_utf8
 
 _HEADER = re.compile(r"\s*\[\[?\s*([^\]]+?)\s*\]")
 _KEY = re.compile(r"\s*((?:[\w-]+|\"[^\"]*\"|'[^']*')(?:\s*\.\s*(?:[\w-]+|\"[^\"]*\"|'[^']*'))*)\s*=")
+_BARE = re.compile(r"[A-Za-z0-9_-]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +42,7 @@ def read_toml(path: Path, *, hint: str = "check the path") -> TomlFile:
 
 def line_of(text: str, dotted: str) -> int | None:
     """Find the line of a table or key, or else of the first thing inside it."""
+    dotted = _plain(dotted)
     for number, name in _names(text):
         if name == dotted or name.startswith(f"{dotted}."):
             return number
@@ -58,3 +63,34 @@ def _names(text: str) -> Iterator[tuple[int, str]]:
 def _plain(name: str) -> str:
     """Write a dotted name without quotes and blanks."""
     return re.sub(r"[\"'\s]", "", name)
+
+
+def write_value(value: object) -> str:
+    """Write a value as TOML; what TOML has no word for, such as null, is an error and not a file that nobody reads."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, str):
+        # JSON's text is TOML's but for one character, which TOML wants escaped
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(write_value, value))}]"
+    if isinstance(value, Mapping):
+        inner = ", ".join(f"{write_key([str(key)])} = {write_value(item)}" for key, item in value.items())
+        return f"{{ {inner} }}" if inner else "{}"
+    if isinstance(value, datetime.date | datetime.time):
+        return value.isoformat()
+    if isinstance(value, float):
+        return _number(value)
+    if isinstance(value, int):
+        return repr(value)
+    raise ConfigError(f"{value!r} cannot be written as TOML", hint="a text, a number, true, false, a list or a table")
+
+
+def _number(value: float) -> str:
+    """Write a number with a point; what is none has TOML's name, of whatever sign."""
+    return "nan" if math.isnan(value) else repr(float(value))
+
+
+def write_key(names: Iterable[str]) -> str:
+    """Write the parts of a key as one, in quotes where they must be."""
+    return ".".join(name if _BARE.fullmatch(name) else write_value(name) for name in names)

@@ -6,7 +6,7 @@ from mcp import Client
 
 from assay.agent.roots import Roots
 from assay.agent.server import make_service
-from assay.experiment.spec import read_spec
+from assay.experiment.spec import load_spec
 from assay.types import Gold
 from tests.agent.calling import ask, call, refused, serve, text
 
@@ -40,7 +40,7 @@ def shop(shop):
 
 def configured(shop):
     (shop / "assay.toml").write_text(CONFIG, encoding="utf-8")
-    made = make_service(Roots.of([str(shop)]), read_spec(shop / "assay.toml"))
+    made = make_service(Roots.of([str(shop)]), load_spec(shop / "assay.toml"))
     return made.server, made.house
 
 
@@ -302,7 +302,7 @@ def test_call_runs_a_template_by_its_name_and_none_of_its_variants(shop):
         '[engines.mine]\nkind = "builtin"\ntemplate = true\n[variants.v]\nengine = "mine"\nset = { per = "span" }\n'
     )
     (shop / "assay.toml").write_text(f'[run]\nfamily = ["v"]\ncluster = "tag:team"\n{text_of}')
-    made = make_service(Roots.of([str(shop)]), read_spec(shop / "assay.toml"))
+    made = make_service(Roots.of([str(shop)]), load_spec(shop / "assay.toml"))
     (ran,) = call(made.server, ("run_benchmark", {"gold": "gold.yaml", "engines": ["mine"], "out": "there", "k": 5}))
     assert not ran.is_error, text(ran)
     run = json.loads((shop / "there" / "run.json").read_text())

@@ -5,7 +5,7 @@ import os
 
 import pytest
 
-from assay.artefacts import Artefacts
+from assay.artefacts import KINDS, Artefacts
 from assay.cli.main import main
 from tests.artefacts.working import put
 
@@ -94,9 +94,9 @@ def test_what_is_in_use_is_told(filled, capsys):
 def test_verify_names_what_is_broken_and_removes_it(filled, capsys):
     (table,) = filled.glob("artefacts/tables/*/*/content/x")
     table.write_bytes(b"!" * 50_000)
-    assert main(["cache", "verify"]) == 0
+    assert main(["cache", "verify"]) == 4
     out = capsys.readouterr().out
-    assert "6 artefacts checked; 1 broken" in " ".join(out.split())
+    assert "6 artefacts checked; 1 broken, and removed" in " ".join(out.split())
     assert table.parent.parent.name[:10] in out
     assert as_json(capsys, "verify") == {"schema": "assay/cache-verify/1", "checked": 5, "broken": []}
 
@@ -120,3 +120,27 @@ def test_bad_limit_is_refused(monkeypatch, capsys):
     monkeypatch.setenv("ASSAY_CACHE_LIMIT", "lots")
     assert main(["cache"]) == 2
     assert "ASSAY_CACHE_LIMIT: 'lots' is no size" in capsys.readouterr().err
+
+
+def test_every_kind_is_listed_with_what_it_is(filled, capsys):
+    assert main(["cache"]) == 0
+    out = capsys.readouterr().out
+    for kind in KINDS:
+        assert kind.name in out
+        assert kind.about.split()[0] in out
+    assert kinds(capsys)["trees"]["about"] == "corpora as they were fetched"
+
+
+def test_what_runs_have_not_finished_is_listed_and_pruned(cache, capsys):
+    place = cache / "unfinished" / "0123456789abcdef" / ".unfinished" / "cells" / "aa" / "one"
+    place.parent.mkdir(parents=True)
+    place.write_bytes(bytes(3_000))
+    assert kinds(capsys)["unfinished"]["bytes"] == 3_000
+    told = as_json(capsys, "prune", "--kind", "unfinished", "--to", "0")
+    assert (told["entries"], told["bytes"]) == (1, 3_000)
+    assert list((cache / "unfinished").iterdir()) == []
+
+
+def test_verify_of_a_whole_cache_ends_well(filled, capsys):
+    assert main(["cache", "verify"]) == 0
+    assert "6 artefacts checked; none is broken" in " ".join(capsys.readouterr().out.split())

@@ -488,7 +488,7 @@ def test_flag_that_means_nothing_is_refused(shop, capsys, arguments):
 def test_seed_reaches_the_engines(shop, capsys):
     def chance(seed: str) -> str:
         call(capsys, *RUN, "--out", f"s{seed}", "--seed", seed)
-        return next((shop / f"s{seed}" / "engines").glob("random-*")).read_text().partition("\n")[2].replace(" ", "")
+        return next((shop / f"s{seed}" / "engines").glob("random*")).read_text().partition("\n")[2].replace(" ", "")
 
     def ranked(text: str) -> list[list[str]]:
         return [[hit["path"] for hit in json.loads(line)["hits"]] for line in text.splitlines()]

@@ -86,7 +86,7 @@ def test_times_are_chosen_by_a_flag(swept, flag, timed):
 
 def test_preset_stands_instead_of_the_file_of_the_folder(swept):
     spec = spec_of("--preset", "octocode-matrix", "--gold", "gold.yaml")
-    assert (spec.file, spec.gold, spec.out) == (None, ("gold.yaml",), "results")
+    assert (spec.file, spec.gold, spec.out) == (None, ("gold.yaml",), "results-octocode-matrix")
     assert "mine" not in spec.all_engines()
 
 

@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from assay.cli.hits import Page, clean, fit
+from assay.cli.common.hits import Page, clean, fit
 from assay.cli.main import main
 from assay.search import Index
 from tests.conftest import write_tree

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import assay.data
+import assay.engines.builtin as builtin
 import assay.search.identity as search_identity
 import assay.search.sharing as search_sharing
 from assay.artefacts import Artefacts, keeping
@@ -220,8 +221,10 @@ def test_identity_follows_settings_code_and_models(tmp_path, monkeypatch):
     assert first not in (None, plain)
     (model / "vocabulary.txt").write_text("other\n")
     assert made(search=own).identity not in (None, first)
-    monkeypatch.setattr(search_identity, "code_digest", lambda *_: "another code")
-    assert made().identity != plain
+    for module in (search_identity, builtin):
+        with monkeypatch.context() as patch:
+            patch.setattr(module, "code_digest", lambda *_: "another code")
+            assert made().identity != plain
 
 
 @pytest.mark.parametrize(

@@ -66,8 +66,9 @@ def bench(tmp_path, tmp_path_factory, monkeypatch):
 def ran(name, *flags):
     """Run an experiment here, in this process; give its report and results."""
     assert main(["run", "--preset", name, "--gold", "gold.yaml", "--quiet", *flags]) == 0
-    page = Path("results/RESULTS.md").read_text().replace("\\", "")
-    return page, json.loads(Path("results/results.json").read_text())
+    folder = Path(f"results-{name}")
+    page = (folder / "RESULTS.md").read_text().replace("\\", "")
+    return page, json.loads((folder / "results.json").read_text())
 
 
 def matrix(page, title="Matrix ("):
@@ -95,6 +96,11 @@ def test_every_preset_is_commented_with_what_the_seed_did_and_what_differs():
 
 def test_the_five_seeds_are_there():
     assert list(shipped_experiments()) == ["a-or-b", "chunk-sizes", "chunking", "octocode-matrix", "semble-ablation"]
+
+
+@pytest.mark.parametrize("name", shipped_experiments())
+def test_each_experiment_has_a_folder_of_its_own(name):
+    assert load_spec(preset=name).out == f"results-{name}"
 
 
 def test_octocode_matrix_prints_the_seeds_rows_and_says_what_it_skipped(bench):
@@ -157,7 +163,7 @@ def test_octocode_matrix_reranks_by_a_served_model_whose_address_is_in_no_record
     assert rows[:6] == ["vector_only", "hybrid_70_30", "hybrid_30_70", "+graph", "+rerank", "+graph+rerank"]
     engine = next(e for e in results["engines"] if e["name"] == "+rerank")
     assert engine["failed"] == 0
-    written = [path for path in Path("results").rglob("*") if path.is_file()]
+    written = [path for path in Path("results-octocode-matrix").rglob("*") if path.is_file()]
     assert not [path for path in written if address.encode() in path.read_bytes()]
     assert any(b"{env:ASSAY_RERANK_URL}" in path.read_bytes() for path in written)
 
@@ -168,7 +174,7 @@ def test_a_reranker_that_fails_does_not_give_its_address_away(bench, monkeypatch
         monkeypatch.setenv("ASSAY_RERANK_URL", address)
         flags = ["--jobs", "1", "--only", "+rerank", "--only", "vector_only", "--quiet", "--gold", "gold.yaml"]
         assert main(["run", "--preset", "octocode-matrix", *flags]) == 4
-    for path in Path("results").rglob("*"):
+    for path in Path("results-octocode-matrix").rglob("*"):
         assert not path.is_file() or server.url.encode() not in path.read_bytes(), path
 
 
@@ -213,7 +219,7 @@ def test_chunk_sizes_leave_forest_data_and_the_paired_bootstrap(bench):
     assert set(head[1:]) == {"Hit@1", "Hit@3", "Hit@10", "RR@10", "Displacement@10", "RankGap@10"}
     sizes = ["c500-o100", "c750-o100", "c1500-o200", "c3000-o300", "c6000-o500"]
     assert [row[0] for row in rows] == [*sizes, *REFERENCES]
-    points = list(csv.DictReader(Path("results/forest.csv").read_text().splitlines()))
+    points = list(csv.DictReader(Path("results-chunk-sizes/forest.csv").read_text().splitlines()))
     assert {p["engine"] for p in points if p["interval"] == "paired percentile bootstrap"} == {*sizes} - {"c1500-o200"}
     assert {p["n"] for p in points if p["measure"] == "RankGap@10"} == {"1"}  # only one query has an adversary
     assert "percentile bootstrap, B = 2,000" in page

@@ -11,11 +11,11 @@ import pytest
 
 from assay import load_gold, run
 from assay.cli.main import main
-from assay.errors import EnvironmentFailure
+from assay.errors import AssayError, EnvironmentFailure, InputError
 from assay.experiment import read_run, write_run
 from assay.experiment.records.timings import CellTiming, write_timings
 from assay.experiment.spec.claim import make_measures
-from assay.report import analyse, document, require_parquet, results_json, write_reports
+from assay.report import analyse, document, publish, require_parquet, results_json, write_reports
 from assay.report.pages.markdown import to_markdown
 from assay.report.time_and_space import NO_TIMES
 from assay.types import Claim, Status
@@ -50,10 +50,44 @@ def test_nothing_of_the_machine_is_in_the_files(made, tmp_path, shop):
 
 def test_files_of_engines_that_are_gone_are_removed(made, tmp_path):
     write_reports(analyse(made, CLAIM), made, tmp_path)
-    assert (tmp_path / "runs" / "files" / "mine.trec").exists()
+    assert (tmp_path / "runs" / "lines" / "mine.trec").exists()
+    old = tmp_path / "runs" / "files" / "mine.trec"  # where an earlier Assay had whole files
+    old.parent.mkdir()
+    old.write_text("q Q0 a 1 1 t\n")
     left = replace(made, engines=made.engines[:1])
     write_reports(analyse(left, CLAIM), left, tmp_path)
     assert sorted(p.name for p in (tmp_path / "runs").rglob("*.trec")) == ["base.trec", "base.trec"]
+
+
+def changed_folder(tmp_path, made):
+    """A folder with good results, and what it holds."""
+    publish(made, CLAIM, tmp_path)
+    return {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*") if path.is_file()}, files(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "broken", ["open_case", "analyse_case", "carry", "make_reports"], ids=["scoring", "analysis", "rows", "rendering"]
+)
+def test_publishing_that_fails_leaves_the_old_results_as_they_are(made, tmp_path, monkeypatch, broken):
+    def fail(*args, **kwargs):
+        raise InputError("no")
+
+    times, before = changed_folder(tmp_path, made)
+    monkeypatch.setattr(f"assay.report.publishing.{broken}", fail)
+    new = replace(made, engines=made.engines[::-1], k=5)
+    with pytest.raises(InputError):
+        publish(new, CLAIM, tmp_path)
+    assert files(tmp_path) == before
+    del times[tmp_path / ".lock"]  # it is opened for writing by everybody who waits for it
+    assert {path: path.stat().st_mtime_ns for path in times} == times
+
+
+def test_claim_that_this_run_cannot_bear_replaces_no_results(made, tmp_path):
+    """Nothing is patched here: a measure that looks further than the run asked."""
+    _, before = changed_folder(tmp_path, made)
+    with pytest.raises(AssayError):
+        publish(made, Claim(("nDCG@20",), "base"), tmp_path)
+    assert files(tmp_path) == before
 
 
 def test_results_hold_rows_and_what_was_skipped(made):
@@ -148,7 +182,7 @@ def test_timings_are_marked_not_comparable(tmp_path):
         "query_seconds": 0.25,
         "worker": "host-1",
         "comparable": False,
-        "reason": "cells ran side by side or were taken from earlier work",
+        "reason": "cells ran side by side",
     }
     write_timings(tmp_path, [])
     assert json.loads((tmp_path / "timings.json").read_text())["cells"] == []

@@ -194,9 +194,9 @@ def test_schema_takes_the_defaults():
 
 
 def test_table_is_legal_beside_an_experiment(tmp_path):
-    from assay.experiment.spec import read_spec
+    from assay.experiment.spec import load_spec
 
-    assert read_spec(written(tmp_path, "[run]\nk = 3\n[search.stem]\nfiles = 0.1\n")).k == 3
+    assert load_spec(written(tmp_path, "[run]\nk = 3\n[search.stem]\nfiles = 0.1\n")).k == 3
 
 
 def test_file_of_a_folder_is_found(tmp_path):

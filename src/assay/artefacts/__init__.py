@@ -2,12 +2,16 @@
 
 from assay.artefacts.code import code_digest, package_digest
 from assay.artefacts.keeping import Artefacts
+from assay.artefacts.kinds import KINDS, Kind
 from assay.artefacts.limits import Limits, parse_age, parse_size
 from assay.artefacts.others import Other
+from assay.artefacts.passing import scratch
 from assay.artefacts.pruning import Pruned, Usage
 
 __all__ = [
+    "KINDS",
     "Artefacts",
+    "Kind",
     "Limits",
     "Other",
     "Pruned",
@@ -16,4 +20,5 @@ __all__ = [
     "package_digest",
     "parse_age",
     "parse_size",
+    "scratch",
 ]

@@ -11,12 +11,13 @@ from pathlib import Path
 from typing import Final, Self
 
 from assay.artefacts.limits import Limits
-from assay.artefacts.locking import Held, let_go, making, use
+from assay.artefacts.locking import making, use
 from assay.artefacts.manifests import make_manifest, read_manifest, same_bytes, same_sizes
 from assay.artefacts.places import Place, made_by_another, place_of, remove, write_whole, writing
 from assay.artefacts.pruning import Pruned, Usage, prune, remove_broken, usage
 from assay.artefacts.sealing import seal, unseal
 from assay.corpus.cache import cache_dir
+from assay.locks import Held, let_go
 
 #: Folders that this process has looked through to the last bit, by address and manifest.
 _verified: Final[set[tuple[str, str]]] = set()

@@ -7,20 +7,8 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Final
 
-
-class Held:
-    """A file that is open for its lock; one that a parent holds is nothing in its child."""
-
-    __slots__ = ("handle",)
-
-    def __init__(self, handle: int) -> None:
-        self.handle = handle
-
-
-#: What this process holds. A child made by fork would go on holding it after its parent was killed.
-_held: Final[set[Held]] = set()
+from assay.locks import Held, let_go, opened
 
 
 @contextmanager
@@ -39,7 +27,7 @@ def making(path: Path, *, wait: bool = True) -> Iterator[bool]:
 def _locked(path: Path, wait: bool) -> Held | None:
     """Lock a file of this name; one that was removed while we waited is not it."""
     while True:
-        held = _opened(path, os.O_RDWR | os.O_CREAT)
+        held = opened(path, os.O_RDWR | os.O_CREAT)
         try:
             fcntl.flock(held.handle, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -56,7 +44,7 @@ def _locked(path: Path, wait: bool) -> Held | None:
 def use(path: Path) -> Held | None:
     """Hold a file that says that something is finished, with others who use it; None when it is being removed."""
     try:
-        held = _opened(path, os.O_RDONLY)
+        held = opened(path, os.O_RDONLY)
     except OSError:
         return None
     try:
@@ -75,7 +63,7 @@ def use(path: Path) -> Held | None:
 @contextmanager
 def alone(path: Path) -> Iterator[bool]:
     """Tell whether nobody uses a finished thing; until the end of the block nobody begins to."""
-    held = _opened(path, os.O_RDWR)  # a network drive wants the right to write for a lock against all
+    held = opened(path, os.O_RDWR)  # a network drive wants the right to write for a lock against all
     try:
         try:
             fcntl.flock(held.handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -87,34 +75,9 @@ def alone(path: Path) -> Iterator[bool]:
         let_go(held)
 
 
-def let_go(held: Held) -> None:
-    """Give up what is held, if it is ours."""
-    if held in _held:
-        _held.discard(held)
-        os.close(held.handle)
-
-
-def _opened(path: Path, flags: int) -> Held:
-    """Open a file for locking."""
-    held = Held(os.open(path, flags, 0o666))
-    _held.add(held)
-    return held
-
-
 def _is_there(held: Held, path: Path) -> bool:
     """Tell whether a path still leads to the file that was opened."""
     with suppress(OSError):
         there, ours = os.stat(path), os.fstat(held.handle)
         return (there.st_dev, there.st_ino) == (ours.st_dev, ours.st_ino)
     return False
-
-
-def _leave_to_parent() -> None:
-    """Close in a forked child what only the parent holds; the parent's locks stay."""
-    for held in _held:
-        with suppress(OSError):
-            os.close(held.handle)
-    _held.clear()
-
-
-os.register_at_fork(after_in_child=_leave_to_parent)

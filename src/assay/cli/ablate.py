@@ -4,25 +4,34 @@
   assay ablate parts --config assay.toml         the leave-one-out sweep [sweeps.parts]: any engine
   assay ablate --kept --ledger                   add to the last one that gained, and write it all down
 
-All comparisons are one family: p-values are adjusted by Holm. Sealed queries are refused.
+All comparisons are one family: p-values are adjusted by Holm. Of a divided set dev queries are used; --split test
+uses up test queries, and says so; sealed ones are refused.
 """
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from assay.cli.output import emit
-from assay.cli.varying import add_found, add_ledger, add_varied, keep_run, plan_ledger, run_varied, varied_spec
-from assay.errors import ConfigError
+from assay.cli.common.output import emit
+from assay.cli.common.varying import (
+    add_found,
+    add_ledger,
+    add_varied,
+    keep_run,
+    plan_ledger,
+    run_varied,
+    varied_data,
+    varied_spec,
+)
 
 if TYPE_CHECKING:
     from assay.experiment.ledger.entry import Entry
     from assay.experiment.ledger.settings import LedgerPlan
     from assay.experiment.tuning.climbing import Climbed
-    from assay.experiment.tuning.variants import Parts, Variant
+    from assay.experiment.tuning.variants import Change, Parts
     from assay.report.commands.ablation import AblationResult
     from assay.types import Claim, Run, Suite
 
@@ -30,7 +39,14 @@ if TYPE_CHECKING:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the flags of this command."""
     add_varied(parser, "an engine, or a leave-one-out sweep of assay.toml (the only engine, or builtin)")
-    parser.add_argument("--split", metavar="LIST", help="parts of a divided set, by commas (all but sealed)")
+    parser.add_argument("--split", metavar="LIST", help="parts of a divided set, by commas (dev)")
+    parser.add_argument(
+        "--only",
+        action="append",
+        default=[],
+        metavar="PART",
+        help="only this part, or a glob of them (repeatable)",
+    )
     parser.add_argument(
         "--way", choices=("both", "out", "in"), default="both", help="leave parts out, add them, or both (both)"
     )
@@ -42,21 +58,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def handle(args: argparse.Namespace) -> int:
     """Run the variants, compare them step by step, print what each part is worth."""
-    from assay.experiment.running.loading import load_suite
-    from assay.experiment.tuning.variants import find_parts
-    from assay.gold.split.parts import select
+    from assay.experiment.tuning.devdata import ABLATING
+    from assay.experiment.tuning.variants import find_parts, only_parts
     from assay.report.commands.ablation import ablation_document, ablation_json, ablation_result
 
     spec = varied_spec(args)
-    split = tuple(part.strip() for part in args.split.split(",")) if args.split else spec.split
-    _refuse_sealed(split)
-    found = find_parts(spec, args.engine)
+    found = only_parts(find_parts(spec, args.engine), args.only)
     book = plan_ledger(args, spec)
-    suite = select(load_suite(spec), split).suite
-    taken = _take_apart(args, found, suite)
+    queries = varied_data(args, spec, ABLATING)
+    taken = _take_apart(args, found, queries.suite)
     claim = found.base.spec.claim()
-    result = ablation_result(taken.run, claim, found.base.name, taken.steps)
-    keep_run(args, taken.run, found.base.spec, suite)
+    result = ablation_result(taken.run, claim, found.base.name, taken.steps, queries.notes)
+    keep_run(args, taken.run, found.base.spec, queries.suite)
     data = ablation_json(result)
     if book:
         added = add_found(args, book, list(_entries(args, book, result, taken.run, claim)))
@@ -71,7 +84,7 @@ def _take_apart(args: argparse.Namespace, found: Parts, suite: Suite) -> Climbed
     from assay.experiment.tuning.climbing import Climbed, climb
     from assay.experiment.tuning.variants import spec_with
 
-    def ask(*variants: Variant) -> Run:
+    def ask(*variants: Change) -> Run:
         """Run the engine and some variants of it."""
         return run_varied(args, replace(spec_with(found.base, variants), split=()), suite)
 
@@ -83,17 +96,6 @@ def _take_apart(args: argparse.Namespace, found: Parts, suite: Suite) -> Climbed
         return Climbed(made, plan.steps)
     climbed = climb(made, found.base.name, found.parts, found.base.spec.claim().primary, ask)
     return Climbed(climbed.run, (*plan.steps, *climbed.steps))
-
-
-def _refuse_sealed(split: Sequence[str]) -> None:
-    """Keep sealed queries from a command whose results change engines."""
-    from assay.gold.split.parts import SEALED
-
-    if SEALED in split:
-        raise ConfigError(
-            f"--split {SEALED}: sealed queries are not for ablations",
-            hint="what changes an engine must not see what its claims will be made on: use dev",
-        )
 
 
 def _entries(

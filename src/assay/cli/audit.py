@@ -15,9 +15,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from assay.cli.options import given_flags
-from assay.cli.output import emit, say
-from assay.cli.subjects import add_subject, corpus_named, engine_named
+from assay.cli.common.options import given_flags
+from assay.cli.common.output import emit, say
+from assay.cli.common.subjects import add_subject, corpus_named, engine_named
 from assay.errors import ConfigError
 
 if TYPE_CHECKING:

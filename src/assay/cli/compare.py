@@ -13,8 +13,8 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from assay.cli.options import add_claim, claim_for, log_look, read_results, refuse
-from assay.cli.output import emit
+from assay.cli.common.options import add_claim, claim_for, log_look, read_results, refuse
+from assay.cli.common.output import emit
 from assay.errors import ConfigError
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Literal
 
-from assay.cli.output import emit
+from assay.cli.common.output import emit
 from assay.errors import AssayError
 
 State = Literal["ok", "missing", "failed"]
@@ -127,13 +127,13 @@ def _terminal() -> Finding:
 
 def _configuration() -> Finding:
     """Check the assay.toml of this folder, if there is one."""
-    from assay.experiment.spec import FILE, read_spec
+    from assay.experiment.spec import FILE, load_spec
     from assay.search.settings import load_config
 
     if not Path(FILE).is_file():
         return Finding(FILE, "missing", "none in this folder", "`assay init` writes one", required=False)
     try:
-        spec = read_spec(Path(FILE))
+        spec = load_spec(Path(FILE))
         load_config((), Path(FILE), os.environ)
     except AssayError as error:
         return Finding(FILE, "failed", str(error).replace("\n", " "))

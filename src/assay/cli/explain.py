@@ -14,9 +14,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from assay.cli.hits import Page, clean, headline, page
-from assay.cli.output import emit, say
-from assay.cli.searching import (
+from assay.cli.common.hits import Page, clean, headline, page
+from assay.cli.common.output import emit, say
+from assay.cli.common.searching import (
     add_folder,
     add_per,
     add_settings,
@@ -173,8 +173,8 @@ def _skipped(index: Index, path: str) -> str:
 
 def _handle_run(args: argparse.Namespace) -> int:
     """Explain a whole run."""
-    from assay.cli.missed import diagnose, document
-    from assay.cli.options import read_results, split_today
+    from assay.cli.common.missed import diagnose, document
+    from assay.cli.common.options import read_results, split_today
     from assay.gold.split.parts import refuse_sealed
 
     for flag, given in (("a query", args.query), ("--expect", args.expect), ("--config", args.config)):

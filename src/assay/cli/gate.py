@@ -14,8 +14,8 @@ import argparse
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from assay.cli.options import add_claim, claim_for, log_look, read_results, refuse
-from assay.cli.output import emit
+from assay.cli.common.options import add_claim, claim_for, log_look, read_results, refuse
+from assay.cli.common.output import emit
 
 if TYPE_CHECKING:
     from assay.report.commands.gating import Gate

@@ -12,8 +12,8 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from assay.cli.output import emit, say
-from assay.cli.searching import add_folder, add_settings, config_of, folder_of, workers_of
+from assay.cli.common.output import emit, say
+from assay.cli.common.searching import add_folder, add_settings, config_of, folder_of, workers_of
 
 if TYPE_CHECKING:
     from assay.report.pages.document import Block

@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from assay.cli.output import emit
+from assay.cli.common.output import emit
 from assay.errors import ConfigError
 
 

@@ -35,7 +35,7 @@ from assay.cli import (
     train,
     tune,
 )
-from assay.cli.actions import FLAGS
+from assay.cli.common.actions import FLAGS
 from assay.errors import AssayError
 
 _EPILOG = """\

@@ -15,7 +15,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from assay.cli.output import say
+from assay.cli.common.output import say
 from assay.errors import ConfigError, EnvironmentFailure, install_hint
 
 if TYPE_CHECKING:
@@ -63,9 +63,9 @@ def _spec(path: str | None) -> Spec | None:
     """Read the configuration, if one is named; the one in a served folder is never taken by itself."""
     if path is None:
         return None
-    from assay.experiment.spec import read_spec
+    from assay.experiment.spec import load_spec
 
-    return read_spec(Path(path))
+    return load_spec(Path(path))
 
 
 def _check_extra() -> None:

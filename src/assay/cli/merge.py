@@ -10,15 +10,8 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from assay.cli.options import add_full
-from assay.cli.output import counted, say, teller
-
-if TYPE_CHECKING:
-    from assay.experiment.places.place import Missing
-    from assay.experiment.spec import Spec
-    from assay.types import Suite
+from assay.cli.common.options import add_full
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -45,25 +38,3 @@ def handle(args: argparse.Namespace) -> int:
     whole = unite(Path(part) for part in args.parts)
     carried = Carried(run_of(whole.outline, whole.work), whole.work)
     return present(args, carried, whole.outline.claim, folder, whole.declared)
-
-
-def run_shard(args: argparse.Namespace, spec: Spec, suite: Suite, missing: Missing | None) -> int:
-    """Run one shard for `assay run --shard` and write it down."""
-    from assay.cli.carrying import how_of
-    from assay.experiment import check_folder
-    from assay.experiment.shards import parse_shard, shard_path, write_shard
-    from assay.experiment.shards.running import run_part
-
-    shard = parse_shard(args.shard)
-    folder = check_folder(Path(spec.out))
-    with how_of(args, folder) as how:
-        part = run_part(spec, suite, shard, how, missing=missing, progress=teller(args))
-    for trouble in part.keeper.all_troubles if part.keeper else ():
-        say(args, trouble)
-    path = shard_path(folder, shard)
-    write_shard(path, part)
-    if part.keeper:
-        part.keeper.finish()
-    cells = counted(len(part.work.cells), "cell")
-    say(args, f"shard {shard}, {cells}, written to {path}; when all are there: assay merge {folder}")
-    return 0

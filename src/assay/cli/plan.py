@@ -10,8 +10,8 @@ import argparse
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING
 
-from assay.cli.options import claim_for, log_look, read_results, refuse
-from assay.cli.output import emit
+from assay.cli.common.options import claim_for, log_look, read_results, refuse
+from assay.cli.common.output import emit
 from assay.errors import ConfigError
 
 if TYPE_CHECKING:

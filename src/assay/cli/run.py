@@ -20,12 +20,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from assay.cli.options import add_claim, add_full, claim_flags, family_flag
-from assay.cli.output import counted, emit, say, warn
+from assay.cli.common.options import add_claim, add_full, claim_flags, family_flag
+from assay.cli.common.output import counted, emit, say, teller, warn
+from assay.cli.common.specs import add_questions, add_source, declared_by, listed, question_flags
 from assay.errors import ConfigError
 
 if TYPE_CHECKING:
     from assay.experiment.places.place import Missing
+    from assay.experiment.records.merging import Declared
     from assay.experiment.running.experiments import Carried
     from assay.experiment.spec import Spec
     from assay.report.publishing import Published
@@ -34,29 +36,17 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the flags of this command."""
-    parser.add_argument("--config", metavar="FILE", help="an assay.toml (default: the one in this folder, if any)")
-    parser.add_argument("--preset", metavar="NAME", help="an experiment that ships, instead of an assay.toml")
-    parser.add_argument(
-        "--set",
-        action="append",
-        default=[],
-        metavar="TABLE.KEY=VALUE",
-        help="change any key of the file: run.k=20 (repeatable)",
-    )
+    add_source(parser)
     parser.add_argument(
         "--only", action="append", metavar="NAME", help="ask this engine or variant, or a glob of them (repeatable)"
     )
-    parser.add_argument("--gold", action="append", metavar="PATH", help="gold file or folder, or 'stdlib' (repeatable)")
-    parser.add_argument("--corpus", metavar="SPEC", help="folder, stdlib, git:URL@REV, pypi:NAME==V, npm:NAME@V")
-    parser.add_argument("--tag", action="append", metavar="K=V:ROWS", help="tag rows of a CSV: difficulty=hard:101-127")
+    add_questions(parser)
     parser.add_argument(
         "--engine",
         action="append",
         metavar="[NAME=]SPEC",
         help="of assay.toml, a preset, command:…, …; runs instead of all that the file declares",
     )
-    parser.add_argument("-k", type=int, metavar="N", help="results asked for and scored (10)")
-    parser.add_argument("--forms", metavar="LIST", help="phrasings to ask, by commas (all)")
     parser.add_argument("--split", metavar="LIST", help="parts of a divided set, by commas (all but sealed)")
     parser.add_argument("--timeout", type=float, metavar="S", help="seconds for one query (60)")
     parser.add_argument("--threads", type=int, metavar="N", help="processors that every engine has (all there are)")
@@ -67,7 +57,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--forget", action="store_true", help="drop the rows of earlier runs that do not fit this one")
     parser.add_argument("--parquet", action="store_true", help="write per-query.parquet too (extra: parquet)")
     parser.add_argument("--no-references", action="store_true", help="leave out random, keywords and oracle")
-    parser.add_argument("--allow-missing", action="store_true", help="report targets that are not there and go on")
     _add_way(parser)
     add_full(parser)
     add_claim(parser)
@@ -91,7 +80,7 @@ def _add_way(parser: argparse.ArgumentParser) -> None:
 
 def handle(args: argparse.Namespace) -> int:
     """Run, write the records and the reports, print the report."""
-    from assay.cli.carrying import show_plan
+    from assay.cli.common.carrying import show_plan
     from assay.experiment.running.loading import load_suite
 
     spec = _spec(args)
@@ -100,15 +89,13 @@ def handle(args: argparse.Namespace) -> int:
     if args.dry_run:
         return show_plan(args, spec, suite, missing)
     if args.shard:
-        from assay.cli.merge import run_shard
-
         return run_shard(args, spec, suite, missing)
     return execute(args, spec, suite, missing)
 
 
 def execute(args: argparse.Namespace, spec: Spec, suite: Suite, missing: Missing | None) -> int:
     """Run a checked specification over loaded gold, write the records and the reports, print the report."""
-    from assay.cli.carrying import carried_out, how_of
+    from assay.cli.common.carrying import carried_out, how_of
     from assay.experiment import check_folder
     from assay.experiment.records.merging import declared_hashes
     from assay.report import require_parquet
@@ -122,8 +109,32 @@ def execute(args: argparse.Namespace, spec: Spec, suite: Suite, missing: Missing
     return present(args, carried, spec.claim(), folder, declared_hashes(spec, suite))
 
 
+def run_shard(args: argparse.Namespace, spec: Spec, suite: Suite, missing: Missing | None) -> int:
+    """Run one shard and write it down."""
+    from assay.cli.common.carrying import how_of
+    from assay.experiment import check_folder
+    from assay.experiment.shards import parse_shard, shard_path, write_shard
+    from assay.experiment.shards.running import run_part
+
+    shard = parse_shard(args.shard)
+    folder = check_folder(Path(spec.out))
+    with how_of(args, folder) as how:
+        part = run_part(spec, suite, shard, how, missing=missing, progress=teller(args))
+    for trouble in part.keeper.all_troubles if part.keeper else ():
+        say(args, trouble)
+    path = shard_path(folder, shard)
+    write_shard(path, part)
+    if part.keeper:
+        part.keeper.finish()
+    cells = counted(len(part.work.cells), "cell")
+    if not part.work.cells:  # of more shards than there are cells, some have none; the others need it all the same
+        cells = f"which is empty (the run has {counted(len(part.outline.slots), 'cell')})"
+    say(args, f"shard {shard}, {cells}, written to {path}; when all are there: assay merge {folder}")
+    return 0
+
+
 def present(
-    args: argparse.Namespace, carried: Carried, claim: Claim, folder: Path, declared: Mapping[str, str | None]
+    args: argparse.Namespace, carried: Carried, claim: Claim, folder: Path, declared: Mapping[str, Declared]
 ) -> int:
     """Write the records and the reports of a run, and print the report."""
     from assay.report import WRITTEN, document, results_json
@@ -136,10 +147,10 @@ def present(
 
 
 def published(
-    args: argparse.Namespace, carried: Carried, claim: Claim, folder: Path, declared: Mapping[str, str | None]
+    args: argparse.Namespace, carried: Carried, claim: Claim, folder: Path, declared: Mapping[str, Declared]
 ) -> Published:
     """Write the records and the reports of a run into its folder, beside what stands there."""
-    from assay.cli.carrying import write_down
+    from assay.cli.common.carrying import write_down
     from assay.report import publish
 
     forget, parquet = getattr(args, "forget", False), getattr(args, "parquet", False)
@@ -165,7 +176,7 @@ def _spec(args: argparse.Namespace) -> Spec:
     from assay.experiment.spec import override
     from assay.experiment.spec.claim import chosen_names
 
-    spec = _flagged(args, _declared(args))
+    spec = _flagged(args, declared_by(args))
     names = list(spec.all_engines())
     only = chosen_names(args.only, names, "--only") if args.only else None
     spec = override(spec, **claim_flags(args), family=family_flag(args, names), only=only)
@@ -173,29 +184,13 @@ def _spec(args: argparse.Namespace) -> Spec:
     return spec
 
 
-def _declared(args: argparse.Namespace) -> Spec:
-    """Read what a file or a shipped experiment declares, changed by --set."""
-    from assay.experiment.spec import FILE, load_spec
-
-    if args.preset and args.config:
-        hint = f'write extends = "preset:{args.preset}" into {args.config}'
-        raise ConfigError("--preset and --config are two experiments", hint=hint)
-    file = None if args.preset else Path(args.config) if args.config else Path(FILE)
-    path = file if file and (args.config or file.is_file()) else None
-    return load_spec(path, preset=args.preset, sets=args.set)
-
-
 def _flagged(args: argparse.Namespace, spec: Spec) -> Spec:
     """Replace what the flags name but for the claim, which the engines must be known for."""
     from assay.experiment.spec import with_engines
 
     given = {
-        "gold": tuple(args.gold) if args.gold else None,
-        "corpus": args.corpus,
-        "tags": tuple(args.tag) if args.tag else None,
-        "k": args.k,
-        "forms": tuple(f.strip() for f in args.forms.split(",")) if args.forms else None,
-        "split": tuple(part.strip() for part in args.split.split(",")) if args.split else None,
+        **question_flags(args),
+        "split": listed(args.split),
         "timeout": args.timeout,
         "threads": args.threads,
         "interleave": False if args.one_at_a_time else None,

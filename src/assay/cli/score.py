@@ -7,8 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from assay.cli.options import add_claim, add_full, claim_for, log_look, read_results
-from assay.cli.output import emit, say, warn
+from assay.cli.common.options import add_claim, add_full, claim_for, log_look, read_results
+from assay.cli.common.output import emit, say, warn
 from assay.errors import AssayError, ConfigError
 
 if TYPE_CHECKING:

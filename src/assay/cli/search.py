@@ -19,8 +19,8 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from assay.cli.hits import LAYOUT, check_lines, page, show_hit
-from assay.cli.searching import (
+from assay.cli.common.hits import LAYOUT, check_lines, page, show_hit
+from assay.cli.common.searching import (
     add_folder,
     add_per,
     add_settings,

@@ -18,7 +18,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from assay.cli.output import emit, say
+from assay.cli.common.output import emit, say
 from assay.errors import ConfigError, EnvironmentFailure, install_hint
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def handle(args: argparse.Namespace) -> int:
     from assay.training.run import MODEL, train
 
     if args.adapt is not None:
-        from assay.cli.adapting import adapt
+        from assay.cli.common.adapting import adapt
 
         return adapt(args, _config(args, AdaptConfig))
     order, config = _order(args), _config(args, TrainConfig)
@@ -88,7 +88,7 @@ def _check_extra() -> None:
 
 def _order(args: argparse.Namespace) -> Order:
     """Check what to train on and where to."""
-    from assay.cli.searching import workers_of
+    from assay.cli.common.searching import workers_of
     from assay.training.mining.exclusion import Exclusions, read_exclusions
     from assay.training.run import Order
 

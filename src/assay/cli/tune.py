@@ -14,8 +14,17 @@ import argparse
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from assay.cli.output import emit, say
-from assay.cli.varying import add_found, add_ledger, add_varied, keep_run, plan_ledger, run_varied, varied_spec
+from assay.cli.common.output import emit, say
+from assay.cli.common.varying import (
+    add_found,
+    add_ledger,
+    add_varied,
+    keep_run,
+    plan_ledger,
+    run_varied,
+    varied_data,
+    varied_spec,
+)
 from assay.errors import ConfigError, EngineError
 
 if TYPE_CHECKING:
@@ -24,7 +33,8 @@ if TYPE_CHECKING:
     from assay.experiment.ledger.entry import Entry
     from assay.experiment.ledger.rule import Rule
     from assay.experiment.spec import Spec
-    from assay.experiment.tuning.grid import Point, TuneSettings
+    from assay.experiment.tuning.devdata import DataNote
+    from assay.experiment.tuning.grid import GridPoint, TuneSettings
     from assay.report.commands.tuning import TuneReport
     from assay.types import Claim, Run
 
@@ -42,15 +52,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def handle(args: argparse.Namespace) -> int:
     """Run the grid, choose on halves, print what the choice is worth."""
-    from assay.experiment.running.loading import load_suite
-    from assay.experiment.tuning.devdata import dev_data
+    from assay.experiment.tuning.devdata import TUNING
     from assay.report.commands.tuning import tune_document, tune_json
 
     spec = varied_spec(args)
     settings = _settings(args, spec)
     grid = _grid(args, spec, settings)
     book = plan_ledger(args, spec)
-    data = dev_data(load_suite(spec), tuple(part.strip() for part in args.split.split(",")) if args.split else ())
+    data = varied_data(args, spec, TUNING)
     made = run_varied(args, grid.spec, data.suite)
     claim = grid.spec.claim()
     report = _tuned(grid, made, claim, settings.partitions, data.notes)
@@ -72,7 +81,7 @@ class _Grid:
 
     spec: Spec
     engine: str
-    points: tuple[Point, ...]
+    points: tuple[GridPoint, ...]
 
 
 def _settings(args: argparse.Namespace, spec: Spec) -> TuneSettings:
@@ -104,26 +113,28 @@ def _grid(args: argparse.Namespace, spec: Spec, settings: TuneSettings) -> _Grid
     base = replace(base, spec=replace(base.spec, primary=primary))
     try:
         points = grid_points(settings.knobs, base.settings, settings.most)
-        grid = replace(spec_with(base, [point.variant for point in points]), split=())
+        grid = replace(spec_with(base, [point.change for point in points]), split=())
         make_engines(grid, Suite(()))  # a knob that no engine has shows before anything runs
     except ConfigError as error:
         raise (error if args.knob else placed(error, spec, "tune", spec.tune)) from error
     return _Grid(grid, base.name, points)
 
 
-def _tuned(grid: _Grid, made: Run, claim: Claim, partitions: int, notes: Sequence[str]) -> TuneReport:
+def _tuned(grid: _Grid, made: Run, claim: Claim, partitions: int, notes: Sequence[DataNote]) -> TuneReport:
     """Choose among the points that answered."""
+    from assay.experiment.tuning.devdata import DataNote
     from assay.experiment.tuning.tuned import tune_scores
     from assay.report.case import dead_engines, pick
     from assay.report.commands.tuning import TuneReport
     from assay.scoring import score
 
     dead = dead_engines(made)
-    points = tuple(point for point in grid.points if point.variant.name not in dead)
+    points = tuple(point for point in grid.points if point.change.name not in dead)
     if grid.engine in dead or not points:
         raise EngineError(f"{', '.join(sorted(dead))} answered no query", hint="`assay engines check` tells why")
     scores = pick(score(made, (claim.primary,)), engines=[e.name for e in made.engines if e.name not in dead])
-    failed = [f"Failed, left out of the grid: {', '.join(sorted(dead))} answered no query."] if dead else []
+    said = f"Failed, left out of the grid: {', '.join(sorted(dead))} answered no query."
+    failed = [DataNote("failed", said)] if dead else []
     return TuneReport(tune_scores(scores, grid.engine, points, claim, partitions), points, (*notes, *failed))
 
 

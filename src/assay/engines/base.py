@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol, runtime_checkable
+from typing import Protocol, cast, runtime_checkable
 
+from assay.engines.fingerprints import fingerprint_of
 from assay.errors import EngineError
 from assay.types import Corpus, Cost, Hit, Role, Suite
 
@@ -99,6 +100,10 @@ class FullEngine(Engine, Protocol):
     def identity(self) -> str | None:
         """A digest of all that decides its answers beside corpus and question; None where that cannot be known."""
 
+    @property
+    def fingerprint(self) -> str:
+        """A digest of all that can be seen of it now: other files, another digest; what cannot be seen may change."""
+
 
 @runtime_checkable
 class TimedSession(Protocol):
@@ -167,6 +172,11 @@ class InHouse:
     parallel: int = 1
     secrets: tuple[str, ...] = ()
     identity: str | None = None
+
+    @property
+    def fingerprint(self) -> str:
+        """All that decides its answers where that is known, else its settings."""
+        return self.identity or fingerprint_of(cast(Engine, self).config)
 
 
 class EngineCrash(EngineError):

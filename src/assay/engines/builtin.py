@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from assay.artefacts import code_digest
+from assay.digests import digest_of
 from assay.engines.base import Context, InHouse, Session, Wanted
+from assay.engines.fingerprints import fingerprint_of
 from assay.engines.parts import Part
 from assay.engines.sharing import Shelf, Step, step_key
 from assay.search import Index, Per, SearchConfig
@@ -16,7 +19,7 @@ from assay.search.identity import (
     table_digest,
     vectors_digest,
 )
-from assay.search.laws import STAGES
+from assay.search.laws import STAGES, flatten
 from assay.search.sharing import Keys, share_index
 from assay.settings import read_settings
 from assay.types import Corpus, Hit, Role
@@ -51,18 +54,24 @@ class BuiltinEngine(InHouse):
     @property
     def identity(self) -> str | None:  # type: ignore[override]  # computed: it takes a look at code and models
         """All settings, the code and the models; None when a model is behind an address."""
-        return search_identity(self.settings.search, self.settings.per)
+        known = search_identity(self.settings.search, self.settings.per)
+        return None if known is None else digest_of([known, _own_code()])
+
+    @property
+    def fingerprint(self) -> str:
+        """The identity; with a model behind an address the settings, the code and what there is of models."""
+        return self.identity or fingerprint_of(self.config, [step.digest for step in self.steps()])
 
     def steps(self) -> tuple[Step, ...]:
         """List the way from corpus to ranking."""
         search, per = self.settings.search, self.settings.per
         dense = search.dense.shown()
-        left_out = f", without {', '.join(search.without)}" if search.without else ""
+        model = " and ".join(filter(None, (dense.model, dense.docs_model))) or "no model"
         return (
-            Step("chunks", table_digest(search), f"cut by {search.index.chunks.kind}"),
-            Step("vectors", vectors_digest(search.dense), " and ".join(filter(None, (dense.model, dense.docs_model)))),
-            Step("candidates", candidates_digest(search, per), f"fusion {dense.fusion}" if dense.model else "words"),
-            Step("ranking", ranking_digest(search, per), f"per {per}{left_out}"),
+            Step("chunks", table_digest(search), unusual(search, "index") or f"cut by {search.index.chunks.kind}"),
+            Step("vectors", vectors_digest(search.dense), model),
+            Step("candidates", candidates_digest(search, per), unusual(search, "lexical", "translation", "dense")),
+            Step("ranking", digest_of([ranking_digest(search, per), _own_code()]), f"per {per}"),
         )
 
     def open_shared(self, corpus: Corpus, shelf: Shelf, _seconds: float | None) -> Session:
@@ -70,6 +79,11 @@ class BuiltinEngine(InHouse):
         steps = self.steps()
         keys = Keys(step_key(corpus.digest, steps[:1]), step_key(corpus.digest, steps[:2]))
         return BuiltinSession(share_index(corpus, self.settings.search, shelf, keys), self.settings.per)
+
+
+def _own_code() -> str:
+    """Digest this module, which stands between the engine and who asks."""
+    return code_digest("engines/builtin.py")
 
 
 class BuiltinSession:
@@ -97,11 +111,24 @@ class BuiltinSession:
         """Have nothing to close: the index is in memory."""
 
 
+def unusual(search: SearchConfig, *tables: str) -> str:
+    """Say which settings of some tables are not the usual ones, but for addresses and models."""
+    usual = flatten(SearchConfig())
+    changed = {
+        name: value
+        for name, value in flatten(search).items()
+        if value != usual[name] and name.partition(".")[0] in tables and not name.endswith(_UNSAID)
+    }
+    return ", ".join(f"{name.partition('.')[2]} {value}" for name, value in changed.items())
+
+
 def make(settings: Mapping[str, object], _context: Context) -> BuiltinEngine:
     """Make the engine from its settings."""
     return BuiltinEngine(read_settings(Settings, settings, "engine builtin"))
 
 
+#: Settings that hold addresses, which may hold secrets; models are named by themselves.
+_UNSAID = ("model", "url", "token_env")
 #: Signals that have no say by design: one that never speaks is no part of that ranking.
 _SILENT: Mapping[Per, frozenset[str]] = {"file": frozenset({"neighbours", "scope"}), "span": frozenset({"references"})}
 

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
+from assay.artefacts import scratch
 from assay.corpus.copying import folder_bytes
 from assay.engines.base import Context
 from assay.engines.configs.rendering import ConfigTemplate
@@ -77,4 +77,4 @@ class Folders:
 
     def _folder(self, prefix: str) -> Path:
         """Make an empty folder; what a tool left there without the right to remove it must not fail a run."""
-        return Path(self._owned.enter_context(TemporaryDirectory(prefix=prefix, ignore_cleanup_errors=True)))
+        return self._owned.enter_context(scratch(prefix))

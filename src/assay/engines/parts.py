@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from importlib import import_module
+
+from assay.engines.kinds import kind_named
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,8 +19,9 @@ class Part:
 
 def parts_of(settings: Mapping[str, object]) -> tuple[Part, ...]:
     """Ask the kind of an engine for its parts, in the order they work; none where it names none."""
-    if settings.get("kind") != "builtin":
+    kind = kind_named(settings.get("kind"))
+    if kind is None or not kind.ours:  # a stranger's module is not imported for that: nobody knows what is in it
         return ()
-    from assay.engines.builtin import ablations
-
-    return ablations({key: value for key, value in settings.items() if key != "kind"})
+    named: Callable[[Mapping[str, object]], tuple[Part, ...]] | None
+    named = getattr(import_module(kind.module), "ablations", None)
+    return () if named is None else named({key: value for key, value in settings.items() if key != "kind"})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import os
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -11,6 +12,8 @@ from pathlib import Path
 from typing import cast
 
 from assay.engines.base import Context, FullEngine, Session, TimedEngine, TimedSession
+from assay.engines.fingerprints import fingerprint_of, looked_at
+from assay.engines.sources import sources_seen
 from assay.engines.wrapping import as_engine
 from assay.errors import AssayError, ConfigError, EngineError
 from assay.settings import check_counts, read_settings
@@ -90,6 +93,14 @@ class PythonEngine:
     def identity(self) -> str | None:
         """What the thing itself declares."""
         return self.inner.identity
+
+    @property
+    def fingerprint(self) -> str:
+        """What the thing itself shows, the files that its name leads to, and those that its options name."""
+        texts = [value for value in self.settings.options.values() if isinstance(value, str)]
+        files = [[text, looked_at(text)] for text in texts if os.path.isfile(text)]
+        module = self.settings.target.partition(":")[0]
+        return fingerprint_of(self.config, self.inner.fingerprint, sources_seen(module), files)
 
     def open(self, corpus: Corpus) -> Session:
         """Open the engine behind the name."""

@@ -10,13 +10,13 @@ alone: what was answered to one phrasing is not an answer to another.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+from assay.digests import text_digest
 from assay.engines.base import Context, InHouse, Session
 from assay.engines.identity import identity_of
 from assay.engines.reading.docnos import TAG, from_column, from_docno
@@ -127,7 +127,7 @@ def make(settings: Mapping[str, object], context: Context) -> RunFileEngine:
     answers = (read_jsonl if form == "jsonl" else read_trec)(text, str(path))
     if not answers:
         raise InputError("the run file is empty", file=path, hint="write one line for each result")
-    digest = hashlib.sha256(text.encode()).hexdigest()
+    digest = text_digest(text)
     return RunFileEngine(read.path, digest, context.suite, answers, notes=_strangers(answers, context.suite))
 
 

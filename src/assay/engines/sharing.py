@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import threading
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -11,6 +9,8 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, TypeVar, cast, runtime_checkable
 
+from assay.artefacts.kinds import TABLES, VECTORS
+from assay.digests import digest_of
 from assay.engines.base import Engine, FullEngine, Session, TimedEngine, TimedSession
 from assay.types import Corpus
 
@@ -119,11 +119,11 @@ def place_of(session: object) -> Corpus | None:
 def step_key(corpus: str, steps: Sequence[Step]) -> str:
     """Name what the last of some steps makes of a corpus, given by its digest: all steps before it decide it too."""
     way = [[step.name, step.digest] for step in steps]
-    return hashlib.sha256(json.dumps([corpus, way]).encode()).hexdigest()
+    return digest_of([corpus, way])
 
 
 #: The kinds of artefact that steps leave whatever is asked for; other steps live as long as the process.
-STEP_KINDS: Mapping[str, str] = {"chunks": "tables", "vectors": "vectors"}
+STEP_KINDS: Mapping[str, str] = {"chunks": TABLES.name, "vectors": VECTORS.name}
 
 
 def kept_steps(engine: SharingEngine, corpus: str, artefacts: Artefacts) -> frozenset[str]:

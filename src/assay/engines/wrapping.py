@@ -7,13 +7,26 @@ from dataclasses import dataclass
 from typing import cast
 
 from assay.engines.base import Answered, Engine, FullEngine, InHouse, Session, TimedEngine, TimedSession
+from assay.engines.fingerprints import fingerprint_of
 from assay.engines.reading.hits import read_reply
+from assay.engines.sources import sources_seen
 from assay.errors import ConfigError
 from assay.settings import check_counts
 from assay.types import Corpus, Role
 
 Search = Callable[[str, int], object]
-_DECLARED = ("config", "oversample", "notes", "role", "private", "git", "parallel", "secrets", "identity")
+_DECLARED = (
+    "config",
+    "oversample",
+    "notes",
+    "role",
+    "private",
+    "git",
+    "parallel",
+    "secrets",
+    "identity",
+    "fingerprint",
+)
 
 
 def as_engine(thing: Engine | Search) -> FullEngine:
@@ -21,7 +34,7 @@ def as_engine(thing: Engine | Search) -> FullEngine:
     if isinstance(thing, type):
         raise ConfigError(f"{thing.__name__} is a class", hint=f"pass an instance: {thing.__name__}(...)")
     if callable(getattr(thing, "open", None)):
-        declared = all(hasattr(thing, name) for name in _DECLARED)
+        declared = all(hasattr(type(thing), name) or hasattr(thing, name) for name in _DECLARED)
         wrapper = _TimedDeclared if isinstance(thing, TimedEngine) else _Declared
         engine = cast(FullEngine, thing) if declared else wrapper(cast(Engine, thing))
         check_counts(f"engine {name_of(type(thing))}", oversample=engine.oversample, parallel=engine.parallel)
@@ -46,6 +59,11 @@ def name_of(thing: object) -> str:
     return f"{module}:{getattr(thing, '__qualname__', kind.__qualname__)}"
 
 
+def _written_in(thing: object) -> list[tuple[str, str]]:
+    """Look at the source files of a callable or class."""
+    return sources_seen(name_of(thing).partition(":")[0])
+
+
 @dataclass(frozen=True, slots=True)
 class FunctionEngine(InHouse):
     """A callable (query, k) -> list of Hit, path, 'path:10-20' or mapping."""
@@ -59,6 +77,11 @@ class FunctionEngine(InHouse):
     def config(self) -> Mapping[str, object]:
         """Where the function comes from; what it does is its own affair."""
         return {"kind": "python", "target": name_of(self.function)}
+
+    @property
+    def fingerprint(self) -> str:
+        """Where it comes from, and the files that it is written in."""
+        return fingerprint_of(self.config, _written_in(self.function))
 
     def open(self, corpus: Corpus) -> Session:  # noqa: ARG002 - the protocol gives it
         """Be ready at once; a function knows its corpus by itself."""
@@ -126,6 +149,12 @@ class _Declared:
         """What it declares, else that nobody knows."""
         found = getattr(self.engine, "identity", None)
         return None if found is None else str(found)
+
+    @property
+    def fingerprint(self) -> str:
+        """What it declares, else its identity, else its settings and the files that it is written in."""
+        declared = getattr(self.engine, "fingerprint", None) or self.identity
+        return str(declared) if declared else fingerprint_of(self.config, _written_in(type(self.engine)))
 
     def open(self, corpus: Corpus) -> Session:
         """Open the engine itself."""

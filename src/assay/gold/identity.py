@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 
+from assay.digests import text_digest
 from assay.types import CorpusSpec, Gold, Query
 
 
@@ -29,4 +29,4 @@ def gold_hash(gold: Gold) -> str:
 def _digest(value: object) -> str:
     """Hash a JSON value in its canonical writing."""
     text = json.dumps(value, sort_keys=True, ensure_ascii=True, separators=(",", ":"))
-    return hashlib.sha256(text.encode("ascii")).hexdigest()
+    return text_digest(text)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from assay.dotted import look_up
 from assay.report.case import Case, contestants, dead_engines, pick
 from assay.report.pages.texts import SHOWN, clip
 from assay.report.results import Alarm
@@ -146,9 +147,7 @@ def _value(engine: EngineRun, key: str) -> str:
 
     The engine first: a variant that sets what is the default anyway differs from its base in nothing.
     """
-    value: Any = engine.config
-    for part in key.split("."):
-        value = value.get(part, _UNSAID) if isinstance(value, Mapping) else _UNSAID
+    value = look_up(engine.config, key, _UNSAID)
     said = _changes(engine).get(key, _UNSAID) if value is _UNSAID else value
     return "unchanged" if said is _UNSAID else json.dumps(said, sort_keys=True, default=str)
 

@@ -13,6 +13,7 @@ from assay.report.alarms import alarms
 from assay.report.case import (
     Case,
     absent_notes,
+    contestants,
     dead_engines,
     family_of,
     forms_of,
@@ -21,7 +22,7 @@ from assay.report.case import (
     real_engines,
     rivals,
 )
-from assay.report.comparing import compare_family
+from assay.report.comparing import compare_family, mark_identical
 from assay.report.groups import breakdowns, layers, phrasings, traps
 from assay.report.mishaps import breaches, mishaps, said, stray_sentence, strayed
 from assay.report.pages.texts import SHOWN, clip
@@ -30,12 +31,11 @@ from assay.report.results import EngineFacts, Results, Strayed
 from assay.report.rows import make_rows
 from assay.report.spending import conditions, spending
 from assay.report.synthetic import suite_name, synthetic_notes, synthetic_sets
-from assay.report.tables import wanted
-from assay.report.tables.bootstrap import bootstrap
-from assay.report.tables.duels import duels
-from assay.report.tables.matrix import matrix
+from assay.report.tables import table_numbers, wanted
+from assay.report.wording import count
 from assay.scoring import Ties, evaluation_measures, parse_measure, ties
 from assay.stats import compare_slices
+from assay.stats.config import settings_of
 from assay.stats.records import Comparison, SliceRow
 from assay.types import Claim, EngineRun, Role, Run, Status
 
@@ -43,6 +43,8 @@ from assay.types import Claim, EngineRun, Role, Run, Status
 FEW_QUERIES = 30
 #: More failures than this and the numbers speak of the failures, not of the ranking (DESIGN.md, exit codes).
 FAILED_SHARE = 0.05
+#: Digits of a mean that are more than rounding.
+_SAME_MEAN = 12
 #: A difference that three digits do not show.
 _SHOWN_GAP = 0.0005
 #: More results than this share that are no files of the corpus say that an engine looks elsewhere.
@@ -61,7 +63,8 @@ def analyse_case(case: Case) -> Results:
     run, claim = case.run, case.claim
     comparison = _comparison(case)
     units = [case.scores.units[i] for i in case.headline]
-    leader = _leader(case, comparison)
+    challenger = _challenger(case, comparison)
+    leader = _leader(case, comparison, challenger)
     tied = ties(case.scorer, [parse_measure(case.primary)], np.random.default_rng(claim.seed))
     asked = {(unit.gold, unit.query, unit.form) for unit in units}
     facts = tuple(_facts(engine, ties_of, asked) for engine, ties_of in zip(run.engines, tied, strict=True))
@@ -77,11 +80,12 @@ def analyse_case(case: Case) -> Results:
         headline=_headline([unit.form for unit in units], claim.primary),
         measures=claim.measures,
         leader=leader,
+        challenger=challenger,
         comparison=comparison,
         engines=facts,
         reading=_reading(case, comparison, leader),
         breakdowns=tuple(breakdowns(case)),
-        slices=_slices(case, leader),
+        slices=_slices(case, challenger),
         phrasings=tuple(phrasings(case)),
         traps=tuple(traps(case)),
         layers=tuple(layers(case)),
@@ -104,9 +108,7 @@ def analyse_case(case: Case) -> Results:
         rows=make_rows(case, comparison),
         alarms=raised,
         tables=shown,
-        matrix=tuple(matrix(case)) if "matrix" in shown else (),
-        bootstrap=tuple(bootstrap(case, comparison)) if "bootstrap" in shown else (),
-        duels=duels(case, comparison) if "pairs" in shown else (),
+        numbers=table_numbers(shown, case, comparison),
     )
 
 
@@ -115,23 +117,20 @@ def _comparison(case: Case) -> Comparison:
     claim = case.claim
     scores = pick(case.scores, measures=claim.measures)
     found = compare_family(scores, claim, family_of(case.run, claim), dead_engines(case.run))
-    return replace(found, notes=(*absent_notes(case.run, claim), *found.notes))
+    return replace(mark_identical(found, case.run), notes=(*absent_notes(case.run, claim), *found.notes))
 
 
-def _slices(case: Case, leader: str) -> tuple[SliceRow, ...]:
-    """Compare the best engine with the baseline on parts of the queries; exploratory."""
+def _slices(case: Case, challenger: str) -> tuple[SliceRow, ...]:
+    """Compare the best rival with the baseline on parts of the queries; exploratory."""
     claim = case.claim
-    if leader == claim.baseline or {leader, claim.baseline} & dead_engines(case.run):
+    if challenger == claim.baseline or {challenger, claim.baseline} & dead_engines(case.run):
         return ()
-    scores = pick(case.scores, engines=(claim.baseline, leader), measures=(claim.primary,))
+    scores = pick(case.scores, engines=(claim.baseline, challenger), measures=(claim.primary,))
     return compare_slices(
         scores,
         baseline=claim.baseline,
         primary=claim.primary,
-        margin=claim.margin,
-        alpha=claim.alpha,
-        seed=claim.seed,
-        cluster=claim.cluster,
+        **settings_of(claim),
     )
 
 
@@ -145,14 +144,32 @@ def _headline(forms: Sequence[str], primary: str) -> str:
     return f"{first} form" + (f"; {others}" if others else "")
 
 
-def _leader(case: Case, comparison: Comparison) -> str:
-    """Choose the best engine that is compared with the baseline; the baseline where it stands alone."""
-    real = [m for m in comparison.means if m.measure == case.primary and m.engine in real_engines(case.run)]
-    dead = dead_engines(case.run)
-    others = [m for m in real if m.engine in rivals(case.run, comparison.baseline)] or real
-    others = [m for m in others if m.engine not in dead] or others
-    sign = 1 if parse_measure(case.primary).higher_is_better else -1
-    return max(others, key=lambda m: (sign * m.mean, m.engine)).engine if others else comparison.baseline
+def _challenger(case: Case, comparison: Comparison) -> str:
+    """Choose the best engine that is compared with the baseline; the baseline where it stands alone.
+
+    Of equals the one that changes least, then the one that was declared first.
+    """
+    gains, dead = _gains(case, comparison), dead_engines(case.run)
+    real = [engine for engine in case.run.engines if engine.name in real_engines(case.run) and engine.name in gains]
+    others = [engine for engine in real if engine.name in rivals(case.run, comparison.baseline)] or real
+    others = [engine for engine in others if engine.name not in dead] or others
+    if not others:
+        return comparison.baseline
+    return min(others, key=lambda e: (-gains[e.name], len(e.variation.changes) if e.variation else 0)).name
+
+
+def _leader(case: Case, comparison: Comparison, challenger: str) -> str:
+    """Choose the best engine; a baseline that is a reference is a yardstick, and nobody looks for the best there."""
+    gains, baseline = _gains(case, comparison), comparison.baseline
+    tested = baseline in contestants(case.run) and baseline in gains and baseline not in dead_engines(case.run)
+    return baseline if tested and gains[baseline] >= gains[challenger] else challenger
+
+
+def _gains(case: Case, comparison: Comparison) -> dict[str, float]:
+    """Give the mean of every engine on the primary measure, the good end up; what rounding tells apart is equal."""
+    sign = 1.0 if parse_measure(case.primary).higher_is_better else -1.0
+    means = (row for row in comparison.means if row.measure == case.primary)
+    return {row.engine: sign * round(row.mean, _SAME_MEAN) for row in means}
 
 
 def _facts(engine: EngineRun, tied: Ties, asked: Collection[tuple[str, str, str]]) -> EngineFacts:
@@ -175,7 +192,7 @@ def _reading(case: Case, comparison: Comparison, leader: str) -> str:
     """Read the best score against floor, yardstick and ceiling of the same run."""
     at = {m.engine: m for m in comparison.means if m.measure == case.primary}
     best = at[leader]
-    text = f"{leader} scores {best.mean:.3f} {case.primary} on {_count(best.queries, 'query', 'queries')}"
+    text = f"{leader} scores {best.mean:.3f} {case.primary} on {count(best.queries, 'query', 'queries')}"
     floor, ceiling, grep = (at.get(_with_role(case.run, role)) for role in ("floor", "ceiling", "yardstick"))
     if floor and ceiling and ceiling.mean != floor.mean:
         share = (best.mean - floor.mean) / (ceiling.mean - floor.mean)
@@ -192,11 +209,6 @@ def _reading(case: Case, comparison: Comparison, leader: str) -> str:
     return text + "."
 
 
-def _count(number: int, one: str, many: str) -> str:
-    """Write a number with its noun."""
-    return f"{number} {one if number == 1 else many}"
-
-
 def _with_role(run: Run, role: Role) -> str:
     """Name the engine that is floor, ceiling or yardstick of a run; nobody, where there is none."""
     return next((e.name for e in run.engines if e.role == role), "")
@@ -206,7 +218,7 @@ def _warnings(case: Case, facts: Sequence[EngineFacts], astray: Sequence[Strayed
     """Say what limits every number of this run."""
     yield from synthetic_notes(case.run)
     if queries < FEW_QUERIES:
-        many = _count(queries, "query", "queries")
+        many = count(queries, "query", "queries")
         measure = parse_measure(case.primary)
         step = (measure.high - measure.low) / queries
         yield f"Only {many}: one can move a mean by {step:.3g}. Gather {FEW_QUERIES} before you act on this."

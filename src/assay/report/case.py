@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from assay.errors import ConfigError
-from assay.scoring import parse_measure, score
+from assay.scoring import RR, parse_measure, score
 from assay.scoring.evaluate import Scorer, as_scorer
 from assay.types import Claim, EngineRun, Query, Run, Scores, Status, Unit, order_forms
 
@@ -41,7 +41,7 @@ class Case:
 def open_case(run: Run, claim: Claim) -> Case:
     """Score a run with the measures of its claim and those the sections need."""
     forms = {r.form for e in run.engines for r in e.rankings}
-    names = [*claim.measures, f"RR@{run.k}"]
+    names = [*claim.measures, rank_measure(claim.primary, run.k)]
     if len(forms) > 1 and parse_measure(claim.primary).of is None:
         names += [f"Worst({claim.primary})", f"Spread({claim.primary})"]
         names += [f"Drop({claim.primary},human→wrong_terminology)"] if "wrong_terminology" in forms else []
@@ -50,6 +50,20 @@ def open_case(run: Run, claim: Claim) -> Case:
     queries = {(g.name, q.id): q for g in run.suite.golds for q in g.queries}
     headline = tuple(i for i, unit in enumerate(scores.units) if unit.headline)
     return Case(run, claim, scores, scorer, queries, headline)
+
+
+def level_of(primary: str) -> str:
+    """Give the level that a measure finds answers at; what has no choice of one looks at lines."""
+    measure = parse_measure(primary)
+    if measure.of is not None:
+        return level_of(repr(measure.of))
+    chosen = any(param.name == "level" for param in measure.kind.params)
+    return str(measure["level"]) if chosen else "lines"
+
+
+def rank_measure(primary: str, k: int) -> str:
+    """Name the reciprocal rank at the level of the primary measure: a rank beside its value must be of its kind."""
+    return repr(RR(level=level_of(primary)) @ k)
 
 
 def real_engines(run: Run) -> tuple[str, ...]:

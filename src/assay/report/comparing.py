@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import replace
+from typing import TypeVar
 
 from assay.errors import ConfigError, EngineError, NotComparableError
 from assay.report.case import absent_notes, competing, contestants, dead_engines, family_of, pick, rivals
 from assay.report.synthetic import synthetic_notes
-from assay.scoring import score
+from assay.scoring import identical_rankings, score
 from assay.stats import Names, all_pairs, compare, compare_scores, means, means_only
+from assay.stats.config import settings_of
 from assay.stats.records import AllPairs, Comparison
 from assay.types import Claim, Run, Scores
+
+_Found = TypeVar("_Found", bound=Comparison)
 
 
 def compare_engines(run: Run, claim: Claim, engine: str | None = None) -> Comparison:
@@ -24,8 +28,15 @@ def compare_engines(run: Run, claim: Claim, engine: str | None = None) -> Compar
     others = rivals(run, claim.baseline) if claim.family else ()
     chosen = tuple(dict.fromkeys((claim.baseline, *family, *others)))
     found = compare_family(pick(score(run, claim.measures), engines=chosen), claim, family, dead_engines(run))
-    found = _narrowed(found, claim, engine) if engine and claim.family else found
+    found = mark_identical(_narrowed(found, claim, engine) if engine and claim.family else found, run)
     return replace(found, notes=(*synthetic_notes(run), *absent_notes(run, claim), *found.notes))
+
+
+def mark_identical(found: _Found, run: Run) -> _Found:
+    """Mark the comparisons of engines whose rankings are the same throughout: there is nothing to judge."""
+    same = {frozenset((twins.first, twins.second)) for twins in identical_rankings(run)}
+    rows = (replace(row, identical=frozenset((row.engine, row.baseline)) in same) for row in found.rows)
+    return replace(found, rows=tuple(rows))
 
 
 def _narrowed(found: Comparison, claim: Claim, engine: str) -> Comparison:
@@ -58,11 +69,8 @@ def compare_family(scores: Scores, claim: Claim, family: Sequence[str], dead: Co
         pick(scores, engines=[name for name in scores.engines if name not in dead]),
         baseline=claim.baseline,
         primary=claim.primary,
-        margin=claim.margin,
-        alpha=claim.alpha,
-        seed=claim.seed,
         family=left,
-        cluster=claim.cluster,
+        **settings_of(claim),
     )
     every = means(scores, alpha=claim.alpha, cluster=claim.cluster) if dead else found.means
     return _without(replace(found, means=every), failed, claim.baseline)
@@ -91,13 +99,10 @@ def compare_all_pairs(run: Run, claim: Claim) -> AllPairs:
     found = all_pairs(
         scores,
         claim.primary,
-        margin=claim.margin,
-        alpha=claim.alpha,
-        seed=claim.seed,
-        cluster=claim.cluster,
+        **settings_of(claim),
     )
     shared = _without(found, failed)
-    return replace(found, failed=shared.failed, notes=(*synthetic_notes(run), *shared.notes))
+    return replace(mark_identical(found, run), failed=shared.failed, notes=(*synthetic_notes(run), *shared.notes))
 
 
 def compare_runs(
@@ -108,7 +113,7 @@ def compare_runs(
     Runs that asked for different k, or on a corpus that changed, are refused; `moved` allows the latter.
     """
     refuse_unlike(old, new, moved=moved)
-    found = _between(old, new, claim, Names(*names), engine)
+    found = mark_identical(_between(old, new, claim, Names(*names), engine), _side_by_side(old, new, Names(*names)))
     return replace(found, notes=(*synthetic_notes(old, new), *_changes(old, new), *found.notes))
 
 
@@ -147,13 +152,18 @@ def _between(old: Run, new: Run, claim: Claim, names: Names, engine: str | None)
         *kept,
         primary=claim.primary,
         names=names,
-        margin=claim.margin,
-        alpha=claim.alpha,
-        seed=claim.seed,
         family=None if engine else claim.family or None,
-        cluster=claim.cluster,
+        **settings_of(claim),
     )
     return _without(found, [called for _, called in failed])
+
+
+def _side_by_side(old: Run, new: Run, names: Names) -> Run:
+    """Put the engines of two runs into one, under the names that their comparison gives them."""
+    sides = ((old, names.old), (new, names.new))
+    return replace(
+        new, engines=tuple(replace(e, name=f"{e.name} ({called})") for run, called in sides for e in run.engines)
+    )
 
 
 def _changes(old: Run, new: Run) -> list[str]:

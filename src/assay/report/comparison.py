@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from assay.report.pages.document import Block, Cell, Estimate, Forest, Paragraph, Tone, table
+from assay.report.wording import difference_text, signed_ends
 from assay.stats.records import Comparison, ComparisonRow, Verdict
 
 _TONES: dict[Verdict, Tone] = {
@@ -70,8 +71,8 @@ def _comparison(row: ComparisonRow) -> list[str | Cell]:
         row.engine,
         row.baseline,
         Cell(row.claim, verdict_tone(row)),
-        f"{row.difference:+.3f} [{row.interval.low:+.3f}, {row.interval.high:+.3f}]",
-        f"[{row.equivalence.low:+.3f}, {row.equivalence.high:+.3f}]",
+        difference_text(row.difference, row.interval),
+        signed_ends(row.equivalence),
         "–" if p is None else p_text(p),
         _number(row.d_z, ".2f"),
         f"{row.wins}/{row.ties}/{row.losses}",
@@ -89,7 +90,9 @@ def _failed(name: str, found: Comparison, width: int) -> list[str | Cell]:
 
 
 def verdict_tone(row: ComparisonRow) -> Tone:
-    """Colour a comparison by its verdict."""
+    """Colour a comparison by its verdict; one of equals is no good news: something may not be connected."""
+    if row.identical:
+        return "warning"
     return "plain" if row.verdict is None else _TONES[row.verdict]
 
 

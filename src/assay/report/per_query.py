@@ -5,11 +5,9 @@ from __future__ import annotations
 import csv
 import io
 import math
-from pathlib import Path
 from types import ModuleType
 
 from assay.errors import EnvironmentFailure, install_hint
-from assay.files import atomic_stream
 from assay.types import Scores, Unit
 
 _NAMES = ("engine", "gold", "query", "form", "repository", "hash")
@@ -47,12 +45,13 @@ def require_parquet() -> ModuleType:
     return module
 
 
-def write_parquet(scores: Scores, path: Path) -> None:
-    """Write what the CSV has, typed: names as text, values as doubles, null where a measure does not apply."""
+def parquet_bytes(scores: Scores) -> bytes:
+    """Give what the CSV has, typed: names as text, values as doubles, null where a measure does not apply."""
     pyarrow = require_parquet()
     rows = [_names(engine, unit) for engine in scores.engines for unit in scores.units]
     columns = {name: pyarrow.array([row[at] for row in rows], pyarrow.string()) for at, name in enumerate(_NAMES)}
     for m, measure in enumerate(scores.measures):
         columns[measure] = pyarrow.array(scores.values[:, m, :].reshape(-1), pyarrow.float64(), from_pandas=True)
-    with atomic_stream(path) as stream:
-        pyarrow.parquet.write_table(pyarrow.table(columns), stream)
+    stream = io.BytesIO()
+    pyarrow.parquet.write_table(pyarrow.table(columns), stream)
+    return stream.getvalue()

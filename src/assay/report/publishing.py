@@ -8,13 +8,13 @@ from pathlib import Path
 
 from assay.errors import AssayError
 from assay.experiment.records import earlier_run, write_run, writing
-from assay.experiment.records.merging import Merged, footing_of, merge_runs
+from assay.experiment.records.merging import Declared, Merged, footing_of, merge_runs
 from assay.experiment.spec.claim import BASELINE, claim_of
 from assay.report.analysis import analyse, analyse_case
 from assay.report.case import open_case, pick
 from assay.report.results import Results
 from assay.report.rows import Row, carry, read_rows
-from assay.report.writing import write_reports
+from assay.report.writing import make_reports
 from assay.types import Claim, Run
 
 
@@ -32,27 +32,29 @@ def publish(
     claim: Claim,
     folder: Path,
     *,
-    declared: Mapping[str, str | None] | None = None,
+    declared: Mapping[str, Declared] | None = None,
     forget: bool = False,
     parquet: bool = False,
 ) -> Published:
     """Write a run and its reports into a folder that nobody else writes to meanwhile.
 
-    `declared` has the hash of the settings (None: not known) of every engine that keeps its row and, where it can be
-    compared, its place in the run, though it was not asked now (`--only`). All other rows are kept as stale ones;
-    `forget` drops those.
+    Everything is computed before anything is written: what cannot be reported on replaces no good results.
+    `declared` has every engine that keeps its row and, where it can be compared, its place in the run, though it was
+    not asked now (`--only`). All other rows are kept as stale ones; `forget` drops those.
     """
     with writing(folder):
         before = earlier_run(folder)
         merged = merge_runs(before, made, declared or {})
         run, said = _with_claim(merged.run, claim)
         earlier = () if forget else _earlier_rows(folder, before, merged)
-        write_run(run, folder)
         case = open_case(run, run.header.claim or claim)
         results = analyse_case(case)
         rows = carry(results.rows, earlier, footing_of(run), merged.stale)
         results = replace(results, rows=rows, warnings=(*said, *results.warnings))
-        write_reports(results, run, folder, parquet=parquet, scores=pick(case.scores, measures=results.measures))
+        chosen = pick(case.scores, measures=results.measures)
+        reports = make_reports(results, run, parquet=parquet, scores=chosen)
+        write_run(run, folder)
+        reports.write(folder)
     return Published(run, results, merged.kept)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from assay.report.case import Case, dead_engines
+from assay.report.case import Case, dead_engines, level_of, rank_measure
 from assay.report.pages.texts import SHOWN, clip
 from assay.report.results import Failure, Ranks
 from assay.scoring import parse_measure
@@ -22,12 +22,13 @@ def _rank_of(value: float) -> int | None:
 
 def rank_distribution(case: Case, engine: str) -> Ranks:
     """Count where the first right answer stood."""
-    reciprocal = case.values(engine, f"RR@{case.run.k}")[list(case.headline)]
+    measure = rank_measure(case.primary, case.run.k)
+    reciprocal = case.values(engine, measure)[list(case.headline)]
     places = Counter(_rank_of(value) for value in reciprocal)
     counts = tuple(places.get(rank, 0) for rank in range(1, case.run.k + 1))
     dead = engine in dead_engines(case.run)
     shape = "every query failed." if dead else _shape(counts, places.get(None, 0))
-    return Ranks(engine, counts, places.get(None, 0), shape)
+    return Ranks(engine, counts, places.get(None, 0), shape, level_of(case.primary), measure)
 
 
 def _shape(counts: Sequence[int], missed: int) -> str:
@@ -48,7 +49,8 @@ def failures(case: Case, engine: str) -> list[Failure]:
     """List the queries an engine did worst on: less than half of what was possible, worst first."""
     measure = parse_measure(case.primary)
     best = measure.high if measure.higher_is_better else measure.low
-    values, reciprocal = case.values(engine, case.primary), case.values(engine, f"RR@{case.run.k}")
+    values = case.values(engine, case.primary)
+    reciprocal = case.values(engine, rank_measure(case.primary, case.run.k))
     rankings = {(r.gold, r.query, r.form): r for e in case.run.engines if e.name == engine for r in e.rankings}
     found = []
     for i in case.headline:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from assay.report.rows.records import Row
-from assay.stats.records import Comparison, Interval, MeanRow, SliceRow, Verdict
+from assay.stats.records import Comparison, SliceRow
 from assay.types import Header, Role
 
 
@@ -173,6 +173,8 @@ class Ranks:
     counts: tuple[int, ...]  # rank 1, 2, ...
     missed: int
     sentence: str
+    level: str  # at which an answer is right: that of the primary measure
+    measure: str  # the reciprocal rank that they are read from
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,41 +201,6 @@ class Layer:
     measure: str
     queries: int
     mean: float
-
-
-@dataclass(frozen=True, slots=True)
-class MatrixPart:
-    """Every engine on every measure, over all queries or a part of them."""
-
-    part: str  # "all", or a tag's value such as "difficulty = hard"
-    queries: int
-    means: tuple[MeanRow, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Resampled:
-    """A mean or a paired difference with the interval that published results use, and ours beside it."""
-
-    engine: str
-    against: str  # empty for a mean
-    measure: str
-    value: float
-    published: Interval  # percentile bootstrap over queries
-    ours: Interval
-    queries: int
-    resamples: int
-
-
-@dataclass(frozen=True, slots=True)
-class Duel:
-    """One pair of all pairs; the difference is first − second."""
-
-    first: str
-    second: str
-    measure: str
-    difference: float
-    interval: Interval
-    verdict: Verdict | None  # on the first
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,7 +231,8 @@ class Results:
     forms: tuple[str, ...]
     headline: str  # which form the headline numbers are about, in words
     measures: tuple[str, ...]
-    leader: str  # the best real engine on the primary measure
+    leader: str  # the best engine on the primary measure; of equals the baseline, then the one with the fewest changes
+    challenger: str  # the best of those that are compared with the baseline; where it stands alone, the leader
     comparison: Comparison
     engines: tuple[EngineFacts, ...]
     reading: str
@@ -288,9 +256,7 @@ class Results:
     rows: tuple[Row, ...] = ()  # one an engine: of this run, skipped in it, or of an earlier one
     alarms: tuple[Alarm, ...] = ()
     tables: tuple[str, ...] = ()  # that were wanted beside the usual ones
-    matrix: tuple[MatrixPart, ...] = ()
-    bootstrap: tuple[Resampled, ...] = ()
-    duels: tuple[Duel, ...] = ()
+    numbers: Mapping[str, tuple[object, ...]] = field(default_factory=dict)  # of those tables, by their names
 
     def shown(self, engine: str) -> str:
         """Name an engine in a table of scores, marked where its values are those of failures only."""

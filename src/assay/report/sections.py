@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from assay.report.analysis import FAILED_SHARE, FEW_QUERIES
 from assay.report.behaviour import behaviour_blocks, breach_blocks, mishap_blocks, stderr_blocks
+from assay.report.case import level_of
 from assay.report.comparison import comparison_blocks, p_text
 from assay.report.pages.document import (
     Bar,
@@ -19,12 +20,16 @@ from assay.report.pages.document import (
     Table,
     table,
 )
+from assay.report.pages.texts import repository_names
 from assay.report.results import Breakdown, Failure, Results, Trap
 from assay.report.rows import row_blocks, skipped_blocks
+from assay.report.rows.records import HASH_DIGITS, corpora_hash
 from assay.report.synthetic import marked
 from assay.report.tables import table_blocks
 from assay.report.time_and_space import spending_blocks
+from assay.report.wording import difference_text, mean_text
 from assay.scoring import parse_measure
+from assay.stats.config import DEFAULT
 from assay.stats.records import MeanRow, SliceRow
 from assay.stats.slices import EXPLORATORY
 from assay.types import CorpusFacts
@@ -62,14 +67,20 @@ def document(results: Results, *, full: bool = True) -> Document:
 
 
 def headline(results: Results) -> str:
-    """Say the verdict on the best engine in one sentence; of an engine that mostly failed nothing is claimed."""
-    rows = [r for r in results.comparison.rows if r.engine == results.leader]
-    facts = next(f for f in results.engines if f.name == results.leader)
+    """Say the verdict on the best rival of the baseline, and where none has a better mean say that first.
+
+    Of an engine that mostly failed nothing is claimed.
+    """
+    name = results.challenger
+    rows = [r for r in results.comparison.rows if r.engine == name]
+    facts = next(f for f in results.engines if f.name == name)
     if facts.failed > FAILED_SHARE * facts.asked:
-        return f"{results.suite}: {results.leader} failed on {facts.failed} of {facts.asked} queries"
+        return f"{results.suite}: {name} failed on {facts.failed} of {facts.asked} queries"
     if not rows:
-        return f"{results.suite}: {results.leader} on {results.comparison.primary}"
+        return f"{results.suite}: {name} on {results.comparison.primary}"
     row = rows[0]
+    if (row.difference if row.higher_is_better else -row.difference) <= DEFAULT.tie:
+        return f"{results.suite}: nothing beats {row.baseline} on {row.measure}; {row.engine} against it: {row.claim}"
     return f"{results.suite}: {row.engine} against {row.baseline} on {row.measure}: {row.claim}"
 
 
@@ -155,7 +166,7 @@ def _ranked(results: Results) -> list[str]:
 
 def _mean(row: MeanRow | None) -> str:
     """Write a mean with its interval; a measure that applies to no query has none."""
-    return "–" if row is None else f"{row.mean:.3f} [{row.interval.low:.2f}, {row.interval.high:.2f}]"
+    return "–" if row is None else mean_text(row.mean, row.interval)
 
 
 def _verdicts(results: Results) -> list[Block]:
@@ -182,7 +193,7 @@ def _groups(results: Results, cut: Breakdown) -> Table:
     """Show one row an engine, one column a group."""
     groups = list(dict.fromkeys(g.group for g in cut.groups))
     sizes = {g.group: g.queries for g in cut.groups}
-    cells = {(g.engine, g.group): f"{g.mean:.3f} [{g.low:.2f}, {g.high:.2f}]" for g in cut.groups}
+    cells = {(g.engine, g.group): mean_text(g.mean, g) for g in cut.groups}
     rows = [[results.shown(name), *(cells.get((name, group), "–") for group in groups)] for name in _ranked(results)]
     columns = ["engine", *(f">{group} (n={sizes[group]})" for group in groups)]
     small = f" Groups below {FEW_QUERIES} queries are noise." if min(sizes.values()) < FEW_QUERIES else ""
@@ -190,21 +201,21 @@ def _groups(results: Results, cut: Breakdown) -> Table:
 
 
 def _slices(results: Results) -> list[Block]:
-    """Show where the best engine helps and where it hurts."""
+    """Show where the best rival of the baseline helps and where it hurts."""
     if not results.slices:
         return []
     rows = [_slice(item) for item in results.slices]
     columns = ["by", "value", ">queries", ">difference", ">p (BH)", ">win/tie/loss"]
-    title = f"Where {results.leader} helps and where it hurts, against {results.comparison.baseline}"
+    title = f"Where {results.challenger} helps and where it hurts, against {results.comparison.baseline}"
     return [Heading(title), table(columns, rows, EXPLORATORY)]
 
 
 def _slice(item: SliceRow) -> list[str]:
     """Write one slice as a row."""
     row = item.row
-    difference = f"{row.difference:+.3f} [{row.interval.low:+.3f}, {row.interval.high:+.3f}]"
     p = "–" if row.p_adjusted is None else p_text(row.p_adjusted)
-    return [item.by, item.value, str(row.queries), difference, p, f"{row.wins}/{row.ties}/{row.losses}"]
+    shown = difference_text(row.difference, row.interval)
+    return [item.by, item.value, str(row.queries), shown, p, f"{row.wins}/{row.ties}/{row.losses}"]
 
 
 def _phrasings(results: Results) -> list[Block]:
@@ -212,7 +223,7 @@ def _phrasings(results: Results) -> list[Block]:
     if not results.phrasings:
         return []
     names = list(dict.fromkeys(p.measure for p in results.phrasings))
-    cells = {(p.engine, p.measure): f"{p.mean:.3f} [{p.low:.2f}, {p.high:.2f}]" for p in results.phrasings}
+    cells = {(p.engine, p.measure): mean_text(p.mean, p) for p in results.phrasings}
     sizes = {p.measure: p.intents for p in results.phrasings}
     rows = [[results.shown(name), *(cells.get((name, m), "–") for m in names)] for name in _ranked(results)]
     return [
@@ -263,12 +274,18 @@ def _layers(results: Results) -> list[Block]:
 def _ranks(results: Results) -> list[Block]:
     """Show where the first right answer stood: the best engine as a picture, every engine in a sentence."""
     shown = [item for item in results.ranks if item.engine == results.leader]
-    blocks: list[Block] = [Heading("Rank of the first right answer")]
+    title = f"Rank of the first right answer: {results.leader}, {_by_level(results)}"
+    blocks: list[Block] = [Heading(title)]
     for item in shown:
         total = sum(item.counts) + item.missed
         bars = [Bar(f"rank {r}", n, f"{n} ({n / total:.0%})") for r, n in enumerate(item.counts, start=1)]
         blocks.append(Bars((*bars, Bar("not found", item.missed, f"{item.missed} ({item.missed / total:.0%})"))))
     return [*blocks, *(Paragraph(f"{item.engine}: {item.sentence}") for item in results.ranks)]
+
+
+def _by_level(results: Results) -> str:
+    """Say what the rank of an answer is counted in: that of the primary measure."""
+    return f"by {level_of(results.comparison.primary)}"
 
 
 def _failures(results: Results) -> list[Block]:
@@ -277,7 +294,7 @@ def _failures(results: Results) -> list[Block]:
     if not worst:
         return []
     rows = [[f.query, f.text, _value(f), ", ".join(f.expected), _top(f)] for f in worst]
-    note = "Worst first; all of them are in results.json."
+    note = f"Worst first, ranks {_by_level(results)}; all of them are in results.json."
     columns = ["query", "asked", f">{results.comparison.primary}", "expected", "top three"]
     return [Heading(f"Where {results.leader} failed"), table(columns, rows, note)]
 
@@ -294,14 +311,20 @@ def _top(failure: Failure) -> str:
 
 def _inputs(results: Results) -> list[Block]:
     """Say what the numbers were made with."""
-    rows = [_corpus_row(marked(name, results.synthetic), facts) for name, facts in results.header.corpora.items()]
-    made = f"Assay {results.header.assay}, {results.header.date}, gold {results.header.gold_hash}."
+    called = repository_names(facts.repository for facts in results.header.corpora.values())
+    rows = [
+        _corpus_row(marked(name, results.synthetic), facts, called[facts.repository])
+        for name, facts in results.header.corpora.items()
+    ]
+    header = results.header
+    hashes = f"gold {header.gold_hash}, corpora {corpora_hash({n: f.digest for n, f in header.corpora.items()})}"
+    made = f"Assay {header.assay}, {header.date}, {hashes}."
     columns = ["gold", "repository", "revision", ">files", "left out", "corpus hash"]
     notes = [Paragraph(note, "quiet") for note in results.notes]
     return [Heading("Inputs"), table(columns, rows, made), *notes]
 
 
-def _corpus_row(name: str, facts: CorpusFacts) -> list[str]:
+def _corpus_row(name: str, facts: CorpusFacts, repository: str) -> list[str]:
     """Describe one corpus."""
     skipped = ", ".join(f"{count} {reason}" for reason, count in facts.skipped.items()) or "nothing"
-    return [name, facts.repository, facts.revision or "", str(facts.files), skipped, facts.digest[:12]]
+    return [name, repository, facts.revision or "", str(facts.files), skipped, facts.digest[:HASH_DIGITS]]

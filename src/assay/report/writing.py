@@ -2,28 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
+from assay.experiment.records.layout import (
+    FOREST,
+    HTML,
+    LINE_RUNS,
+    OLD_RUNS,
+    PAGE,
+    PARQUET,
+    QRELS,
+    RESULTS,
+    ROWS,
+    RUNS,
+    SCORES,
+)
 from assay.experiment.records.trec import trec_files
 from assay.files import remove_leftovers, write_atomic
 from assay.report.pages.html import to_html
 from assay.report.pages.markdown import to_markdown
 from assay.report.pages.plain import indented, plain
-from assay.report.per_query import per_query_csv, write_parquet
+from assay.report.per_query import parquet_bytes, per_query_csv
 from assay.report.results import Results
 from assay.report.rows import rows_text
 from assay.report.sections import document
-from assay.report.tables.forest import FILE as FOREST_FILE
-from assay.report.tables.forest import forest_csv
+from assay.report.tables import table_files
 from assay.scoring import score
 from assay.types import Run, Scores
 
 #: What a person looks for in the folder.
-WRITTEN = "report.html, RESULTS.md, results.json, per-query.csv, TREC runs and the records"
+WRITTEN = f"{HTML}, {PAGE}, {RESULTS}, {SCORES}, TREC runs and the records"
 #: Files that not every run leaves; whatever of an earlier run is there goes.
-_EXTRA = ("runs/*.trec", "runs/files/*.trec", "qrels/*.qrels", FOREST_FILE)
+_EXTRA = (f"{RUNS}*.trec", f"{LINE_RUNS}*.trec", f"{OLD_RUNS}*.trec", f"{QRELS}*.qrels", FOREST)
 
 
 def results_json(results: Results) -> dict[str, Any]:
@@ -32,30 +45,45 @@ def results_json(results: Results) -> dict[str, Any]:
     return {"schema": "assay/results/1", **fields, "skipped": fields["header"]["skipped"]}
 
 
-def write_reports(
-    results: Results, run: Run, folder: Path, *, parquet: bool = False, scores: Scores | None = None
-) -> None:
-    """Write RESULTS.md, results.json, rows.json, per-query.csv, TREC files, report.html, and forest.csv if wanted.
+@dataclass(frozen=True, slots=True)
+class Reports:
+    """Every file that is made from a run, whole before the first of them is written."""
+
+    files: Mapping[str, bytes]  # by name
+
+    def write(self, folder: Path) -> None:
+        """Write them; whatever an earlier run left of those that not every run has goes."""
+        for name, data in self.files.items():
+            remove_leftovers((folder / name).parent, Path(name).name)
+            write_atomic(folder / name, data)
+        _sweep(folder, self.files)
+
+
+def make_reports(results: Results, run: Run, *, parquet: bool = False, scores: Scores | None = None) -> Reports:
+    """Make RESULTS.md, results.json, rows.json, per-query.csv, TREC files, report.html, and what tables have beside.
 
     `scores` are those of the measures that the results are about, where somebody has them already.
     """
     report = document(results)
     scores = scores or score(run, results.measures)
-    extra = trec_files(run) | ({FOREST_FILE: forest_csv(results)} if "forest" in results.tables else {})
     texts = {
-        "results.json": indented(results_json(results)) + "\n",
-        "rows.json": rows_text(results.rows),
-        "RESULTS.md": to_markdown(report),
-        "per-query.csv": per_query_csv(scores),
-        "report.html": to_html(report),
-        **extra,
+        RESULTS: indented(results_json(results)) + "\n",
+        ROWS: rows_text(results.rows),
+        PAGE: to_markdown(report),
+        SCORES: per_query_csv(scores),
+        HTML: to_html(report),
+        **trec_files(run),
+        **table_files(results),
     }
-    for name, text in texts.items():
-        remove_leftovers((folder / name).parent, Path(name).name)
-        write_atomic(folder / name, text)
-    if parquet:
-        write_parquet(scores, folder / "per-query.parquet")
-    _sweep(folder, extra)
+    packed = {PARQUET: parquet_bytes(scores)} if parquet else {}
+    return Reports({name: text.encode("utf-8") for name, text in texts.items()} | packed)
+
+
+def write_reports(
+    results: Results, run: Run, folder: Path, *, parquet: bool = False, scores: Scores | None = None
+) -> None:
+    """Make the files of a run and write them."""
+    make_reports(results, run, parquet=parquet, scores=scores).write(folder)
 
 
 def _sweep(folder: Path, keep: Iterable[str]) -> None:

@@ -6,8 +6,6 @@ elsewhere asks nothing again, and a changed prompt asks everything again.
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
@@ -15,6 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from assay.chat import Endpoint, Question, ask, fence, prompt_version
+from assay.digests import digest_of
 from assay.errors import EngineError
 from assay.files import write_atomic
 from assay.http import shown_url
@@ -103,7 +102,7 @@ class Describer:
     def _key(self, unit: DescribedText) -> str:
         """Hash what decides the answer."""
         parts = [self.identity, unit.scope, unit.text[: self.config.text_chars]]
-        return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+        return digest_of(parts)
 
     def _path(self, key: str) -> Path | None:
         """Say where an answer is kept, if it is."""

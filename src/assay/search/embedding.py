@@ -5,8 +5,6 @@ Embedders are imported when a model is set, and not before.
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -17,7 +15,9 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.artefacts.kinds import EMBEDDINGS
 from assay.corpus.cache import cache_dir
+from assay.digests import digest_of
 from assay.errors import EnvironmentFailure
 from assay.search.filters import scope_text, unit_text
 from assay.search.meaning import Dense, Meaning, readable
@@ -156,7 +156,7 @@ def _made(embedder: Embedder, table: Table, rows: LongArray, stored: Stored | No
     from assay.search.static import StaticEmbedder, unit_vectors
 
     if not isinstance(embedder, StaticEmbedder):
-        embed = partial(EmbeddingCache(cache_dir() / "embeddings").embed, embedder) if cached else embedder.embed
+        embed = partial(EmbeddingCache(cache_dir() / EMBEDDINGS.name).embed, embedder) if cached else embedder.embed
         return _Made(_matrix(table, rows, embed, embedder.dimension), {})
     known = _known(embedder, stored) if len(rows) == len(table.units) else None  # what is kept of some has gaps
     made = unit_vectors(embedder, table, known).of(rows)
@@ -201,7 +201,7 @@ def vectors_digest(embedder: Embedder, settings: DenseSettings, table: Table) ->
     """Name what decides the vectors: the model, and the files, for in a folder of one shape they decide the units."""
     files = [table.files.paths, table.files.hashes, table.files.languages]
     facts = [_PASSAGE, embedder.identity, settings.vectors, bool(settings.docs_model), *files]
-    return hashlib.sha256(json.dumps(facts).encode()).hexdigest()
+    return digest_of(facts)
 
 
 def _read(place: Path) -> Stored | None:

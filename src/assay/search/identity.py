@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import platform
 from dataclasses import asdict
@@ -13,13 +12,14 @@ from pathlib import Path
 from typing import Final
 
 from assay.artefacts import code_digest
+from assay.digests import digest_of
 from assay.search.config import SearchConfig
 from assay.search.models import SHIPPED, DenseSettings
 from assay.search.question import Per
 from assay.search.refreshing import shape
 
-#: The code that decides an answer: all of the engine, and what reads and parses files for it.
-_CODE: Final = ("search", "syntax", "corpus", "engines/builtin.py")
+#: The code that decides an answer: all of the engine, and what reads and parses files for it. Who asks adds its own.
+_CODE: Final = ("search", "syntax", "corpus")
 #: The code that decides which bytes a table is kept as, beside what is in it.
 _STORING: Final = ("corpus", "search/columns.py", "search/store", "search/building.py")
 #: The code that makes vectors.
@@ -34,27 +34,27 @@ _OF_VECTORS: Final = ("model", "docs_model", "vectors", "token_env", "query_pref
 
 def table_digest(config: SearchConfig) -> str:
     """Digest what decides the table of a corpus, as it is kept."""
-    return _digest(shape(config.index), code_digest(*_STORING))
+    return digest_of([shape(config.index), code_digest(*_STORING)])
 
 
 def vectors_digest(settings: DenseSettings) -> str:
     """Digest what decides the vectors of a table; no model is opened for that."""
     if not settings.model:
-        return _digest("no model")
+        return digest_of(["no model"])
     models = [model_digest(spec) for spec in (settings.model, settings.docs_model)]
-    return _digest([getattr(settings, name) for name in _OF_VECTORS], models, _versions(), code_digest(*_EMBEDDING))
+    return digest_of([[getattr(settings, name) for name in _OF_VECTORS], models, _versions(), code_digest(*_EMBEDDING)])
 
 
 def candidates_digest(config: SearchConfig, per: Per) -> str:
     """Digest what decides how well each unit matches a question."""
     settings = [asdict(config.lexical), asdict(config.translation), asdict(config.dense), per]
-    return _digest(settings, model_digest(config.translation.model), _versions(), code_digest(*_CODE))
+    return digest_of([settings, model_digest(config.translation.model), _versions(), code_digest(*_CODE)])
 
 
 def ranking_digest(config: SearchConfig, per: Per) -> str:
     """Digest what decides the order of the answer: all settings that did not decide anything before."""
     rest = {name: value for name, value in asdict(config).items() if name not in _BEFORE}
-    return _digest(rest, per, model_digest(config.rerank.model), code_digest(*_CODE))
+    return digest_of([rest, per, model_digest(config.rerank.model), code_digest(*_CODE)])
 
 
 def search_identity(config: SearchConfig, per: Per) -> str | None:
@@ -69,7 +69,7 @@ def search_identity(config: SearchConfig, per: Per) -> str | None:
         candidates_digest(config, per),
         ranking_digest(config, per),
     )
-    return _digest(*steps, platform.python_version())
+    return digest_of([*steps, platform.python_version()])
 
 
 def model_digest(spec: str) -> str | None:
@@ -112,8 +112,3 @@ def _versions() -> dict[str, str]:
         except metadata.PackageNotFoundError:
             continue
     return found
-
-
-def _digest(*facts: object) -> str:
-    """Digest plain values."""
-    return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()

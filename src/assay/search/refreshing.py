@@ -6,8 +6,6 @@ need not agree. Both are replaced whole; readers take no lock, writers one at a 
 
 from __future__ import annotations
 
-import hashlib
-import json
 from contextlib import ExitStack, suppress
 from dataclasses import asdict, dataclass
 from functools import cache
@@ -18,8 +16,10 @@ from typing import Final
 import numpy as np
 
 from assay.artefacts import code_digest
+from assay.artefacts.kinds import DESCRIPTIONS
 from assay.corpus import Memory, open_corpus, parse_spec
 from assay.corpus.cache import cache_dir
+from assay.digests import digest_of
 from assay.errors import EnvironmentFailure
 from assay.search.building import build_table
 from assay.search.columns import read_table, table_arrays
@@ -110,7 +110,7 @@ def _unkept(failure: EnvironmentFailure, making: _Making) -> tuple[str, ...]:
 
 def update(table: Table | None, corpus: Corpus, config: IndexConfig, workers: int | None = None) -> tuple[Table, int]:
     """Make a table fit a corpus: only files whose contents or language changed are analysed."""
-    kept = cache_dir() / "descriptions"
+    kept = cache_dir() / DESCRIPTIONS.name
     if table is None:
         return build_table(corpus, corpus.files, config, workers, kept), len(corpus.files)
     known = dict(zip(table.files.paths, zip(table.files.hashes, table.files.languages, strict=True), strict=True))
@@ -128,8 +128,7 @@ def shape(config: IndexConfig) -> str:
     """Digest everything but the files that decides a table: settings, grammars, and the way of analysing."""
     versions = {name: metadata.version(name) for name in ("tree-sitter", "PyStemmer", *packages())}
     settings = asdict(config) | {"description": description_identity(config.description)}
-    plain = json.dumps([settings, versions], sort_keys=True)
-    return hashlib.sha256(f"{plain}{code_digest(*_ANALYSERS)}".encode()).hexdigest()
+    return digest_of([settings, versions, code_digest(*_ANALYSERS)])
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Literal, get_origin
 
+from assay.dotted import applied, joined, leaves
 from assay.errors import ConfigError, nearest
 from assay.search.config import SearchConfig
 from assay.search.laws import find_breach, flatten, setting_hints
@@ -72,7 +73,7 @@ def load_config(
     if breach:
         culprit = next(origin[key] for key in breach.keys if key in origin)
         raise culprit.error(breach.message, breach.hint)
-    return read_settings(SearchConfig, _nested(values), TABLE)
+    return read_settings(SearchConfig, applied({}, values), TABLE)
 
 
 def _from_file(path: Path | None) -> Iterator[_Given]:
@@ -83,17 +84,8 @@ def _from_file(path: Path | None) -> Iterator[_Given]:
     table = file.data.get(TABLE, {})
     if not isinstance(table, dict):
         raise ConfigError(f"{TABLE} = {table!r}", file=path, line=_line(file.text, TABLE), hint="[search] is a table")
-    for key, value in _leaves(table, ""):
-        yield _Given(key, value, file=path, text=file.text)
-
-
-def _leaves(table: Mapping[str, object], prefix: str) -> Iterator[tuple[str, object]]:
-    """List what a table and the tables in it say, by dotted name."""
-    for name, value in table.items():
-        if isinstance(value, dict) and value:
-            yield from _leaves(value, f"{prefix}{name}.")
-        else:
-            yield f"{prefix}{name}", value
+    for names, value in leaves(table) if table else ():
+        yield _Given(joined(names), value, file=path, text=file.text)
 
 
 def _from_environment(environ: Mapping[str, str]) -> Iterator[_Given]:
@@ -162,18 +154,6 @@ def _parsed(text: str, hint: Any) -> object:  # noqa: ANN401 - a type hint is an
     if get_origin(hint) is Literal and not isinstance(value, str):
         return text.strip()
     return value
-
-
-def _nested(values: Mapping[str, object]) -> dict[str, Any]:
-    """Turn dotted names into tables."""
-    tables: dict[str, Any] = {}
-    for key, value in values.items():
-        *outer, name = key.split(".")
-        table = tables
-        for part in outer:
-            table = table.setdefault(part, {})
-        table[name] = value
-    return tables
 
 
 def _line(text: str, dotted: str) -> int | None:

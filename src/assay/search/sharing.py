@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar
 
 from assay.artefacts import Artefacts
+from assay.artefacts.kinds import TABLES, VECTORS
 from assay.errors import EnvironmentFailure
 from assay.search.building import build_table
 from assay.search.columns import read_table, table_arrays
@@ -77,7 +78,7 @@ def _table(corpus: Corpus, config: SearchConfig, shelf: Shelf, keys: Keys) -> Ta
             raise _NotKept
         return table
 
-    return _Kept("chunks", "tables", keys.table, make, write, read).get(shelf)
+    return _Kept("chunks", TABLES.name, keys.table, make, write, read).get(shelf)
 
 
 def _dense(table: Table, settings: DenseSettings, shelf: Shelf, keys: Keys, memo: Memo) -> Dense | None:
@@ -115,7 +116,7 @@ def _vectors(table: Table, settings: DenseSettings, shelf: Shelf, keys: Keys) ->
     def read(folder: Path) -> list[Columns]:
         return [read_store(folder / f"{group.name}.assay").arrays for group in among]
 
-    columns = _Kept("vectors", "vectors", keys.vectors, make, write, read).get(shelf)
+    columns = _Kept("vectors", VECTORS.name, keys.vectors, make, write, read).get(shelf)
     return tuple(map(_Read, among, embedders, columns))
 
 

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypedDict
 
 from assay.errors import ConfigError, meant
+
+if TYPE_CHECKING:
+    from assay.types import Claim
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +66,20 @@ class Settings:
         if self.seed < 0:
             raise ConfigError(f"seed is {self.seed}", hint="a whole number, 0 or above")
         check_cluster(self.cluster)
+
+
+class Asked(TypedDict):
+    """What a claim asks of every comparison, by the names that those take."""
+
+    margin: float
+    alpha: float
+    seed: int
+    cluster: str
+
+
+def settings_of(claim: Claim) -> Asked:
+    """Give what a claim asks of a comparison: `compare(scores, **settings_of(claim), ...)`, and forget none of it."""
+    return Asked(margin=claim.margin, alpha=claim.alpha, seed=claim.seed, cluster=claim.cluster)
 
 
 #: What may be declared as drawn independently; a tag is written tag:NAME.

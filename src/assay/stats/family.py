@@ -46,17 +46,19 @@ def _judged(row: ComparisonRow, p: float | None, size: int, bounds: Range, setti
         config=settings.config,
     )
     notes = row.notes
-    if row.smallest_p is not None and not can_decide(row.smallest_p, size, settings.alpha):
-        notes += (_undecidable(row, size, settings),)
+    limit = undecidable(row, size, settings.alpha)
+    notes += (limit,) if limit else ()
     mde = shown_difference(row, bounds, size, settings)
     return replace(row, p_adjusted=p, in_family=True, verdict=verdict, mde=mde, notes=notes)
 
 
-def _undecidable(row: ComparisonRow, size: int, settings: Settings) -> str:
-    """Say that this many clusters cannot decide this family."""
+def undecidable(row: ComparisonRow, size: int, alpha: float) -> str:
+    """Say that this many clusters cannot decide this family; nothing where they can."""
+    if row.smallest_p is None or can_decide(row.smallest_p, size, alpha):
+        return ""
     return (
         f"{row.clusters} clusters cannot decide a family of {size}: the smallest p they can give is "
-        f"{row.smallest_p:.3g}, times {size} is above {settings.alpha:g}"
+        f"{row.smallest_p:.3g}, times {size} is above {alpha:g}"
     )
 
 

@@ -63,6 +63,10 @@ class Verdict(StrEnum):
     INCONCLUSIVE = "inconclusive"
 
 
+#: What is said in the place of a verdict where there is nothing to judge.
+SAME = "changed no ranking"
+
+
 @dataclass(frozen=True, slots=True)
 class MeanRow:
     """One engine on one measure: the mean over queries, its interval, and the mean over repositories."""
@@ -120,6 +124,7 @@ class ComparisonRow:
     repositories: int
     label: str
     notes: tuple[str, ...] = ()
+    identical: bool = False  # both gave the same rankings throughout; who has the rankings says so
 
     @property
     def mde_text(self) -> str:
@@ -131,6 +136,8 @@ class ComparisonRow:
         """The verdict in words, with how it stands to the margin and how far it reaches."""
         if self.verdict is None:
             return f"not in the family, {self.label}"
+        if self.identical:
+            return f"{SAME}, {self.label}"
         margin = ", within the margin" if self.within_margin and self.verdict in _AGAINST_MARGIN else ""
         return f"{self.verdict}{margin}, {self.label}"
 

@@ -8,12 +8,12 @@ hard.share = 0.25
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import Field, fields, is_dataclass
-from functools import reduce
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
+from assay.dotted import joined, leaves, nested
 from assay.errors import ConfigError
 from assay.settings import read_settings
 from assay.toml import TomlFile, line_of, read_toml
@@ -24,7 +24,7 @@ T = TypeVar("T")
 def read_recipe(path: Path, kind: type[T]) -> T:
     """Read a recipe of any kind; what it does not say is as there."""
     file = read_toml(path, hint="write a recipe, or leave --recipe out")
-    _check(file, kind, file.data, "")
+    _check(file, kind)
     config = read_settings(kind, file.data, "recipe")
     for dotted, field, value in settings_of(config, ""):
         if wanted := _breach(field, value):
@@ -32,18 +32,13 @@ def read_recipe(path: Path, kind: type[T]) -> T:
     return config
 
 
-def _check(file: TomlFile, kind: type[T], table: Mapping[str, Any], prefix: str) -> None:
+def _check(file: TomlFile, kind: type[T]) -> None:
     """Read each setting for itself, so that an error has its line."""
-    for name, value in table.items():
-        dotted = f"{prefix}{name}"
-        if isinstance(value, dict) and value:
-            _check(file, kind, value, f"{dotted}.")
-            continue
-        alone = reduce(lambda inner, outer: {outer: inner}, reversed(dotted.split(".")), value)
+    for names, value in leaves(file.data):
         try:
-            read_settings(kind, alone, "recipe")
+            read_settings(kind, nested(names, value), "recipe")
         except ConfigError as error:
-            line = line_of(file.text, dotted)
+            line = line_of(file.text, joined(names))
             raise ConfigError(error.message, file=file.path, line=line, hint=error.hint) from error
 
 

@@ -9,7 +9,6 @@ is begun again by the same call, and ends in the same bytes.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from hashlib import blake2b
@@ -19,6 +18,8 @@ from typing import Any, Final
 
 import numpy as np
 
+from assay.artefacts import code_digest
+from assay.digests import digest_of
 from assay.errors import InputError
 from assay.training.config import TrainConfig
 from assay.training.hard_negatives import HardNegatives, find_hard, read_hard, write_hard
@@ -30,6 +31,7 @@ from assay.training.vocabulary import Vocabulary, choose_vocabulary, read_vocabu
 
 Tell = Callable[[str], None]
 _PACKAGES: Final = ("numpy", "scipy")
+_NAMED: Final = 16  # digits of a key: 64 bits, and a folder holds a few dozen files
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,13 +146,12 @@ def start_digest(start: Start) -> list[str]:
 
 
 def code_digests() -> dict[str, str]:
-    """Name the code that learns, so that nobody has to remember to raise a number when it changes."""
+    """Name the code that learns and the packages it computes with; the code that mines has a name of its own."""
     home = resources.files("assay").joinpath("training")
-    files = sorted((one for one in home.iterdir() if one.name.endswith(".py")), key=lambda one: one.name)
-    found = {one.name: blake2b(one.read_bytes(), digest_size=16).hexdigest() for one in files}
-    return found | {name: metadata.version(name) for name in _PACKAGES}
+    modules = [f"training/{one.name}" for one in home.iterdir() if one.name.endswith(".py")]
+    return {"code": code_digest(*modules)} | {name: metadata.version(name) for name in _PACKAGES}
 
 
 def key_of(*facts: object) -> str:
     """Name a result by what it was made from."""
-    return blake2b(json.dumps(facts, sort_keys=True).encode("utf-8"), digest_size=8).hexdigest()
+    return digest_of(facts)[:_NAMED]

@@ -14,11 +14,13 @@ import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from assay.dotted import joined, parts
 from assay.engines.configs import inis, jsons, tomls, yamls
-from assay.engines.configs.paths import find, flatten, join, leaves, put, same, split
+from assay.engines.configs.paths import find, flatten, leaves, put, same
 from assay.engines.configs.rendering import ConfigTemplate, read_config
 from assay.engines.configs.settings import ConfigSettings
 from assay.errors import ConfigError
+from assay.toml import write_key, write_value
 
 TOML = """\
 # of the tool
@@ -206,11 +208,11 @@ def test_secret_that_is_written_out_is_hidden_in_a_template_and_refused_in_edits
 
 def test_later_edits_hold_and_tables_are_longer_keys() -> None:
     assert flatten({"a.b": 1, "a": {"b": 2, "c": {"d": 3}}}) == {("a", "b"): 2, ("a", "c", "d"): 3}
-    assert split('a."b.c".d') == ("a", "b.c", "d")
-    assert join(("a", "b.c", "d")) == 'a."b.c".d'
+    assert parts('a."b.c".d') == ("a", "b.c", "d")
+    assert joined(("a", "b.c", "d")) == 'a."b.c".d'
     for wrong in ("", "a.", ".a", "a..b", 'a."b'):
         with pytest.raises(ConfigError, match="no dotted key"):
-            split(wrong)
+            parts(wrong)
 
 
 # ------------------------------------------------------------------------------------------------ laws
@@ -231,9 +233,9 @@ FEW = settings(max_examples=60, deadline=None, suppress_health_check=list(Health
 
 def to_toml(tree: dict[str, Any], before: tuple[str, ...] = ()) -> str:
     """Write a tree with a header for each table, comments between."""
-    plain = [f"{tomls._key((k,))} = {tomls.write(v)}  # c\n" for k, v in tree.items() if not isinstance(v, dict)]
+    plain = [f"{write_key((k,))} = {write_value(v)}  # c\n" for k, v in tree.items() if not isinstance(v, dict)]
     tables = [(k, v) for k, v in tree.items() if isinstance(v, dict)]
-    inner = "".join(f"[{tomls._key((*before, k))}] # t\n{to_toml(v, (*before, k))}" for k, v in tables)
+    inner = "".join(f"[{write_key((*before, k))}] # t\n{to_toml(v, (*before, k))}" for k, v in tables)
     return "# top\n" + "".join(plain) + inner
 
 
@@ -256,7 +258,7 @@ def test_law_what_is_read_back_is_the_tree_with_those_keys_changed(
     read = module.parse(text)
     paths = [path for path, value in leaves(read) if not path[-1].isdecimal()] or [next(leaves(read))[0]]
     changed = data.draw(st.lists(st.sampled_from(paths), min_size=1, max_size=3, unique=True))
-    edits = {join(path): data.draw(SCALARS) for path in changed}
+    edits = {joined(path): data.draw(SCALARS) for path in changed}
     template = ConfigTemplate(Path("t"), name.split()[0], text, flatten(edits))
     expected = module.parse(text)
     for path, value in flatten(edits).items():

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import json
+import signal
+import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from typing import cast
 
 import pytest
 
 from assay.artefacts import Artefacts
+from assay.artefacts.passing import _swept
+from assay.engines import make_engine
 from assay.engines.indexes import place
 from assay.engines.indexes.lots import WROTE
 from assay.engines.sharing import Shelf, sharing
@@ -263,6 +268,59 @@ def test_another_corpus_index_key_or_tool_is_another_index(
     assert run_once(tool(**commands), corpus_of({"a.py": "decode"}), kept)[2] == 1
     versions = [tool(**commands, version=[sys.executable, "-c", f"print({v})"]) for v in (1, 1, 2)]
     assert [run_once(engine, code, kept)[2] for engine in versions] == [1, 0, 1]
+    script.write_text(script.read_text() + "# a change that its version does not tell\n")
+    assert run_once(versions[0], code, kept)[2] == 1
+
+
+def test_kept_indexes_are_for_our_eyes_only(tool: Make, code: Corpus, tmp_path: Path) -> None:
+    kept = tmp_path / "kept"
+    run_once(tool(), code, kept)
+    run_once(tool(), code, kept)
+    assert {name: (kept / name).stat().st_mode & 0o777 for name in ("indexes", ".at-work")} == {
+        "indexes": 0o700,
+        ".at-work": 0o700,
+    }
+
+
+@pytest.mark.parametrize("keys", [["config.embedding"], None])
+def test_edit_that_says_what_stands_there_is_the_same_index(tool: Make, keys: list[str] | None) -> None:
+    def index(edits: dict[str, object] | None = None) -> str:
+        return shared(tool(edits, index_keys=keys)).steps()[0].digest
+
+    assert index({"embedding.cut": 100}) == index({"embedding.cut": 100, "embedding.model": "small"}) == index()
+    assert index({"embedding.cut": 101}) != index()
+    assert (index({"search.weight": 0.9}) == index()) is bool(keys)
+
+
+def test_rendered_configuration_of_a_killed_run_is_removed_at_the_next_start(
+    tool: Make, code: Corpus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = tmp_path / "tmp"
+    own.mkdir()
+    monkeypatch.setenv("TMPDIR", str(own))
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    (tmp_path / "tool.toml").write_text('key = "{env:TOOL_KEY}"\n')
+    monkeypatch.setenv("TOOL_KEY", "sk-very-secret")
+    table = {"kind": "command", "argv": ["cat", "{config}", "{store}", "{query}"], "config": {"template": "tool.toml"}}
+    script = (
+        "import sys, time\nfrom pathlib import Path\nfrom assay.engines import make_engine\n"
+        "from assay.corpus import open_corpus, parse_spec\n"
+        f"engine = make_engine({table!r}, folder=Path({str(tmp_path)!r}))\n"
+        f"session = engine.open(open_corpus(parse_spec({str(code.root)!r})))\n"
+        "print('open', flush=True)\ntime.sleep(60)\n"
+    )
+    with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "open\n"
+        process.send_signal(signal.SIGKILL)
+    left = [path for path in own.rglob("tool.toml") if "sk-very-secret" in path.read_text()]
+    assert len(left) == 1
+    assert left[0].stat().st_mode & 0o077 == 0
+    _swept.cache_clear()
+    session = make_engine(table, folder=tmp_path).open(code)
+    assert not left[0].exists()
+    session.close()
+    assert list(own.iterdir()) == []
 
 
 def test_index_that_lies_elsewhere_is_not_kept_and_that_is_told(tool: Make, code: Corpus, tmp_path: Path) -> None:

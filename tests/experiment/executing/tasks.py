@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from assay.errors import CorpusError
+from assay.experiment.executing.remote import Seat, seat
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,3 +93,18 @@ def host_path(path: str) -> None:
     """Want a folder that may only be elsewhere."""
     if not Path(path).is_dir():
         raise CorpusError("no such folder", file=path, hint="check the path")
+
+
+def seat_or_die(folder: str) -> Seat:
+    """Say where this is; who is asked first dies instead."""
+    try:
+        Path(folder, "dead").touch(exist_ok=False)
+    except FileExistsError:
+        return seat()
+    os.kill(os.getpid(), signal.SIGKILL)
+    raise AssertionError("it survived")
+
+
+def unwell() -> Seat:
+    """Be there and say nothing."""
+    raise ConnectionResetError("no answer")

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable
 from contextlib import closing
 from functools import partial
+from logging import getLogger
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,7 @@ from assay.experiment.executing.driving import gather
 from assay.experiment.executing.remote import Kit, kit
 from assay.experiment.executing.serial import Here
 from benchmarks.experiments.loopback import loopback
-from tests.experiment.executing.tasks import Job, begun, do, double, heavy, host_path, refuse
+from tests.experiment.executing.tasks import Job, begun, do, double, heavy, host_path, refuse, seat_or_die, unwell
 from tests.experiment.executing.test_processes import eventually
 
 QUICK = Patience(connect=2.0, workers=20.0, look=0.1)
@@ -27,15 +28,16 @@ IMPATIENT = Patience(connect=2.0, workers=0.5, look=0.1)
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory):
-    """Three workers; tests that kill some start others."""
-    with loopback(tmp_path_factory.mktemp("cluster"), 3) as made:
-        with closing(Cluster(made.address, QUICK)) as fleet:
-            eventually(lambda: fleet.width == 4, 20)
+    """A scheduler that gives a task to two workers at most; tests that kill workers start others."""
+    lenient = {"DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": "1"}
+    with loopback(tmp_path_factory.mktemp("cluster"), 2, lenient) as made:
+        made.settle()
         yield made
 
 
 @pytest.fixture
 def fleet(cluster):
+    cluster.staff(2)
     with closing(Cluster(cluster.address, QUICK)) as made:
         yield made
 
@@ -62,38 +64,24 @@ def test_path_that_only_we_have_is_an_error_with_host_and_path(fleet, tmp_path):
     assert caught.value.file == str(tmp_path / "nowhere")
 
 
-def test_worker_killed_and_one_added_midway_loses_and_doubles_nothing(cluster, tmp_path):
-    jobs = [Job(f"job{n:02}", str(tmp_path), seconds=0.05) for n in range(60)]
+def test_worker_killed_and_one_added_midway_loses_and_doubles_nothing(cluster, fleet, tmp_path):
+    jobs = [Job(f"job{n:02}", str(tmp_path), seconds=0.05) for n in range(40)]
     seen: Counter[str] = Counter()
     victim = cluster.workers[0]
-    with closing(Cluster(cluster.address, QUICK)) as fleet:
-        for number, (task, result) in enumerate(gather(fleet, do, jobs)):
-            assert result == task.name.upper()
-            seen[task.name] += 1
-            if number == 8:
-                victim.kill()
-                victim.wait()
-                added = cluster.add().pid
-                eventually(partial(_has, cluster, added), 20)
+    for number, (task, result) in enumerate(gather(fleet, do, jobs)):
+        assert result == task.name.upper()
+        seen[task.name] += 1
+        if number == 8:
+            victim.kill()
+            victim.wait()
+            cluster.staff(2)
+            added = cluster.workers[-1].pid
     assert seen == Counter({job.name: 1 for job in jobs})
     workers = {pid for job in jobs for pid in begun(tmp_path, job.name)}
     assert {victim.pid, added} <= workers  # the one had begun, the other took its place
 
 
-def _has(cluster, pid):
-    return pid in cluster.pids()
-
-
-def test_task_that_kills_its_worker_each_time_is_named(tmp_path):
-    lenient = {"DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": "1"}
-    with loopback(tmp_path, 2, lenient) as made, closing(Cluster(made.address, QUICK)) as fleet:
-        with pytest.raises(EngineError, match=r"killer was sent once and lost its worker .* 2 workers"):
-            list(gather(fleet, do, [Job("killer", str(tmp_path), deaths=99)]))
-        assert len(begun(tmp_path, "killer")) == 2  # Dask's count, not ours times Dask's
-
-
-def test_task_that_kills_its_worker_once_is_done_by_another(cluster, fleet, tmp_path):
-    cluster.add()
+def test_task_that_kills_its_worker_once_is_done_by_another(fleet, tmp_path):
     assert [r for _, r in gather(fleet, do, [Job("once", str(tmp_path), deaths=1)])] == ["ONCE"]
     assert len(begun(tmp_path, "once")) == 2
 
@@ -165,34 +153,81 @@ def test_missing_package_says_how_to_get_it(monkeypatch):
     assert "[cluster]" in str(caught.value)
 
 
-def test_scheduler_without_workers_is_not_waited_for_for_ever(tmp_path):
-    with loopback(tmp_path, 0) as made, pytest.raises(EnvironmentFailure, match="had no worker"):
-        Cluster(made.address, IMPATIENT)
+def test_what_nobody_wants_any_more_is_cancelled(fleet, tmp_path):
+    results = gather(fleet, do, [Job(f"job{n:02}", str(tmp_path), seconds=0.1) for n in range(60)])
+    next(results)
+    results.close()
+    time.sleep(0.5)
+    assert len(list(tmp_path.iterdir())) < 20
 
 
-def test_workers_that_all_die_midway_end_the_run_with_a_sentence(tmp_path):
-    with loopback(tmp_path, 1) as made:
-        eventually(lambda: _joined(made.address), 20)
-        with closing(Cluster(made.address, IMPATIENT)) as fleet:
-            with pytest.raises(EnvironmentFailure, match="had no worker") as caught:
-                _gather_and(fleet, tmp_path, made.workers[0].kill)
-            assert f"dask worker {made.address}" in str(caught.value)
+def test_worker_that_dies_when_it_is_asked_what_it_has_is_not_missed(cluster, monkeypatch, tmp_path):
+    cluster.staff(2)
+    monkeypatch.setattr("assay.experiment.executing.cluster.seat", partial(seat_or_die, str(tmp_path)))
+    with closing(Cluster(cluster.address, QUICK)) as fleet:
+        assert (tmp_path / "dead").exists()
+        assert sorted(gather(fleet, double, range(9))) == [(n, 2 * n) for n in range(9)]
 
 
-def test_scheduler_that_dies_midway_ends_the_run_with_a_sentence(tmp_path):
-    with loopback(tmp_path, 1) as made, closing(Cluster(made.address, QUICK)) as fleet:
-        assert made.scheduler is not None
+def test_worker_that_is_there_and_never_answers_is_named(cluster, monkeypatch):
+    cluster.staff(1)
+    monkeypatch.setattr("assay.experiment.executing.cluster.seat", unwell)
+    with pytest.raises(EnvironmentFailure, match=r"the worker at tcp://.* does not answer: no answer"):
+        Cluster(cluster.address, Patience(connect=0.3))
+
+
+def test_dask_is_quiet_while_we_speak_and_as_it_was_afterwards(cluster):
+    cluster.staff(1)
+    names = ("distributed", "distributed.client", "tornado.application")
+    before = [getLogger(name).level for name in names]
+    with closing(Cluster(cluster.address, QUICK)):
+        assert not any(getLogger(name).isEnabledFor(50) for name in (*names, "distributed.comm.tcp"))
+    assert [getLogger(name).level for name in names] == before
+
+
+# From here on nobody can use the cluster any more without starting somebody anew; the last one kills the scheduler.
+
+
+def test_task_that_kills_its_worker_each_time_is_named(cluster, fleet, tmp_path):
+    with pytest.raises(EngineError, match=r"killer was sent once and lost its worker .* 2 workers"):
+        list(gather(fleet, do, [Job("killer", str(tmp_path), deaths=99)]))
+    assert len(begun(tmp_path, "killer")) == 2  # Dask's count, not ours times Dask's
+
+
+def test_scheduler_without_workers_is_not_waited_for_for_ever(cluster):
+    _dismiss(cluster)
+    with pytest.raises(EnvironmentFailure, match="had no worker"):
+        Cluster(cluster.address, IMPATIENT)
+
+
+def test_workers_that_all_die_midway_end_the_run_with_a_sentence(cluster, tmp_path):
+    cluster.staff(1)
+    with closing(Cluster(cluster.address, IMPATIENT)) as fleet:
+        with pytest.raises(EnvironmentFailure, match="had no worker") as caught:
+            _gather_and(fleet, tmp_path, partial(_dismiss, cluster))
+        assert f"dask worker {cluster.address}" in str(caught.value)
+
+
+def test_scheduler_that_dies_midway_ends_the_run_with_a_sentence(cluster, tmp_path):
+    cluster.staff(1)
+    with closing(Cluster(cluster.address, QUICK)) as fleet:
         with pytest.raises(EnvironmentFailure, match="the scheduler at tcp://.* went away"):
-            _gather_and(fleet, tmp_path, made.scheduler.kill)
+            _gather_and(fleet, tmp_path, cluster.scheduler.kill)
+        eventually(partial(_is_refused, fleet))  # Dask tries for a while
 
 
-def _joined(address: str) -> bool:
-    """Whether a first worker is there."""
+def _is_refused(fleet):
+    """Whether a task is not even taken; until then it is, and comes to nothing."""
     try:
-        Cluster(address, IMPATIENT).close()
-    except EnvironmentFailure:
-        return False
-    return True
+        return not isinstance(fleet.submit(double, 1).exception(), EnvironmentFailure)
+    except EnvironmentFailure as problem:
+        return "went away" in problem.message
+
+
+def _dismiss(cluster):
+    for worker in cluster.workers:
+        worker.kill()
+        worker.wait()
 
 
 def _gather_and(fleet: Cluster, folder: Path, then: Callable[[], None]) -> None:
@@ -204,11 +239,3 @@ def _gather_and(fleet: Cluster, folder: Path, then: Callable[[], None]) -> None:
 
 def _slow(folder: Path) -> list[Job]:
     return [Job(f"job{n}", str(folder), seconds=0.1) for n in range(40)]
-
-
-def test_what_nobody_wants_any_more_is_cancelled(fleet, tmp_path):
-    results = gather(fleet, do, [Job(f"job{n:02}", str(tmp_path), seconds=0.1) for n in range(60)])
-    next(results)
-    results.close()
-    time.sleep(0.5)
-    assert len(list(tmp_path.iterdir())) < 20

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assay.errors import CorpusError, EngineError
-from assay.experiment.executing.base import WorkerLost
+from assay.experiment.executing.base import WorkerLost, lost_for_good
 from assay.experiment.executing.driving import gather
 from assay.experiment.executing.given import Given
 from assay.experiment.executing.serial import Here
@@ -37,18 +37,8 @@ class Flaky:
             return failed(WorkerLost("the worker went away"))
         return Here().submit(function, task)
 
-    def mended(self, problem):
-        return isinstance(problem, WorkerLost)
-
     def close(self):
         """Nothing to close."""
-
-
-class Mending(Given):
-    """Threads that are lost and found."""
-
-    def mended(self, problem):
-        return isinstance(problem, WorkerLost)
 
 
 def failed(problem):
@@ -69,7 +59,7 @@ def test_gather_yields_every_task_exactly_once_whatever_is_lost(count, losses, w
                 raise WorkerLost("gone")
             return double(number)
 
-        fleet = Mending(threads)
+        fleet = Given(threads)
         assert sorted(gather(fleet, lossy, range(count))) == [(n, 2 * n) for n in range(count)]
 
 
@@ -108,6 +98,17 @@ def test_gather_sends_a_lost_task_three_times_and_then_names_it():
     with pytest.raises(EngineError, match=r"^5 was sent 3 times and lost its worker each time: the worker went away"):
         list(gather(fleet, double, range(8)))
     assert fleet.sent.count(5) == 3
+
+
+def test_gather_does_not_send_again_what_is_not_worth_it():
+    class Spent(Flaky):
+        def settled(self, function, task):
+            return failed(lost_for_good("all of them died"))
+
+    fleet = Spent({})
+    with pytest.raises(EngineError, match=r"^5 was sent once and lost its worker each time: all of them died"):
+        list(gather(fleet, double, [5]))
+    assert fleet.sent == [5]
 
 
 def test_gather_takes_something_instead_of_a_task_that_is_lost_each_time():

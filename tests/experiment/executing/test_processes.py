@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from assay.errors import ConfigError, CorpusError, EngineError
+from assay.experiment.executing.base import WorkerLost
 from assay.experiment.executing.driving import gather
 from assay.experiment.executing.processes import Processes
 from benchmarks.experiments.loopback import our_path
@@ -105,8 +106,8 @@ def test_closing_ends_workers_that_are_busy_and_they_tidy_up(tmp_path):
     assert (tmp_path / "tidied").exists()
     assert not any(map(alive, pids))
     problem = future.exception()
-    assert isinstance(problem, EngineError)
-    assert not fleet.mended(problem)
+    assert isinstance(problem, WorkerLost)
+    assert not problem.again
 
 
 def test_number_of_processes_is_checked():

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from assay.errors import EnvironmentFailure, InputError
 from assay.experiment.ledger.book import add_entries, find_entry, read_ledger
-from assay.experiment.ledger.chain import head_file, scan
+from assay.experiment.ledger.chain import scan
+from assay.experiment.ledger.files import head_file
 from tests.experiment.ledger.entries import entry
 
 MANY = 5

@@ -7,11 +7,23 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from assay.cli.main import main
 from assay.experiment import read_run, write_run
 from assay.experiment.records import config_hash
-from assay.experiment.records.merging import RESET, UNDECLARED, declared_hashes, footing_of, merge_runs
+from assay.experiment.records.merging import (
+    CODE,
+    RESET,
+    TOOL,
+    UNDECLARED,
+    Declared,
+    declared_hashes,
+    footing_of,
+    merge_runs,
+)
+from assay.experiment.running.engine_runs import joined
 from assay.experiment.running.loading import load_suite
 from assay.experiment.spec import load_spec
+from assay.report.rows import read_rows
 from assay.types import (
     Claim,
     CorpusFacts,
@@ -116,7 +128,7 @@ def test_runs_on_another_footing_are_never_mixed(old, reason):
 
 def test_engine_that_is_not_declared_or_set_otherwise_is_stale():
     old, new = made("a", "b", "c"), made("d")
-    declared = {"d": None, "c": "another", "a": config_hash({"kind": "a"})}
+    declared = {"d": Declared(), "c": Declared("another"), "a": Declared(config_hash({"kind": "a"}))}
     merged = merge_runs(old, new, declared)
     assert [e.name for e in merged.run.engines] == ["d", "a"]
     assert merged.stale == {"b": UNDECLARED, "c": RESET}
@@ -142,7 +154,7 @@ def test_skipped_engines_keep_their_reason_until_they_run():
     old = moved(made("a"), skipped={"x": "needs env:X", "b": "needs tool:b"})
     new = moved(made("b"), skipped={"y": "needs env:Y"})
     assert merge_runs(old, new).run.header.skipped == {"x": "needs env:X", "y": "needs env:Y"}
-    assert merge_runs(old, new, {"b": None}).run.header.skipped == {"y": "needs env:Y"}
+    assert merge_runs(old, new, {"b": Declared()}).run.header.skipped == {"y": "needs env:Y"}
 
 
 def test_engine_that_is_skipped_now_is_not_taken_from_earlier():
@@ -169,6 +181,60 @@ def test_settings_of_engines_that_are_not_asked_are_those_that_the_run_recorded(
     only = replace(spec, only=("mine",))
     known = declared_hashes(only, suite)
     assert list(known) == ["mine", "random", "keywords", "oracle"]
-    assert known == {e.name: None if e.name == "mine" else config_hash(e.config) for e in run.engines}
+    assert known == {
+        e.name: Declared() if e.name == "mine" else Declared(config_hash(e.config), e.fingerprint) for e in run.engines
+    }
     assert declared_hashes(spec, suite) == {}
     assert footing_of(run).left_by(footing_of(run)) == ""
+
+
+def signed(run: Run, **changes: object) -> Run:
+    """The same run, made by other tools or code."""
+    return replace(run, engines=tuple(replace(engine, **changes) for engine in run.engines))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("now", "code", "reason"),
+    [
+        ("tool-1", "code-1", ""),
+        ("tool-2", "code-1", TOOL),
+        ("tool-1", "code-2", CODE),
+        ("", "code-1", ""),  # nobody can look at the tool here
+        ("tool-1", "", ""),
+    ],
+)
+def test_engine_whose_tool_or_whose_assay_changed_is_stale(now, code, reason):
+    old = signed(made("a"), fingerprint="tool-1", code="code-1")
+    new = signed(made("b"), code=code)
+    merged = merge_runs(old, new, {"a": Declared(config_hash({"kind": "a"}), now), "b": Declared()})
+    assert merged.stale == ({"a": reason} if reason else {})
+    assert merged.kept == (() if reason else ("a",))
+
+
+def test_answers_of_two_tools_fit_no_tool():
+    """A tool that is replaced while it is asked: its row is stale the next time, whichever of the two is there."""
+    (engine,) = made("a").engines
+    parts = [replace(engine, fingerprint=tool, code="c") for tool in ("tool-1", "tool-2")]
+    both = joined("a", parts)
+    assert (both.fingerprint, both.code) == ("mixed", "c")
+    assert Declared("", "tool-2").left_by(both) == TOOL
+    assert joined("a", parts[:1]).fingerprint == "tool-1"
+
+
+def test_only_after_a_change_of_the_tool_marks_the_row_and_measures_it_again_without_only(shop):
+    """From the command line: the file of an engine changes between two runs."""
+    tool = shop / "tool.py"
+    tool.write_text("def ask(query, k):\n    return ['shop/cart.py']\n")
+    (shop / "assay.toml").write_text(
+        '[run]\ngold = "gold.yaml"\n[engines.mine]\nkind = "builtin"\n'
+        '[engines.tool]\nkind = "python"\ncallable = "tool:ask"\n'
+    )
+    assert main(["run", "--quiet"]) == 0
+    assert main(["run", "--quiet", "--only", "mine"]) == 0
+    assert {row.engine: row.state for row in read_rows(shop / "results") or ()}["tool"] == "measured"
+    tool.write_text("def ask(query, k):\n    return ['shop/tax.py']\n")
+    assert main(["run", "--quiet", "--only", "mine"]) == 0
+    row = next(row for row in read_rows(shop / "results") or () if row.engine == "tool")
+    assert (row.state, row.reason) == ("stale", TOOL)
+    assert row.fingerprint
+    assert row.code

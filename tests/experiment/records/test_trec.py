@@ -65,7 +65,7 @@ def made(shop) -> Run:
 def test_runfile_reads_the_same_hits_back(made, tmp_path):
     files = trec_files(made)
     for engine, name in zip(made.engines, ("lines", "scored", "a-b-c"), strict=True):
-        (file,) = [path for path in files if path.startswith(f"runs/{name}")]
+        (file,) = [path for path in files if path.startswith(f"runs/lines/{name}")]
         (tmp_path / "run.trec").write_text(files[file])
         again = run({engine.name: make({"path": "run.trec"}, Context(folder=tmp_path, suite=made.suite))}, made.suite)
         for before, after in zip(engine.rankings, again.engines[0].rankings, strict=True):
@@ -77,13 +77,39 @@ def test_runfile_reads_the_same_hits_back(made, tmp_path):
             assert score(again, [measure]).values.tolist() == score(kept, [measure]).values.tolist()
 
 
+def test_a_run_and_the_qrels_beside_it_go_together(made, tmp_path):
+    """Whoever takes the first two files that he finds gets numbers, from pytrec_eval as from us."""
+    import pytrec_eval
+
+    for name, text in trec_files(made).items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    with open(tmp_path / "qrels" / "shop.qrels") as stream:
+        evaluator = pytrec_eval.RelevanceEvaluator(pytrec_eval.parse_qrel(stream), {"ndcg_cut.10"})
+    for engine, file in zip(made.engines, ("lines", "scored"), strict=False):
+        with open(tmp_path / "runs" / f"{file}.trec") as stream:
+            found = evaluator.evaluate(pytrec_eval.parse_run(stream))
+        scores = score(replace(made, engines=(engine,)), ["nDCG@10"])
+        mine = [float(value) for value in scores.values[0, 0]]
+        assert [found[f"{u.gold}/{u.query}/{u.form}"]["ndcg_cut_10"] for u in scores.units] == pytest.approx(mine)
+        assert max(mine) > 0
+
+
+def test_runfile_reads_whole_files_too(made, tmp_path):
+    (tmp_path / "run.trec").write_text(trec_files(made)["runs/lines.trec"])
+    again = run({"lines": make({"path": "run.trec"}, Context(folder=tmp_path, suite=made.suite))}, made.suite)
+    kept = replace(made, engines=made.engines[:1])
+    assert score(again, ["nDCG@10"]).values.tolist() == score(kept, ["nDCG@10"]).values.tolist()
+    assert all(hit.start is None for ranking in again.engines[0].rankings for hit in ranking.hits)
+
+
 @pytest.mark.parametrize("ours", ["nDCG@10", "RR@10"])
 def test_other_peoples_tools_give_our_values_at_file_level(made, tmp_path, ours):
     files = trec_files(made)
     qrels = list(ir_measures.read_trec_qrels(files["qrels/shop.qrels"]))
     measure = ir_measures.parse_measure(ours)
     for engine, name in zip(made.engines, ("lines", "scored", "a-b-c"), strict=True):
-        (file,) = [path for path in files if path.startswith(f"runs/files/{name}")]
+        (file,) = [path for path in files if path.startswith(f"runs/{name}")]
         found = {it.query_id: it.value for it in measure.iter_calc(qrels, ir_measures.read_trec_run(files[file]))}
         scores = score(replace(made, engines=(engine,)), [ours])
         mine = {
@@ -95,7 +121,7 @@ def test_other_peoples_tools_give_our_values_at_file_level(made, tmp_path, ours)
 
 def test_scores_keep_the_order_even_where_the_engine_gave_none(made):
     files = trec_files(made)
-    for name in ("runs/lines.trec", "runs/scored.trec", "runs/files/lines.trec"):
+    for name in ("runs/lines/lines.trec", "runs/lines/scored.trec", "runs/lines.trec"):
         by_query: dict[str, list[tuple[int, float]]] = {}
         for line in files[name].splitlines():
             query, _, _, rank, value, _ = line.split()
@@ -104,7 +130,7 @@ def test_scores_keep_the_order_even_where_the_engine_gave_none(made):
             assert [rank for rank, _ in places] == list(range(1, len(places) + 1))
             values = [value for _, value in places]
             assert all(a > b for a, b in zip(values, values[1:], strict=False))
-    assert " 9.25 " in files["runs/scored.trec"]
+    assert " 9.25 " in files["runs/lines/scored.trec"]
 
 
 def test_same_place_twice_is_written_once(made):
@@ -112,7 +138,7 @@ def test_same_place_twice_is_written_once(made):
     ranking = Ranking("shop", "cart-total", "human", hits, (1, 1, 1))
     twice = replace(made, engines=(EngineRun("mine", (ranking,)),))
     files = trec_files(twice)
-    answers = read_trec(files["runs/mine.trec"], "x")
+    answers = read_trec(files["runs/lines/mine.trec"], "x")
     assert [str(hit.span) for hit in answers["shop/cart-total/human"]] == ["shop/tax.py:1-2", "shop/cart.py"]
     # Only what was asked is judged: other forms would count as missed.
     assert {line.split()[0] for line in files["qrels/shop.qrels"].splitlines()} == {"shop/cart-total/human"}

@@ -9,10 +9,10 @@ import pytest
 
 from assay.artefacts import Artefacts
 from assay.errors import CorpusError
-from assay.experiment.cells.keeping import UNFINISHED
 from assay.experiment.executing.given import Given
 from assay.experiment.executing.processes import Processes
 from assay.experiment.executing.serial import Here
+from assay.experiment.records.layout import UNFINISHED
 from assay.experiment.running.loading import load_suite
 from assay.experiment.running.matrix import How, keeper_of, matrix, plan_of
 from assay.experiment.spec import Spec
@@ -223,3 +223,54 @@ def test_an_engine_that_kills_its_worker_costs_only_itself(spec, monkeypatch):
     assert statuses.pop("deadly") == {"crash"}
     assert all(found == {"ok"} for found in statuses.values())
     assert "worker" in made.engines[0].rankings[0].error
+
+
+def test_a_gold_set_with_another_name_takes_the_cells_of_the_first(spec):
+    run(spec)
+    gold = Path("gold.yaml")
+    gold.write_text(gold.read_text().replace("name: shop", "name: renamed"))
+    again = run(spec)
+    assert again.work.kept == set(again.work.cells)
+    assert {ranking.gold for engine in again.run.engines for ranking in engine.rankings} == {"renamed"}
+
+
+def test_two_gold_sets_of_the_same_questions_are_two(spec):
+    twin = Path("gold.yaml").read_text().replace("name: shop", "name: twin")
+    Path("twin.yaml").write_text(twin.replace("shop/tax.py::tax_rate", "shop/tax.py::with_tax"))
+    both = replace(spec, gold=("gold.yaml", "twin.yaml"))
+    first = run(both).run
+    again = run(both)
+    assert again.run == first
+    assert again.work.kept == set(again.work.cells)
+    assert {ranking.gold for engine in first.engines for ranking in engine.rankings} == {"shop", "twin"}
+
+
+def test_an_engine_with_another_name_takes_the_cells_of_the_first(spec):
+    run(spec)
+    renamed = replace(spec, engines={f"new-{name}": settings for name, settings in spec.engines.items()})
+    again = run(renamed)
+    assert again.work.kept == set(again.work.cells)
+    assert [engine.name for engine in again.run.engines][:2] == ["new-stem-0.0", "new-stem-0.2"]
+
+
+def test_variants_of_a_tool_are_kept_one_by_one(spec, monkeypatch):
+    from assay.experiment.cells import working
+
+    tool = {"kind": "command", "index": ["true"], "index_keys": []}
+    printing = ["printf", "shop/cart.py\\n%.0s", "{query}"]
+    variants = {f"t{n}": {**tool, "argv": [*printing, str(n)]} for n in range(3)}
+    tools = replace(spec, engines=variants, references=False)
+    asked = []
+
+    def dying(group, *args, **kwargs):
+        if len(asked) == 2:
+            raise KeyboardInterrupt
+        asked.extend(group)
+        return together(group, *args, **kwargs)
+
+    together = working.stay_together
+    monkeypatch.setattr(working, "stay_together", dying)
+    with pytest.raises(KeyboardInterrupt):
+        run(tools)
+    monkeypatch.setattr(working, "stay_together", together)
+    assert {slot.engine for slot in run(tools).work.kept} == {"t0", "t1"}

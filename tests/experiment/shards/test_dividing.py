@@ -23,3 +23,12 @@ def test_shard_is_written_as_it_is_read():
 def test_shard_that_is_none_is_refused(text):
     with pytest.raises(ConfigError, match="--shard"):
         parse_shard(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "wrong"),
+    [("5/4", "5 is more than 4"), ("0/3", "counted from 1"), ("1/0", "counted from 1"), ("a/b", "no part")],
+)
+def test_what_is_wrong_with_a_shard_is_said(text, wrong):
+    with pytest.raises(ConfigError, match=f"--shard {text}: .*{wrong}"):
+        parse_shard(text)

@@ -10,26 +10,45 @@ from assay.cli.main import main
 from assay.errors import InputError, NotComparableError
 from assay.experiment.shards import unite
 from assay.experiment.shards.files import read_shard, write_shard
+from assay.search.signals.stem import FileStem
 from tests.experiment.sweeping import lay_out, written
 
 OF = 4
+CONFIG = """\
+[run]
+gold = ["one.yaml", "two.yaml"]
+baseline = "mine"
+jobs = 1
+
+[engines.mine]
+kind = "builtin"
+
+[engines.tool]
+kind = "command"
+argv = ["{python}", "{here}/tool.py", "search", "{store}", "{root}", "{query}", "1"]
+index = ["{python}", "{here}/tool.py", "index", "{store}", "{root}"]
+
+[sweeps.w]
+engine = "mine"
+knobs = { "search.stem.files" = [0.1, 0.7] }
+"""
 
 
 @pytest.fixture(scope="module")
 def ground(tmp_path_factory):
     """A sweep run whole, and run in four parts that shared nothing with it; both once for all tests."""
     folder = lay_out(tmp_path_factory.mktemp("sweep"))
+    (folder / "assay.toml").write_text(CONFIG)
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         patch.setenv("SOURCE_DATE_EPOCH", "1700000000")
         patch.setenv("ASSAY_CACHE_DIR", str(folder / "cache-whole"))
-        assert main(["run", "--quiet", "--jobs", "1", "--out", "whole"]) == 0
+        assert main(["run", "--quiet", "--out", "whole"]) == 0
         patch.setenv("ASSAY_CACHE_DIR", str(folder / "cache-parts"))
         for index in range(1, OF + 1):
-            flags = ["--jobs", "1", "--out", f"part{index % 2}"]
-            assert main(["run", "--quiet", "--shard", f"{index}/{OF}", *flags]) == 0
+            assert main(["run", "--quiet", "--shard", f"{index}/{OF}", "--out", f"part{index % 2}"]) == 0
         patch.setenv("ASSAY_CACHE_DIR", str(folder / "cache-other"))
-        flags = ["--jobs", "1", "--out", "other", "--only", "mine", "--set", "run.k=3"]
+        flags = ["--out", "other", "--only", "mine", "--set", "run.k=3"]
         assert main(["run", "--quiet", "--shard", f"2/{OF}", *flags]) == 0
     return folder
 
@@ -51,11 +70,33 @@ def test_merged_shards_are_the_unsharded_run_byte_for_byte(ground, here):
     assert written(here / "merged") == written(ground / "whole")
 
 
+def test_point_that_is_the_base_is_one_cell_under_two_names_and_merges_all_the_same(tmp_path, monkeypatch):
+    """The second shard finds what the first kept, under the name of the first."""
+    lay_out(tmp_path)
+    base = str(FileStem().files)
+    text = CONFIG.replace('"one.yaml", "two.yaml"', '"one.yaml"').replace("0.1", base)
+    text = text.replace("jobs = 1", "jobs = 1\nreferences = false").replace(
+        "[engines.tool]", "[engines.tool]\ntemplate = true"
+    )
+    (tmp_path / "assay.toml").write_text(text)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1700000000")
+    monkeypatch.setenv("ASSAY_CACHE_DIR", str(tmp_path / "cache-whole"))
+    assert main(["run", "--quiet", "--out", "whole"]) == 0
+    monkeypatch.setenv("ASSAY_CACHE_DIR", str(tmp_path / "cache-parts"))
+    for index in (1, 2, 3):
+        assert main(["run", "--quiet", "--shard", f"{index}/3", "--out", f"part{index}"]) == 0
+    spent = [next(iter(read_shard(path).work.cells.values())).spent for path in sorted(tmp_path.glob("part*/shards/*"))]
+    assert spent[0] == spent[1] != spent[2]  # the second was taken, not asked
+    assert main(["merge", "--quiet", "part1", "part2", "part3", "--out", "merged"]) == 0
+    assert written(tmp_path / "merged") == written(tmp_path / "whole")
+
+
 def test_shards_of_a_plan_have_all_its_cells_once(here):
     parts = [read_shard(path) for path in shards(here)]
     slots = [slot for part in sorted(parts, key=lambda part: part.shard) for slot in part.work.cells]
     assert tuple(slots) == parts[0].outline.slots
-    assert len(slots) == len(set(slots)) == 30
+    assert len(slots) == len(set(slots)) == 14
 
 
 def test_shard_that_was_read_is_written_the_same(here):
@@ -74,9 +115,15 @@ def test_missing_shards_are_named(here):
     shards(here)[0].unlink()
     with pytest.raises(InputError, match="1 of 4 shards are missing: 2/4") as caught:
         unite([here / "part0", here / "part1"])
-    assert "assay run --shard 2/4" in str(caught.value)
+    assert f"assay run --shard 2/4 --out {here / 'part1'}" in str(caught.value)
     assert main(["merge", "part0", "part1", "--out", "merged"]) == 2
     assert not (here / "merged").exists()
+
+
+def test_shard_without_cells_says_so(ground, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(ground)
+    assert main(["run", "--shard", "1/100", "--out", str(tmp_path / "thin")]) == 0
+    assert "shard 1/100, which is empty (the run has 14 cells), written to" in " ".join(capsys.readouterr().err.split())
 
 
 def test_shard_of_another_plan_is_refused(ground, here):

@@ -6,7 +6,7 @@ import pytest
 
 from assay.errors import ConfigError
 from assay.experiment.places.own_files import files_of
-from assay.experiment.spec import load_spec, read_spec, recipe_of
+from assay.experiment.spec import load_spec, recipe_of
 from tests.experiment.spec.files import BASE, written
 
 
@@ -22,7 +22,7 @@ def test_tables_are_changed_key_by_key_and_lists_replaced(tmp_path):
         'extends = "base.toml"\n[run]\nmargin = 0.2\nmeasures = ["nDCG@5"]\n'
         '[engines.mine.search.stem]\nfiles = 0.9\n[variants.v.set]\n"search.stem.files" = 0.4\n'
     )
-    spec = read_spec(written(tmp_path, text))
+    spec = load_spec(written(tmp_path, text))
     assert (spec.k, spec.margin, spec.measures) == (5, 0.2, ("nDCG@5",))
     assert spec.engines["mine"] == {"kind": "builtin", "search": {"stem": {"files": 0.9, "spans": 0.2}}}
     assert spec.variants["v"].set == {"search.stem.files": 0.4, "per": "span"}
@@ -32,16 +32,16 @@ def test_later_files_win_and_a_file_counts_once(tmp_path):
     written(tmp_path, "[run]\nk = 1\nseed = 1\ngive_up = 1\n", "a.toml")
     written(tmp_path, 'extends = "a.toml"\n[run]\nk = 2\nseed = 2\n', "b.toml")
     written(tmp_path, 'extends = "a.toml"\n[run]\nk = 3\n', "c.toml")
-    spec = read_spec(written(tmp_path, 'extends = ["b.toml", "c.toml"]\n[run]\nprimary = "RR@3"\n'))
+    spec = load_spec(written(tmp_path, 'extends = ["b.toml", "c.toml"]\n[run]\nprimary = "RR@3"\n'))
     assert (spec.k, spec.seed, spec.give_up) == (3, 2, 1)
     assert [Path(file).name for file in spec.files] == ["assay.toml", "c.toml", "b.toml", "a.toml"]
 
 
 def test_extending_twice_is_extending_once(tmp_path):
     written(tmp_path, BASE + "[variants.v]\nengine = 'mine'\nset = { per = 'span' }\n", "base.toml")
-    once = read_spec(written(tmp_path, 'extends = "base.toml"\n'))
-    assert read_spec(written(tmp_path, 'extends = ["base.toml", "./base.toml"]\n')).subjects() == once.subjects()
-    plain = read_spec(tmp_path / "base.toml")
+    once = load_spec(written(tmp_path, 'extends = "base.toml"\n'))
+    assert load_spec(written(tmp_path, 'extends = ["base.toml", "./base.toml"]\n')).subjects() == once.subjects()
+    plain = load_spec(tmp_path / "base.toml")
     assert plain.all_engines() == once.all_engines()
 
 
@@ -54,29 +54,29 @@ def test_relative_paths_are_of_the_file_that_says_them(tmp_path):
     )
     text = 'extends = "lib/base.toml"\n[engines.own]\nkind = "builtin"\n'
     text += '[variants.v]\nengine = "tool"\nset = { git = true }\n'
-    spec = read_spec(written(tmp_path, text))
+    spec = load_spec(written(tmp_path, text))
     assert (spec.gold, spec.out) == ((str(tmp_path / "lib/g.yaml"),), str(tmp_path / "lib/base-results"))
     folders = {name: recipe_of(spec, name).folder.name for name in ("tool", "own", "v")}
     assert folders == {"tool": "lib", "own": tmp_path.name, "v": "lib"}
-    assert read_spec(written(tmp_path, text + '[run]\ngold = "h.yaml"\n')).gold == (str(tmp_path / "h.yaml"),)
+    assert load_spec(written(tmp_path, text + '[run]\ngold = "h.yaml"\n')).gold == (str(tmp_path / "h.yaml"),)
 
 
 def test_engine_stays_where_it_is_declared_when_another_file_changes_it(tmp_path):
     written(tmp_path, '[engines.tool]\nkind = "command"\nargv = ["x", "{query}"]\n', "lib/base.toml")
-    spec = read_spec(written(tmp_path, 'extends = "lib/base.toml"\n[engines.tool]\ngit = true\n'))
+    spec = load_spec(written(tmp_path, 'extends = "lib/base.toml"\n[engines.tool]\ngit = true\n'))
     assert recipe_of(spec, "tool").folder == tmp_path / "lib"
 
 
 def test_files_that_are_extended_are_hidden_from_the_corpus_too(tmp_path):
     written(tmp_path, '[run]\ngold = "g.yaml"\n', "base.toml")
-    names = {path.name for path in files_of(read_spec(written(tmp_path, 'extends = "base.toml"\n')))}
+    names = {path.name for path in files_of(load_spec(written(tmp_path, 'extends = "base.toml"\n')))}
     assert {"assay.toml", "base.toml", "g.yaml"} <= names
 
 
 def test_mistake_is_told_in_the_file_that_makes_it(tmp_path):
     base = written(tmp_path, "[run]\n\nmesures = []\n", "lib/base.toml")
     with pytest.raises(ConfigError, match="mesures") as caught:
-        read_spec(written(tmp_path, 'extends = "lib/base.toml"\n[run]\nk = 3\n'))
+        load_spec(written(tmp_path, 'extends = "lib/base.toml"\n[run]\nk = 3\n'))
     assert (caught.value.file, caught.value.line) == (str(base), 3)
 
 
@@ -84,7 +84,7 @@ def test_mistake_that_two_files_make_together_is_the_last_ones(tmp_path):
     written(tmp_path, '[run]\nprimary = "nDCG@10"\n', "base.toml")
     path = written(tmp_path, 'extends = "base.toml"\n[run]\nk = 3\n')
     with pytest.raises(ConfigError, match="k = 3") as caught:
-        read_spec(path)
+        load_spec(path)
     assert (caught.value.file, caught.value.line) == (str(path), 3)
 
 
@@ -102,7 +102,7 @@ def test_bad_extends_is_told_with_its_line(tmp_path, case):
     text, line, word = BAD[case]
     path = written(tmp_path, text)
     with pytest.raises(ConfigError, match=word) as caught:
-        read_spec(path)
+        load_spec(path)
     assert (caught.value.file, caught.value.exit_code, bool(caught.value.hint)) == (str(path), 2, True)
     assert caught.value.line == line
 
@@ -112,13 +112,13 @@ def test_circle_of_files_is_told_where_it_closes(tmp_path):
     closing = written(tmp_path, "[run]\n", "b.toml")
     closing.write_text('# back\nextends = "a.toml"\n')
     with pytest.raises(ConfigError, match="a.toml → b.toml → a.toml") as caught:
-        read_spec(written(tmp_path, 'extends = "a.toml"\n'))
+        load_spec(written(tmp_path, 'extends = "a.toml"\n'))
     assert (caught.value.file, caught.value.line) == (str(closing), 2)
 
 
 def test_preset_is_extended_by_a_file_or_by_a_flag(tmp_path):
     alone = load_spec(preset="octocode-matrix")
-    spec = read_spec(written(tmp_path, 'extends = "preset:octocode-matrix"\n[run]\nseed = 7\n'))
+    spec = load_spec(written(tmp_path, 'extends = "preset:octocode-matrix"\n[run]\nseed = 7\n'))
     assert [s.name for s in spec.subjects()] == [s.name for s in alone.subjects()]
     assert (spec.seed, alone.file, spec.file) == (7, None, str(tmp_path / "assay.toml"))
 
@@ -128,10 +128,84 @@ def test_what_ships_writes_nothing_beside_itself(tmp_path, monkeypatch):
     written(folder, '[run]\nout = "there"\n', "mine.toml")
     monkeypatch.setattr("assay.experiment.spec.extending.shipped_experiments", lambda: {"mine": folder / "mine.toml"})
     assert load_spec(preset="mine").out == "there"
-    assert read_spec(written(tmp_path, 'extends = "preset:mine"\n')).out == str(tmp_path / "there")
+    assert load_spec(written(tmp_path, 'extends = "preset:mine"\n')).out == str(tmp_path / "there")
 
 
 def test_unknown_preset_of_a_flag_is_told_with_the_nearest():
     with pytest.raises(ConfigError, match="--preset") as caught:
         load_spec(preset="octocode-matrx")
     assert "octocode-matrix" in str(caught.value.hint)
+
+
+DROPPED_FROM = """\
+[run]
+family = ["v"]
+[engines.mine]
+kind = "builtin"
+[variants.v]
+engine = "mine"
+set = { "search.stem.files" = 0.3, "search.stem.spans" = 0.1 }
+[variants.w]
+engine = "mine"
+set = { per = "span" }
+[sweeps.try]
+engine = "mine"
+knobs = { "search.stem.files" = [0.2, 0.9], "search.dense.language" = [0.25, 1.0] }
+[sweeps.off]
+engine = "mine"
+way = "leave-one-out"
+parts = { stem = { "search.without" = ["stem"] }, scope = { search = { without = ["scope"] } } }
+"""
+LEFT = {
+    "variants.w": lambda spec: list(spec.variants) == ["v"],
+    "variants": lambda spec: not spec.variants,
+    "sweeps.try": lambda spec: list(spec.sweeps) == ["off"],
+    'sweeps.try.knobs."search.stem.files"': lambda spec: list(spec.sweeps["try"].knobs) == ["search.dense.language"],
+    "sweeps.try.knobs.search.stem.files": lambda spec: list(spec.sweeps["try"].knobs) == ["search.dense.language"],
+    "variants.v.set.search.stem.files": lambda spec: spec.variants["v"].set == {"search.stem.spans": 0.1},
+    "sweeps.off.parts.scope": lambda spec: list(spec.sweeps["off"].parts) == ["stem"],
+    "run.family": lambda spec: spec.family == (),
+}
+
+
+@pytest.mark.parametrize("name", LEFT)
+def test_what_is_dropped_is_as_if_nobody_had_said_it(tmp_path, name):
+    written(tmp_path, DROPPED_FROM, "base.toml")
+    family = "" if "family" in name or name != "variants" else "[run]\nfamily = []\n"
+    assert LEFT[name](load_spec(written(tmp_path, f"extends = 'base.toml'\ndrop = ['{name}']\n{family}")))
+    flags = [f"drop=['{name}']", *(["run.family=[]"] if name == "variants" else [])]
+    assert LEFT[name](load_spec(tmp_path / "base.toml", sets=flags))
+
+
+def test_what_is_dropped_may_be_said_anew_and_nothing_of_the_old_is_left(tmp_path):
+    written(tmp_path, DROPPED_FROM, "base.toml")
+    text = 'extends = "base.toml"\ndrop = "sweeps.try"\n[sweeps.try]\nengine = "mine"\nknobs = { per = ["span"] }\n'
+    path = written(tmp_path, text)
+    spec = load_spec(path)
+    assert spec.sweeps["try"].knobs == {"per": ("span",)}
+    assert spec.places["sweeps.try"].file == str(path)
+
+
+@pytest.mark.parametrize(
+    ("drop", "word", "hint"),
+    [
+        ('"variants.vv"', "variants.vv", "'v'"),
+        ('"sweeps.try.knobs.search.stem.fles"', "search.stem.fles", "search.stem.files"),
+        ('"run.k.x"', "run.k.x", "family"),
+        ('"variants..v"', "dotted", None),
+        ("3", "drop = 3", "variants.x"),
+        ('["variants.v", "variants.v"]', "variants.v here", "w"),
+    ],
+)
+def test_unknown_name_that_is_dropped_is_told_with_its_line(tmp_path, drop, word, hint):
+    written(tmp_path, DROPPED_FROM, "base.toml")
+    path = written(tmp_path, f'extends = "base.toml"\n\ndrop = {drop}\n')
+    with pytest.raises(ConfigError, match=word) as caught:
+        load_spec(path)
+    assert (caught.value.file, caught.value.line) == (str(path), 3)
+    assert (hint or "") in str(caught.value.hint)
+
+
+def test_only_what_other_files_say_can_be_dropped(tmp_path):
+    with pytest.raises(ConfigError, match="drop: nothing is called engines.mine here"):
+        load_spec(written(tmp_path, 'drop = ["engines.mine"]\n' + BASE))

@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from assay.errors import ConfigError
-from assay.experiment.spec import Spec, check, engine_table, load_spec, override, read_spec, recipe_of, with_engines
+from assay.experiment.running.matrix import asked_now
+from assay.experiment.spec import Spec, check, engine_table, load_spec, override, recipe_of, with_engines
 from tests.experiment.spec.files import BASE, written
 
 
@@ -16,7 +17,7 @@ def test_spec_of_a_full_file(tmp_path):
         '[run]\ngold = ["g.yaml", "stdlib"]\nk = 20\nprimary = "RR@20"\nbaseline = "mine"\nmargin = 0.05\nout = "r"\n'
         '[engines.mine]\nkind = "command"\nargv = ["x", "{query}"]\n',
     )
-    spec = read_spec(path)
+    spec = load_spec(path)
     assert spec.gold == (str(tmp_path / "g.yaml"), "stdlib")
     assert spec.out == str(tmp_path / "r")
     assert (spec.k, spec.claim().primary, spec.margin) == (20, "RR@20", 0.05)
@@ -24,7 +25,7 @@ def test_spec_of_a_full_file(tmp_path):
 
 
 def test_single_string_stands_for_a_list_of_one(tmp_path):
-    assert read_spec(written(tmp_path, '[run]\ngold = "g.yaml"\n')).gold == (str(tmp_path / "g.yaml"),)
+    assert load_spec(written(tmp_path, '[run]\ngold = "g.yaml"\n')).gold == (str(tmp_path / "g.yaml"),)
 
 
 BAD = {
@@ -67,11 +68,16 @@ BAD = {
         3,
         "a.b is set twice",
     ),
-    "key that is none": ('[variants.x]\nengine="builtin"\nset={"a b" = 1}\n', 3, "dotted"),
+    "key that is none": ('[variants.x]\nengine="builtin"\nset={"a..b" = 1}\n', 3, "dotted"),
     "unknown key of a sweep": ('[sweeps.w]\nengine = "builtin"\nknob = {}\n', 3, "knob"),
     "unknown way": ('[sweeps.w]\nengine = "builtin"\nway = "random"\n', 3, "way"),
     "grid without knobs": ('[sweeps.w]\nengine = "builtin"\n', 1, "needs knobs"),
     "grid with parts": ('[sweeps.w]\nengine="builtin"\nparts={a={b=1}}\n', 1, "parts mean nothing"),
+    "variant of a variant": (
+        BASE + '[variants.a]\nengine="mine"\nset={per="span"}\n[variants.b]\nengine="a"\nset={per="span"}\n',
+        8,
+        "a is a variant",
+    ),
     "knob that is no list": ('[sweeps.w]\nengine = "builtin"\nknobs = { a = 1 }\n', 3, "knobs"),
     "knob without a value": ('[sweeps.w]\nengine="builtin"\nknobs={a=[]}\n', 1, "no value"),
     "value twice": ('[sweeps.w]\nengine="builtin"\nknobs={a=[1, 1.0]}\n', 1, "twice"),
@@ -99,7 +105,7 @@ BAD = {
 @pytest.mark.parametrize(("text", "line", "message"), BAD.values(), ids=BAD.keys())
 def test_mistake_in_the_file_is_an_error_with_its_line(tmp_path, text, line, message):
     with pytest.raises(ConfigError, match=message) as caught:
-        read_spec(written(tmp_path, text))
+        load_spec(written(tmp_path, text))
     assert caught.value.exit_code == 2
     assert caught.value.hint
     if line is not None:
@@ -109,7 +115,7 @@ def test_mistake_in_the_file_is_an_error_with_its_line(tmp_path, text, line, mes
 
 def test_unknown_key_names_the_nearest_one(tmp_path):
     with pytest.raises(ConfigError) as caught:
-        read_spec(written(tmp_path, "[run]\nmesures = []\n"))
+        load_spec(written(tmp_path, "[run]\nmesures = []\n"))
     assert "measures" in str(caught.value.hint)
 
 
@@ -117,7 +123,7 @@ def test_file_that_is_not_utf8_is_an_error_with_its_line(tmp_path):
     path = tmp_path / "assay.toml"
     path.write_bytes(b'[run]\nout = "\xff"\n')
     with pytest.raises(ConfigError, match="UTF-8") as caught:
-        read_spec(path)
+        load_spec(path)
     assert caught.value.line == 2
 
 
@@ -150,7 +156,7 @@ def test_paths_of_the_file_are_relative_to_its_folder(tmp_path, monkeypatch):
     (tmp_path / "sub" / "src").mkdir(parents=True)
     (tmp_path / "sub" / "assay.toml").write_text('[run]\ngold = "g.csv"\ncorpus = "src"\n')
     monkeypatch.chdir(tmp_path)
-    spec = read_spec(Path("sub/assay.toml"))
+    spec = load_spec(Path("sub/assay.toml"))
     assert (spec.gold, spec.corpus, spec.folder) == (("sub/g.csv",), "sub/src", Path("sub"))
 
 
@@ -168,7 +174,7 @@ def test_engine_flags_run_instead_of_all_that_the_file_declares(tmp_path):
         BASE
         + '[variants.x]\nengine = "mine"\nset = { per = "span" }\n[engines.other]\nkind = "builtin"\ntemplate = true\n'
     )
-    spec = with_engines(read_spec(written(tmp_path, text)), ["again=mine", "other"])
+    spec = with_engines(load_spec(written(tmp_path, text)), ["again=mine", "other"])
     assert [subject.name for subject in spec.subjects()][:2] == ["again", "other"]
     assert (spec.variants, spec.subjects()[0].place.line) == ({}, 2)
 
@@ -177,7 +183,7 @@ def test_times_are_measured_unless_something_asks_for_cells(tmp_path):
     variant = '[variants.x]\nengine = "builtin"\nset = { per = "span" }\n'
     cases = {"": True, "[run]\njobs = 0\n": False, "[run]\ntimes = false\n": False, variant: False}
     cases |= {f"[run]\ntimes = true\n{variant}": True}
-    assert {text: read_spec(written(tmp_path, text)).timed for text in cases} == cases
+    assert {text: load_spec(written(tmp_path, text)).timed for text in cases} == cases
 
 
 SETS = {
@@ -254,13 +260,13 @@ def test_unknown_setting_of_a_variant_is_told_with_its_line_when_it_is_made(tmp_
     text = BASE + '\n[variants.x]\nengine = "mine"\nset = { "search.stem.fils" = 0.1 }\n'
     path = written(tmp_path, text)
     with pytest.raises(ConfigError, match="x: .*fils") as caught:
-        recipe_of(read_spec(path), "x").make()
+        recipe_of(load_spec(path), "x").make()
     assert (caught.value.file, caught.value.line) == (str(path), 6)
 
 
 @pytest.mark.parametrize("name", ["mine", "x", "w:per=span", "keywords"])
 def test_everything_that_runs_can_be_made(tmp_path, name):
-    assert recipe_of(read_spec(written(tmp_path, SET_IN)), name).make().role in ("contestant", "yardstick")
+    assert recipe_of(load_spec(written(tmp_path, SET_IN)), name).make().role in ("contestant", "yardstick")
 
 
 def test_only_names_what_runs():
@@ -275,3 +281,48 @@ def test_flag_is_not_blamed_for_what_the_file_says(tmp_path):
     with pytest.raises(ConfigError, match="noise") as caught:
         recipe_of(spec, "mine").make()
     assert (Path(str(caught.value.file)).name, caught.value.line) == ("assay.toml", 2)
+
+
+def test_variant_of_a_variant_is_told_which_engine_to_name(tmp_path):
+    text = (
+        BASE + '[variants.a]\nengine = "mine"\nset = { per = "span" }\n[sweeps.s]\nengine = "a"\nknobs = { x = [1] }\n'
+    )
+    with pytest.raises(ConfigError, match="a is a variant") as caught:
+        load_spec(written(tmp_path, text))
+    assert caught.value.hint == "name its engine, mine"
+
+
+@pytest.mark.parametrize(("value", "shown"), [("0.1", "[0.1]"), ('"span"', '["span"]'), ("true", "[true]")])
+def test_knob_with_a_single_value_is_told_how_a_list_is_written(tmp_path, value, shown):
+    path = written(tmp_path, f"[sweeps.w]\nengine = 'builtin'\nknobs = {{ x = {value} }}\n")
+    with pytest.raises(ConfigError, match="knobs: x = ") as caught:
+        load_spec(path)
+    assert caught.value.hint == f"a list of values to try, such as {shown}"
+    assert caught.value.line == 3
+
+
+NEEDY = 'requires = ["env:ASSAY_TEST_GONE"]\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "word"),
+    [
+        ('[variants.x]\nengine = "mine"\nset = { "search.stm.files" = 1 }\n' + NEEDY, 5, "x: .*'stm'"),
+        ('[sweeps.s]\nengine = "mine"\nknobs = { per = ["fil"] }\n' + NEEDY, 5, "per = 'fil'"),
+        ('[engines.y]\nkind = "command"\nargs = []\n' + NEEDY, 5, "'args'"),
+        ('[engines.y]\nkind = "commnd"\n' + NEEDY, 5, "unknown kind"),
+        ('[engines.y]\npreset = "semble"\nargs = []\n' + NEEDY, 5, "'args'"),
+    ],
+)
+def test_what_is_skipped_is_checked_too(tmp_path, monkeypatch, text, line, word):
+    monkeypatch.delenv("ASSAY_TEST_GONE", raising=False)
+    path = written(tmp_path, BASE + text)
+    with pytest.raises(ConfigError, match=word) as caught:
+        asked_now(load_spec(path))
+    assert (caught.value.file, caught.value.line) == (str(path), line)
+
+
+def test_what_is_skipped_and_well_is_not_made(tmp_path, monkeypatch):
+    monkeypatch.delenv("ASSAY_TEST_GONE", raising=False)
+    text = BASE + '[engines.y]\nkind = "http"\nurl = "http://x/{query}"\ntoken_env = "ASSAY_TEST_GONE"\n' + NEEDY
+    assert list(asked_now(load_spec(written(tmp_path, text))).skipped) == ["y"]

@@ -3,6 +3,7 @@
 import json
 import re
 import tomllib
+from dataclasses import fields
 from importlib import resources
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import jsonschema
 import pytest
 import referencing
 
+from assay.experiment.ledger.settings import LedgerSettings, ledger_plan
 from assay.experiment.spec import (
     KEYS,
     SWEEP_KEYS,
@@ -18,11 +20,12 @@ from assay.experiment.spec import (
     VARIANT_KEYS,
     Spec,
     load_spec,
-    read_spec,
     shipped_experiments,
 )
+from assay.experiment.spec.own_tables import read_table
 from assay.experiment.spec.record import ENGINE_KEYS
 from assay.experiment.spec.starter import starter_config
+from assay.experiment.tuning.grid import TuneSettings
 from tests.experiment.spec.files import BASE, schema, written
 
 
@@ -39,7 +42,7 @@ def inner(table: str) -> dict:
 
 
 def test_schema_and_reader_know_the_same_keys():
-    assert set(schema()["properties"]) == {*TABLES, "extends"}
+    assert set(schema()["properties"]) == {*TABLES, "extends", "drop"}
     assert set(schema()["properties"]["run"]["properties"]) == set(KEYS)
     assert set(inner("variants")) == set(VARIANT_KEYS)
     assert set(inner("sweeps")) == set(SWEEP_KEYS)
@@ -48,7 +51,9 @@ def test_schema_and_reader_know_the_same_keys():
 
 
 def test_schema_says_of_every_key_what_it_means():
-    tables = {name: schema()["properties"][name] for name in ("variants", "sweeps", "extends", "tune", "ledger")}
+    tables = {
+        name: schema()["properties"][name] for name in ("variants", "sweeps", "extends", "drop", "tune", "ledger")
+    }
     keys = schema()["properties"]["run"]["properties"] | tables
     keys |= {f"{table}.{key}": value for table in ("variants", "sweeps") for key, value in inner(table).items()}
     shared = {f"#/$defs/{name}": "description" in value for name, value in schema()["$defs"].items()}
@@ -62,7 +67,7 @@ def test_schema_defaults_are_the_readers():
 
 
 FINE = {
-    "extends": 'extends = ["a.toml", "preset:x"]\n',
+    "extends": 'extends = ["a.toml", "preset:x"]\ndrop = ["variants.x"]\n',
     "variant": '[variants.x]\nengine = "mine"\nset = { "a.b" = 1 }\nrequires = "env:HOME"\n',
     "part of a variant that another file declares": '[variants.x.set]\n"a.b" = 2\n',
     "grid": '[sweeps.w]\nengine = "mine"\nknobs = { "a.b" = [1, 2] }\nname = "w{b}"\n',
@@ -104,25 +109,51 @@ def uncommented(text: str) -> str:
 def test_starter_file_fits_schema_and_reader(tmp_path):
     text = starter_config()
     validator().validate(tomllib.loads(text))
-    assert read_spec(written(tmp_path, text)).gold == (str(tmp_path / "gold.yaml"),)
+    assert load_spec(written(tmp_path, text)).gold == (str(tmp_path / "gold.yaml"),)
 
 
 def test_starter_file_fits_schema_and_reader_when_all_of_it_is_said(tmp_path):
     text = uncommented(starter_config())
     validator().validate(tomllib.loads(text))
-    written(tmp_path, "[run]\nk = 3\n", "base.toml")
-    spec = read_spec(written(tmp_path, text))
+    written(tmp_path, '[run]\nk = 3\n[variants.old]\nengine = "mine"\nset = { git = true }\n', "base.toml")
+    spec = load_spec(written(tmp_path, text))
     names = [subject.name for subject in spec.subjects()]
     assert names[:4] == ["builtin", "mine", "ours", "no-stem"]
     assert spec.claim().family == tuple(name for name in names if name == "no-stem" or name.startswith("weights:"))
     assert len(spec.claim().family) == 5
+    assert names[-5:] == ["without stem", "without scope", "random", "keywords", "oracle"]
+    assert read_table(TuneSettings, spec, "tune", spec.tune).knobs
+    assert ledger_plan(spec).path == tmp_path / "ledger.jsonl"
+
+
+def test_starter_file_names_every_key_of_every_table():
+    said = tomllib.loads(uncommented(starter_config()))
+    assert set(said) == {*TABLES, "extends", "drop"}
+    assert {key for table in said["variants"].values() for key in table} == set(VARIANT_KEYS)
+    assert {key for table in said["sweeps"].values() for key in table} == set(SWEEP_KEYS)
+    assert {key for table in said["engines"].values() for key in table} >= {"kind", "per", *ENGINE_KEYS}
+    assert set(said["tune"]) == {field.name for field in fields(TuneSettings)}
+    assert set(said["ledger"]) == {field.name for field in fields(LedgerSettings)}
 
 
 def test_starter_file_names_every_key_with_its_default():
     given = tomllib.loads(uncommented(starter_config().partition("# Any command line")[0]))["run"]
     defaults = Spec(gold=("gold.yaml",))
-    assert set(given) == set(KEYS) - {"tags", "references"}
-    for key in ("k", "margin", "alpha", "seed", "timeout", "index_timeout", "out", "cluster"):
+    assert set(given) == set(KEYS)
+    for key in (
+        "references",
+        "give_up",
+        "threads",
+        "interleave",
+        "k",
+        "margin",
+        "alpha",
+        "seed",
+        "timeout",
+        "index_timeout",
+        "out",
+        "cluster",
+    ):
         assert given[key] == getattr(defaults, key), key
     assert tuple(given["measures"]) == defaults.claim().measures
     assert (given["primary"], given["baseline"]) == (defaults.claim().primary, defaults.claim().baseline)
@@ -130,4 +161,4 @@ def test_starter_file_names_every_key_with_its_default():
 
 def test_schema_takes_the_engine_of_the_tests(tmp_path: Path):
     validator().validate(tomllib.loads(BASE))
-    assert read_spec(written(tmp_path, BASE)).engines == {"mine": {"kind": "builtin", "per": "file"}}
+    assert load_spec(written(tmp_path, BASE)).engines == {"mine": {"kind": "builtin", "per": "file"}}

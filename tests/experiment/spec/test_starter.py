@@ -59,3 +59,11 @@ def test_starter_drafts_no_test(tmp_path, name, text, anchor):
 def test_starter_drafts_no_file_of_tests(tmp_path, name):
     body = "package main\n\nfunc Serve() {\n" + "\tstep()\n" * 9 + "}\n"
     assert drafts(tmp_path, main__go=body, **{name: "x = 1\n" * 20}) == ("main.go::Serve",)
+
+
+LONG = "    step()\n" * 20
+
+
+def test_starter_drafts_nothing_that_is_defined_more_than_once(tmp_path):
+    text = f"def main():\n{LONG}\n\ndef main(x):\n{LONG}{LONG}\n\ndef price():\n" + "    step()\n" * 9
+    assert drafts(tmp_path, shop__py=text) == ("shop.py::price",)

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from assay.dotted import applied
 from assay.errors import ConfigError
 from assay.experiment.spec import Spec, Sweep, Variant, check, twin_notes
-from assay.experiment.spec.dotted import applied, flat, joined, look_up, parts
 from assay.experiment.spec.sweeps import MOST_POINTS, points, short_labels, value_text
 
 KEYS = st.lists(st.from_regex(r"[a-z]{1,3}(\.[a-z]{1,3}){0,2}", fullmatch=True), min_size=1, max_size=4, unique=True)
@@ -93,20 +93,6 @@ def test_short_labels_tell_keys_apart(keys):
     assert all(key == label or key.endswith(f".{label}") for key, label in labels.items())
 
 
-@given(st.lists(st.text(min_size=1, max_size=4), min_size=1, max_size=4))
-def test_keys_are_split_as_they_are_joined(names):
-    assert parts(joined(tuple(names))) == tuple(names)
-
-
-@given(
-    st.recursive(st.integers(), lambda inner: st.dictionaries(st.sampled_from(["a", "b.c", "d e"]), inner, min_size=1))
-)
-def test_flat_settings_say_what_the_table_says(value):
-    table = {"top": value}
-    assert applied({}, flat(table)) == table
-    assert all(look_up(table, key) == leaf for key, leaf in flat(table).items())
-
-
 def test_applied_changes_leave_the_rest_and_the_original_alone():
     settings = {"kind": "x", "search": {"stem": {"files": 1, "spans": 2}}}
     assert applied(settings, {"search.stem.files": 3})["search"] == {"stem": {"files": 3, "spans": 2}}
@@ -157,3 +143,12 @@ def test_two_sweeps_may_not_give_one_name():
     sweep = Sweep("builtin", "grid", {"per": ("span",)}, name="x")
     with pytest.raises(ConfigError, match="two engines are called 'x'"):
         check(Spec(sweeps={"a": sweep, "b": sweep}))
+
+
+def test_short_names_mean_one_setting_in_the_whole_file():
+    spans = {"a": "search.definition.spans", "b": "search.stem.spans", "c": "search.stem.files"}
+    sweeps = {name: Sweep("builtin", "grid", {key: (0.1,)}) for name, key in spans.items()}
+    sweeps["d"] = Sweep("builtin", "one-at-a-time", {"search.stem.spans": (0.7,)}, name="{knob} {value}")
+    sweeps["e"] = Sweep("builtin", "grid", {"search.stem.spans": (0.8,)}, name="{spans}, {stem.spans}")
+    names = [subject.name for subject in check(Spec(sweeps=sweeps)).subjects() if subject.variation]
+    assert names == ["a:definition.spans=0.1", "b:stem.spans=0.1", "c:files=0.1", "stem.spans 0.7", "0.8, 0.8"]

@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from assay.errors import GoldError
-from assay.experiment.tuning.grid import Point
+from assay.experiment.tuning.grid import GridPoint
 from assay.experiment.tuning.halving import Field, HalvingConfig, halve
 from assay.experiment.tuning.tuned import tune_scores
-from assay.experiment.tuning.variants import Variant
+from assay.experiment.tuning.variants import Change
 from assay.types import Claim, Scores, Unit
 
 CLAIM = Claim(("nDCG@10",), "default")
@@ -24,7 +24,7 @@ def tuned(values, homes, seed=0, partitions=20, claim=CLAIM):
     """Tune over points given by their values; the first is the default."""
     names = ("default", *(f"p{at}" for at in range(1, len(values))))
     scores = Scores(names, ("nDCG@10",), units_of(homes), np.asarray(values)[:, None, :])
-    points = tuple(Point(Variant(name, {"x": at}), {"x": at}) for at, name in enumerate(names[1:], 1))
+    points = tuple(GridPoint(Change(name, {"x": at}), {"x": at}) for at, name in enumerate(names[1:], 1))
     return tune_scores(scores, "default", points, Claim(claim.measures, claim.baseline, seed=seed), partitions)
 
 

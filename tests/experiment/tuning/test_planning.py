@@ -4,16 +4,16 @@ from dataclasses import replace
 
 import pytest
 
+from assay.dotted import applied
 from assay.engines.base import Context
 from assay.engines.builtin import BuiltinEngine, ablations, make
 from assay.engines.parts import Part, parts_of
 from assay.errors import ConfigError, GoldError
 from assay.experiment.spec import Spec, Sweep
-from assay.experiment.spec.dotted import applied
 from assay.experiment.tuning.ablating import plan_ablation, switched_off
-from assay.experiment.tuning.devdata import dev_data
-from assay.experiment.tuning.grid import TuneSettings, grid_points, parse_knob, toml_value
-from assay.experiment.tuning.variants import find_base, find_parts, spec_with
+from assay.experiment.tuning.devdata import ABLATING, dev_data
+from assay.experiment.tuning.grid import TuneSettings, grid_points, parse_knob
+from assay.experiment.tuning.variants import find_base, find_parts, only_parts, spec_with
 from assay.search.laws import STAGES
 from assay.types import CorpusSpec, Gold, Query, Span, Suite, Target
 
@@ -116,7 +116,7 @@ def test_variants_are_run_beside_the_engine_alone():
 def test_a_grid_has_every_combination_but_the_engine_itself():
     knobs = {"search.stem.files": (0.0, 0.4), "search.dense.files": (0.5, 1)}
     points = grid_points(knobs, {"kind": "builtin"}, 100)
-    assert [point.variant.name for point in points] == [
+    assert [point.change.name for point in points] == [
         "stem.files=0.0,dense.files=0.5",
         "stem.files=0.0,dense.files=1",
         "stem.files=0.4,dense.files=0.5",
@@ -133,6 +133,8 @@ def test_a_grid_has_every_combination_but_the_engine_itself():
         ({}, 9, "no knob"),
         ({"a": (1, 2), "b": (1, 2)}, 3, "has 4 points"),
         ({"search.dense.files": (0.5,)}, 9, "stands already"),
+        ({"a": ()}, 9, "a has no value"),
+        ({"a": (1, 1.0)}, 9, "a has a value twice"),
     ],
 )
 def test_a_grid_that_makes_no_sense_is_refused(knobs, most, said):
@@ -149,14 +151,7 @@ def test_knobs_are_read_from_flags():
             parse_knob(wrong)
 
 
-def test_values_are_written_as_toml():
-    import tomllib
-
-    for value in (0.1, 1, True, 'a "b" é', ["x", 1], {"a b": [1]}, 1e-7):
-        assert tomllib.loads(f"v = {toml_value(value)}")["v"] == value
-
-
-@pytest.mark.parametrize("wrong", [{"partitions": 0}, {"most": 0}, {"knobs": {"a": ()}}, {"knobs": {"a": (1, 1.0)}}])
+@pytest.mark.parametrize("wrong", [{"partitions": 0}, {"most": 0}])
 def test_settings_of_tuning_are_checked(wrong):
     with pytest.raises(ConfigError):
         TuneSettings(**wrong)
@@ -173,16 +168,16 @@ def gold(name, *parts):
 def test_only_dev_queries_of_a_divided_set_are_given():
     found = dev_data(Suite((gold("a", "dev", "test", "sealed", "dev", None),)))
     assert [query.id for query in found.suite.golds[0].queries] == ["q0", "q3"]
-    assert found.divided
-    assert "2 dev queries; 3 of other parts" in found.notes[0]
+    assert [note.kind for note in found.notes] == ["used"]
+    assert "2 dev queries were used; 3 of other parts" in found.notes[0].text
 
 
 def test_a_set_that_nobody_divided_is_used_whole_and_said_aloud():
     found = dev_data(Suite((gold("a", None, None),)))
     assert len(found.suite.golds[0].queries) == 2
-    assert not found.divided
-    assert "no part is left to claim on" in found.notes[0]
-    assert "assay gold split" in found.notes[0]
+    assert [note.kind for note in found.notes] == ["undivided"]
+    assert "no part is left to claim on" in found.notes[0].text
+    assert "assay gold split" in found.notes[0].text
 
 
 def test_a_set_of_test_queries_beside_one_with_dev_queries_is_left_alone():
@@ -207,3 +202,24 @@ def test_no_flag_opens_another_part(asked):
 def test_a_misspelt_part_is_an_error_and_no_way_in(part):
     with pytest.raises(GoldError, match="did you mean"):
         dev_data(Suite((gold("a", "dev", part),)))
+
+
+def test_an_ablation_opens_test_queries_where_asked_and_sealed_ones_never():
+    suite = Suite((gold("a", "dev", "test", "sealed"),))
+    assert [q.id for q in dev_data(suite, (), ABLATING).suite.golds[0].queries] == ["q0"]
+    found = dev_data(suite, ("test",), ABLATING)
+    assert [query.id for query in found.suite.golds[0].queries] == ["q1"]
+    assert [(note.kind, note.is_grave) for note in found.notes] == [("used up", True)]
+    for asked in (("sealed",), ("dev", "sealed")):
+        with pytest.raises(ConfigError, match="sealed queries are not for ablations"):
+            dev_data(suite, asked, ABLATING)
+    with pytest.raises(ConfigError, match="no query is in that part"):
+        dev_data(Suite((gold("a", None),)), ("test",), ABLATING)
+
+
+def test_some_parts_are_taken_by_name_or_glob():
+    found = find_parts(Spec(), "builtin")
+    assert only_parts(found, ()) is found
+    assert [part.name for part in only_parts(found, ["st*", "dense"]).parts] == ["dense", "stem"]
+    with pytest.raises(ConfigError, match="means no part here"):
+        only_parts(found, ["nothing"])

@@ -11,7 +11,7 @@ from assay import load_gold, run
 from assay.errors import InputError
 from assay.experiment import write_run
 from assay.experiment.records import config_hash
-from assay.experiment.records.merging import RESET, UNDECLARED, footing_of
+from assay.experiment.records.merging import RESET, UNDECLARED, Declared, footing_of
 from assay.experiment.spec.claim import make_measures
 from assay.report import analyse, publish, report_again
 from assay.report.pages.markdown import to_markdown
@@ -79,6 +79,15 @@ def test_skipped_engine_has_a_row_with_its_reason(shop):
     assert "paid was not run: env:KEY is not set" in short
 
 
+def test_reason_of_a_skipped_engine_stands_under_verdict_whatever_is_measured(shop):
+    for measures in (("nDCG@10",), ("nDCG@10", "RR@10", "Hit@1")):
+        results = analyse(asked("base", skipped={"paid": "no key"}), Claim(measures, "base"))
+        lines = to_markdown(document(results)).splitlines()
+        head, paid = (next(line for line in lines if line.startswith(f"| {name} |")) for name in ("engine", "paid"))
+        place = head.split(" | ").index("verdict")
+        assert paid.split(" | ")[place] == "skipped: no key"
+
+
 def test_results_begin_with_the_table_of_all_rows(shop):
     text = to_markdown(document(analyse(asked("base", "mine"), CLAIM)))
     title, heading, head, *_ = [line for line in text.splitlines() if line]
@@ -104,7 +113,7 @@ def test_rows_that_cannot_be_read_are_an_input_error(tmp_path):
 
 def test_engine_that_is_not_asked_keeps_its_place_where_it_can_be_compared(shop, tmp_path):
     both = publish(asked("base", "mine"), CLAIM, tmp_path).results
-    declared = {e.name: config_hash(e.config) for e in asked("base", "mine").engines}
+    declared = {e.name: Declared(config_hash(e.config)) for e in asked("base", "mine").engines}
     done = publish(asked("mine", date="2026-02-02"), CLAIM, tmp_path, declared=declared)
     assert done.kept == ("base",)
     assert states(done.results.rows) == {"base": ("measured", ""), "mine": ("measured", "")}
@@ -130,21 +139,21 @@ def test_engine_that_is_no_longer_declared_stays_as_a_stale_row(shop, tmp_path):
 def test_changed_corpus_gold_k_and_settings_make_a_row_stale_with_the_reason(shop, tmp_path):
     publish(asked("base", "mine"), CLAIM, tmp_path / "k")
     shallow = Claim(make_measures(5, None, ()), "base")
-    reason = states(publish(asked("base", k=5), shallow, tmp_path / "k", declared={"mine": None}).results.rows)["mine"]
-    assert reason == ("stale", "it was asked for 10 results, not 5")
+    done = publish(asked("base", k=5), shallow, tmp_path / "k", declared={"mine": Declared()})
+    assert states(done.results.rows)["mine"] == ("stale", "it was asked for 10 results, not 5")
 
     publish(asked("base", "mine"), CLAIM, tmp_path / "settings")
-    done = publish(asked("base"), CLAIM, tmp_path / "settings", declared={"mine": "another"})
+    done = publish(asked("base"), CLAIM, tmp_path / "settings", declared={"mine": Declared("another")})
     assert states(done.results.rows)["mine"] == ("stale", RESET)
 
     publish(asked("base", "mine"), CLAIM, tmp_path / "corpus")
     (shop / "shop" / "new.py").write_text("x = 1\n")
-    done = publish(asked("base"), CLAIM, tmp_path / "corpus", declared={"mine": None})
+    done = publish(asked("base"), CLAIM, tmp_path / "corpus", declared={"mine": Declared()})
     assert states(done.results.rows)["mine"] == ("stale", "the corpus changed since (shop)")
 
     publish(asked("base", "mine"), CLAIM, tmp_path / "gold")
     (shop / "gold.yaml").write_text((shop / "gold.yaml").read_text().replace("cart total sum", "total of a cart"))
-    done = publish(asked("base"), CLAIM, tmp_path / "gold", declared={"mine": None})
+    done = publish(asked("base"), CLAIM, tmp_path / "gold", declared={"mine": Declared()})
     assert states(done.results.rows)["mine"] == ("stale", "the gold set changed since")
 
 

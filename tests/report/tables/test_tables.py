@@ -9,11 +9,13 @@ import pytest
 
 from assay.errors import ConfigError
 from assay.experiment.spec import TABLE_NAMES, Spec, override
-from assay.report import analyse, document, write_reports
+from assay.report import analyse, document, results_json, write_reports
 from assay.report.pages.document import Forest, Heading, Table
 from assay.report.pages.html import to_html
 from assay.report.pages.markdown import to_markdown
 from assay.report.tables import TABLES
+from assay.report.tables.base import OnDemand
+from assay.report.tables.bootstrap import BOOTSTRAP
 from assay.report.tables.duels import DuelConfig, duels
 from assay.report.tables.spread import THUMB
 from assay.types import Claim, EngineRun, Header, Role, Status
@@ -41,6 +43,31 @@ def texts(table):
 
 def test_the_names_that_a_file_may_say_are_those_that_are_made():
     assert tuple(TABLES) == TABLE_NAMES
+    assert all(name == each.name for name, each in TABLES.items())
+
+
+def test_numbers_of_tables_that_nobody_wants_are_not_computed():
+    wanted = analysed(lab(RANKS), "matrix", "pairs")
+    assert list(wanted.numbers) == ["matrix", "pairs"]
+    assert results_json(wanted)["numbers"]["matrix"][0]["part"] == "all"
+    assert BOOTSTRAP.of(wanted) == ()
+    assert analysed(lab(RANKS), "ranks", "forest").numbers == {}
+
+
+def test_a_new_table_is_one_value(monkeypatch, tmp_path):
+    """All that a table needs is said in its own module: numbers, blocks and files follow its name."""
+    made = lab(RANKS)
+    mine = OnDemand(
+        "mine",
+        lambda results: [Heading(f"Mine {results.numbers['mine'][0]}")],
+        lambda case, comparison: [len(comparison.means)],
+        lambda results: {"mine.txt": "mine\n"},
+    )
+    monkeypatch.setattr("assay.report.tables.TABLES", {**TABLES, "mine": mine})
+    results = analysed(made, "mine")
+    assert section(results, "Mine 9") == []
+    write_reports(results, made, tmp_path)
+    assert (tmp_path / "mine.txt").read_text() == "mine\n"
 
 
 def test_an_unknown_table_is_refused_before_anything_runs():
@@ -117,8 +144,8 @@ def test_bootstrap_stands_beside_our_interval_and_says_what_differs():
 
 
 def test_bootstrap_ends_are_drawn_values_and_the_same_every_time():
-    found = analysed(lab(RANKS), "bootstrap").bootstrap
-    assert found == analysed(lab(RANKS), "bootstrap").bootstrap
+    found = BOOTSTRAP.of(analysed(lab(RANKS), "bootstrap"))
+    assert found == BOOTSTRAP.of(analysed(lab(RANKS), "bootstrap"))
     one = next(row for row in found if row.engine == "a" and row.against == "b")
     differences = np.tile([0.5, 0.0, -0.5, 0.5], 10)
     rng = np.random.default_rng(0)
@@ -130,7 +157,7 @@ def test_bootstrap_ends_are_drawn_values_and_the_same_every_time():
 
 def test_bootstrap_of_equals_claims_certainty_and_ours_does_not():
     made = lab({"b": [1, 2] * 20, "x": [1, 2] * 20})
-    row = next(r for r in analysed(made, "bootstrap").bootstrap if r.against)
+    row = next(r for r in BOOTSTRAP.of(analysed(made, "bootstrap")) if r.against)
     assert (row.published.low, row.published.high) == (0, 0)
     assert row.ours.low < 0 < row.ours.high
 
@@ -214,7 +241,7 @@ def test_tables_survive_markdown_and_engines_that_failed():
     results = analysed(made, *TABLES)
     page = to_markdown(document(results))
     assert "dead (failed)" in page
-    assert not any(row.engine == "dead" for row in results.bootstrap)
+    assert not any(row.engine == "dead" for row in BOOTSTRAP.of(results))
     assert all(isinstance(block, Table | Heading) or block for block in document(results).blocks)
 
 

@@ -2,7 +2,7 @@
 
 assay cache                                     every kind with its size, and when it was used
 assay cache prune --to 1GB --older-than 30d     the least recently used go first, never what is in use
-assay cache verify                              every artefact against its checksum; broken ones are removed
+assay cache verify                              every artefact against its checksum; removes broken ones (exit code 4)
 
 The cache is $ASSAY_CACHE_DIR, else the user's own. Artefacts (tables, vectors, cells, indexes) keep to
 $ASSAY_CACHE_LIMIT by themselves, 10GB where it is not set. What is removed is made or fetched again when it is needed.
@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import argparse
 
-from assay.cli.actions import act, add_actions
 from assay.cli.cache import looking, pruning, verifying
+from assay.cli.common.actions import act, add_actions
 
 handle = act
 

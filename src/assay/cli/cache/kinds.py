@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from assay.artefacts import Other
 
-#: Folders of the cache whose members can each be made or fetched again.
-_FOLDERS = ("descriptions", "embeddings", "mirrors", "trees")
 _STEP = 1000
 
 
 def others() -> tuple[Other, ...]:
     """List the folders that are no artefacts."""
-    from assay.artefacts import Other
+    from assay.artefacts import KINDS, Other
+    from assay.artefacts.kinds import INDEX
     from assay.corpus.cache import cache_dir
     from assay.search.store.place import index_dir
 
-    return (*(Other(name, cache_dir() / name) for name in _FOLDERS), Other("index", index_dir()))
+    named = {kind.name: cache_dir() / kind.name for kind in KINDS if not kind.artefact} | {INDEX.name: index_dir()}
+    return tuple(Other(name, folder) for name, folder in named.items())
 
 
 def shown_size(size: float) -> str:

@@ -1,4 +1,4 @@
-"""Show every kind of thing in the cache: how many, how large, when used."""
+"""Show every kind of thing in the cache: how many, how large, when used, and what it costs to have it again."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from assay.cli.cache.kinds import others, shown_day, shown_size
-from assay.cli.output import emit
+from assay.cli.common.output import emit
 
 if TYPE_CHECKING:
     from assay.report.pages.document import Block
@@ -18,11 +18,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def handle(args: argparse.Namespace) -> int:
     """Add up and show."""
-    from assay.artefacts import Artefacts
+    from assay.artefacts import KINDS, Artefacts
     from assay.corpus.cache import cache_dir
     from assay.report.pages.document import Document
 
     store = Artefacts()
+    known = {kind.name: kind for kind in KINDS}
     kept = [(one, True) for one in store.usage()]
     kept += [(one, False) for other in others() if (one := other.usage()) is not None]
     data = {
@@ -39,6 +40,8 @@ def handle(args: argparse.Namespace) -> int:
                 "bytes": one.bytes,
                 "oldest": shown_day(one.oldest),
                 "newest": shown_day(one.newest),
+                "about": known[one.kind].about if one.kind in known else "",
+                "anew": known[one.kind].anew if one.kind in known else "",
                 "share": one.bytes / store.limits.bytes if own and store.limits.bytes else None,
             }
             for one, own in kept
@@ -53,7 +56,7 @@ def _blocks(data: dict[str, Any]) -> list[Block]:
     from assay.report.pages.document import Cell, Column, Paragraph, Table
 
     if not data["kinds"]:
-        return [Paragraph("It is empty.")]
+        return [Paragraph("It is empty."), _meanings()]
     titles = ("kind", "entries", "size", "of the limit", "oldest use", "newest use")
     columns = tuple(Column(title, "left" if title == "kind" else "right") for title in titles)
     rows = tuple(
@@ -72,4 +75,13 @@ def _blocks(data: dict[str, Any]) -> list[Block]:
     )
     note = "Kinds without a share keep to no limit, and their dates are those of the last writing."
     total = f"{shown_size(data['artefacts'])} of {shown_size(data['limit'])} for artefacts; {shown_size(data['bytes'])}"
-    return [Table(columns, rows, note), Paragraph(f"{total} in all.")]
+    return [Table(columns, rows, note), Paragraph(f"{total} in all."), _meanings()]
+
+
+def _meanings() -> Block:
+    """Say what every kind is, also those of which nothing is there."""
+    from assay.artefacts import KINDS
+    from assay.report.pages.document import Cell, Column, Table
+
+    columns = tuple(map(Column, ("kind", "what it is", "to have it again")))
+    return Table(columns, tuple((Cell(kind.name), Cell(kind.about), Cell(kind.anew)) for kind in KINDS))

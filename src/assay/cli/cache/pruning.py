@@ -1,7 +1,8 @@
 """Remove what was not used for long, and the least recently used until the rest fits.
 
 Without --kind it is about artefacts alone, and what somebody uses stays. Other kinds (trees, mirrors, index,
-embeddings, descriptions) go when they are named: the oldest first. Who uses those is not known, so let nothing run.
+embeddings, descriptions, unfinished) go when they are named: the oldest first. Who uses those is not known, so let
+nothing run.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from assay.cli.cache.kinds import others, shown_size
-from assay.cli.output import counted, emit
+from assay.cli.common.output import counted, emit
 from assay.errors import ConfigError, meant
 
 if TYPE_CHECKING:
@@ -49,8 +50,10 @@ def handle(args: argparse.Namespace) -> int:
 
 def _named(store: Artefacts, kinds: tuple[str, ...]) -> set[str]:
     """Check the kinds that were named."""
+    from assay.artefacts import KINDS
+
     known = {one.kind for one in store.usage()} | {other.kind for other in others()}
-    known |= {"cells", "indexes", "tables", "vectors"}
+    known |= {kind.name for kind in KINDS}
     for kind in kinds:
         if kind not in known:
             hint = meant(kind, known) or f"kinds: {', '.join(sorted(known))}"

@@ -1,10 +1,14 @@
-"""Check every artefact against its checksum, and remove those that are broken."""
+"""Check every artefact against its checksum, and remove those that are broken.
+
+The exit code is 0 when nothing was broken, else 4: something on this disk damages files.
+"""
 
 from __future__ import annotations
 
 import argparse
 
-from assay.cli.output import counted, emit, say
+from assay.cli.common.output import counted, emit, say
+from assay.errors import AssayError
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -12,7 +16,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def handle(args: argparse.Namespace) -> int:
-    """Read everything and say what was broken."""
+    """Read everything and say what was broken and removed."""
     from assay.artefacts import Artefacts
     from assay.report.pages.document import Block, Document, Paragraph
 
@@ -21,7 +25,14 @@ def handle(args: argparse.Namespace) -> int:
     checked = sum(one.entries for one in store.usage())
     broken = store.verify()
     data = {"schema": "assay/cache-verify/1", "checked": checked, "broken": list(broken)}
-    blocks: list[Block] = [Paragraph(f"{counted(checked, 'artefact')} checked; {len(broken)} broken.")]
-    blocks += [Paragraph(f"{name} was broken, and is made anew when it is needed", "warning") for name in broken]
+    blocks: list[Block] = [Paragraph(f"{counted(checked, 'artefact')} checked; {_said(len(broken))}.")]
+    blocks += [
+        Paragraph(f"{name} was broken and is removed; it is made anew when needed", "warning") for name in broken
+    ]
     emit(args, Document("The cache, checked", tuple(blocks)), data)
-    return 0
+    return AssayError.exit_code if broken else 0
+
+
+def _said(broken: int) -> str:
+    """Say how many were broken, and what became of them."""
+    return f"{broken} broken, and removed" if broken else "none is broken"

@@ -12,9 +12,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from assay.cli.options import given_flags
-from assay.cli.output import emit
-from assay.cli.subjects import add_subject, corpus_named, engine_named
+from assay.cli.common.options import given_flags
+from assay.cli.common.output import emit
+from assay.cli.common.subjects import add_subject, corpus_named, engine_named
 from assay.errors import ConfigError, EngineError
 
 if TYPE_CHECKING:

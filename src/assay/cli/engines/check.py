@@ -11,9 +11,9 @@ import argparse
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING
 
-from assay.cli.options import given_flags
-from assay.cli.output import counted, emit, say, teller
-from assay.cli.subjects import engine_named, open_without_ours, without_ours
+from assay.cli.common.options import given_flags
+from assay.cli.common.output import counted, emit, say, teller
+from assay.cli.common.subjects import engine_named, open_without_ours, without_ours
 from assay.errors import ConfigError, CorpusError
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import argparse
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
-from assay.cli.output import emit
+from assay.cli.common.output import emit
 
 if TYPE_CHECKING:
     from assay.engines.presets.installed import Installed

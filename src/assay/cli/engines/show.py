@@ -39,13 +39,14 @@ def _declared(name: str, config: str | None) -> tuple[str, str] | None:
     """Find the lines of assay.toml that declare an engine, if they do."""
     from pathlib import Path
 
-    from assay.experiment.spec import FILE, locate, read_spec
+    from assay.cli.common.specs import config_file
+    from assay.experiment.spec import load_spec, locate
     from assay.files import read_utf8
 
-    path = Path(config or FILE)
-    if not config and not path.is_file():
+    path = config_file(config)
+    if path is None:
         return None
-    spec = read_spec(path)
+    spec = load_spec(path)
     if name not in spec.engines:
         return None
     path = Path(spec.places[f"engines.{name}"].file or path)  # it may stand in a file that this one extends

@@ -11,8 +11,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from assay.cli.common.output import counted, emit
 from assay.cli.gold.desk import open_desk
-from assay.cli.output import counted, emit
 from assay.errors import GoldError
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ import argparse
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
+from assay.cli.common.output import counted, say, warn
 from assay.cli.gold.desk import Said, ask_line
-from assay.cli.output import counted, say, warn
 
 T = TypeVar("T")
 

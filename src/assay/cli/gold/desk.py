@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from assay.cli.output import counted, warn
+from assay.cli.common.output import counted, warn
 from assay.errors import ConfigError, GoldError
 
 if TYPE_CHECKING:
@@ -121,7 +121,7 @@ def ask_line(prompt: str) -> str | None:
 
 def show(lines: Iterable[str]) -> None:
     """Show lines of foreign text on the terminal."""
-    from assay.cli.hits import clean
+    from assay.cli.common.hits import clean
 
     for line in lines:
         print(clean(line))  # noqa: T201  # what the reviewer reads

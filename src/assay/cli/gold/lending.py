@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from assay.cli.output import warn
+from assay.cli.common.output import warn
 
 if TYPE_CHECKING:
     from assay.gold.lint import Reach, Tools

@@ -17,7 +17,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from assay.cli.output import emit, say, warn
+from assay.cli.common.output import emit, say, warn
 
 if TYPE_CHECKING:
     from assay.gold.lint import Finding, LintConfig, Power, Reach, Report, Selection

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from assay.cli.output import counted
+from assay.cli.common.output import counted
 from assay.gold.lint import SEVERITIES
 from assay.report.pages.document import Block, Cell, Document, Heading, Paragraph, Tone, table
 

@@ -6,7 +6,7 @@ import argparse
 from dataclasses import asdict
 from pathlib import Path
 
-from assay.cli.output import counted, emit
+from assay.cli.common.output import counted, emit
 from assay.errors import GoldError
 
 

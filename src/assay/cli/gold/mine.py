@@ -22,8 +22,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from assay.cli.endpoint import add_endpoint, endpoint_of, required_endpoint
-from assay.cli.output import emit, say
+from assay.cli.common.endpoint import add_endpoint, endpoint_of, required_endpoint
+from assay.cli.common.output import emit, say
 from assay.errors import AssayError, ConfigError, GoldError, nearest
 
 if TYPE_CHECKING:
@@ -160,7 +160,7 @@ def _load(path: Path, *, needed: bool) -> Gold | None:
 
 def _run(folder: str, gold: Gold) -> Run:
     """Read a run, and refuse one that shows how engines fare on a sealed query, sealed then or since."""
-    from assay.cli.options import read_results
+    from assay.cli.common.options import read_results
     from assay.gold.split.parts import refuse_sealed, sealed_queries
     from assay.types import Suite
 

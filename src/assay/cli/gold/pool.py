@@ -15,7 +15,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from assay.cli.output import counted, emit, say
+from assay.cli.common.output import counted, emit, say
 from assay.errors import AssayError, ConfigError, GoldError
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def _gold(path: Path) -> Gold:
 
 def _run(args: argparse.Namespace, gold: Gold) -> Run:
     """Put the runs together, with the labels that the set has today."""
-    from assay.cli.options import read_results
+    from assay.cli.common.options import read_results
     from assay.scoring.joining import join_runs, restrict_run
 
     joined = join_runs({folder: read_results(folder) for folder in args.results})
@@ -205,6 +205,7 @@ def _verdicts(contest: Contest, run: Run) -> dict[str, str]:
     """Say what would be claimed of the two engines as it is, and at either end."""
     from assay.experiment.spec.claim import claim_of
     from assay.stats import compare
+    from assay.stats.config import settings_of
 
     claim = claim_of(run)
     found = {}
@@ -213,10 +214,7 @@ def _verdicts(contest: Contest, run: Run) -> dict[str, str]:
             scores,
             baseline=contest.second,
             primary=scores.measures[0],
-            margin=claim.margin,
-            alpha=claim.alpha,
-            seed=claim.seed,
-            cluster=claim.cluster,
+            **settings_of(claim),
         )
         found[name] = made.rows[0].claim
     return found

@@ -22,7 +22,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from assay.cli.output import emit, say
+from assay.cli.common.output import emit, say
 from assay.errors import ConfigError, GoldError
 
 if TYPE_CHECKING:

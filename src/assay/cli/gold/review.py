@@ -16,7 +16,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from assay.cli.endpoint import add_endpoint, endpoint_of
+from assay.cli.common.endpoint import add_endpoint, endpoint_of
 from assay.cli.gold import settling, voting
 from assay.cli.gold.desk import open_desk
 from assay.errors import ConfigError

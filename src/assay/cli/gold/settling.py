@@ -7,9 +7,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from assay.cli.common.output import counted, emit, say
 from assay.cli.gold.asking import ask_said, walk
 from assay.cli.gold.desk import Desk, Said, on_terminal, read_flags, reviewer_of, show
-from assay.cli.output import counted, emit, say
 from assay.errors import ConfigError
 
 if TYPE_CHECKING:

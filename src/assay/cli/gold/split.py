@@ -17,7 +17,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from assay.cli.output import counted, emit
+from assay.cli.common.output import counted, emit
 from assay.errors import ConfigError, GoldError
 
 if TYPE_CHECKING:

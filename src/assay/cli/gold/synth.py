@@ -17,7 +17,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from assay.cli.output import emit, say
+from assay.cli.common.output import emit, say
 from assay.errors import InputError
 
 if TYPE_CHECKING:

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from assay.cli.endpoint import required_endpoint
+from assay.cli.common.endpoint import required_endpoint
+from assay.cli.common.output import counted, emit, say
 from assay.cli.gold.asking import ask_said, walk
 from assay.cli.gold.desk import Desk, Said, on_terminal, read_flags, reviewer_of, show
-from assay.cli.output import counted, emit, say
 from assay.errors import ConfigError, GoldError, InputError
 
 if TYPE_CHECKING:

@@ -2,6 +2,7 @@
 
 The new engine and what it is compared with are two engines of one run, or, with --against, of two runs: those must
 have asked the same queries on the same corpora (else exit code 5). A rejected change is an entry too, and no error.
+A run on test or sealed queries is taken with a warning: it uses them up, and the entry is marked.
 """
 
 from __future__ import annotations
@@ -10,10 +11,10 @@ import argparse
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from assay.cli.common.options import JUDGING, add_claim, claim_flags, read_results, split_today
+from assay.cli.common.output import emit, say
+from assay.cli.common.varying import add_found, add_rule
 from assay.cli.ledger.place import add_place, plan_of
-from assay.cli.options import read_results, split_today
-from assay.cli.output import emit, say
-from assay.cli.varying import add_found, add_rule
 from assay.errors import ConfigError, EngineError, GoldError
 
 if TYPE_CHECKING:
@@ -30,13 +31,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--baseline", metavar="OLD", help="the engine without it (of --against: the same name)")
     parser.add_argument("--against", metavar="FOLDER", help="the run that OLD is in, if it is another")
     parser.add_argument("--title", metavar="TEXT", help="what was changed, in a few words (NEW against OLD)")
-    parser.add_argument("--primary", metavar="M", help="the measure that decides (the run's)")
-    parser.add_argument("--margin", type=float, metavar="X", help="smallest difference that matters (the run's)")
-    parser.add_argument("--alpha", type=float, metavar="X", help="error rate of the verdict (the run's)")
-    parser.add_argument("--seed", type=int, metavar="N", help="seed of every random draw (the run's)")
     parser.add_argument(
         "--allow-changed-corpus", action="store_true", help="compare runs whose corpus changed in between"
     )
+    add_claim(parser, JUDGING)
     add_rule(parser)
     add_place(parser)
 
@@ -54,6 +52,7 @@ def handle(args: argparse.Namespace) -> int:
     _log_looks(run, args.engine)
     claim = _claim(args, run)
     measured = _between(args, old, run, claim) if args.against else _inside(args, run, claim)
+    measured = replace(measured, run=replace(run, suite=split_today(run.suite)))  # the entry names the parts of now
     title = args.title or f"{measured.new.name} against {measured.old.name}"
     entry = make_entry(Heading(title, "run", args.by), measured, claim, plan.rule)
     (added,) = add_found(args, plan, [entry])
@@ -65,7 +64,6 @@ def handle(args: argparse.Namespace) -> int:
 
 def _claim(args: argparse.Namespace, run: Run) -> Claim:
     """Take the claim that the run was made for, changed by the flags."""
-    from assay.cli.options import claim_flags
     from assay.experiment.spec.claim import changed, claim_of
 
     flags = {**claim_flags(args), "baseline": None}
@@ -117,6 +115,7 @@ def _between(args: argparse.Namespace, old: Run, new: Run, claim: Claim) -> Meas
     from assay.report.case import dead_engines
     from assay.report.comparing import refuse_unlike
     from assay.scoring import score
+    from assay.stats.config import settings_of
     from assay.stats.joining import Side, join_sides
     from assay.stats.pairs import Versus, compare_pairs
     from assay.stats.repositories import by_repository
@@ -136,10 +135,7 @@ def _between(args: argparse.Namespace, old: Run, new: Run, claim: Claim) -> Meas
         joined.scores,
         [pair],
         primary=claim.primary,
-        margin=claim.margin,
-        alpha=claim.alpha,
-        seed=claim.seed,
-        cluster=claim.cluster,
+        **settings_of(claim),
     )
     changes = by_repository(joined.scores, pair.engine, pair.baseline, claim.primary)
     say(args, joined.sentence)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 
+from assay.cli.common.output import emit
 from assay.cli.ledger.place import add_place, plan_of
-from assay.cli.output import emit
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -18,8 +18,9 @@ def add_place(parser: argparse.ArgumentParser) -> None:
 
 def plan_of(args: argparse.Namespace) -> LedgerPlan:
     """Find the ledger and the rule in force."""
-    from assay.cli.varying import declared
+    from assay.cli.common.specs import declared
     from assay.experiment.ledger.settings import ledger_plan
 
-    args.config = getattr(args, "config", None)
-    return ledger_plan(declared(args), getattr(args, "ledger", None), getattr(args, "rule", None))
+    return ledger_plan(
+        declared(getattr(args, "config", None)), getattr(args, "ledger", None), getattr(args, "rule", None)
+    )

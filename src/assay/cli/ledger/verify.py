@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 from dataclasses import asdict
 
+from assay.cli.common.output import counted, emit
 from assay.cli.ledger.place import add_place, plan_of
-from assay.cli.output import counted, emit
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

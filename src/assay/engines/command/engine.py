@@ -6,18 +6,19 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from pathlib import Path
-from tempfile import TemporaryDirectory
 
+from assay.artefacts import scratch
 from assay.clock import Clock, shortest
+from assay.digests import digest_of
 from assay.engines.base import Answered, Context, Reply, TimedSession, Usage, Wanted
 from assay.engines.command.conversation import Conversation, FollowingConversation
 from assay.engines.command.protocols import Dialogue, make_dialogue
 from assay.engines.command.settings import WHERE, Settings, Templates, read_templates
 from assay.engines.command.workplace import Tool, Workplace
 from assay.engines.configs.rendering import ConfigTemplate, check_config_is_used, read_config, recorded_config
+from assay.engines.fingerprints import Told, fingerprint_of, seen_of
 from assay.engines.folders import place_names, settled_places
-from assay.engines.indexes.keys import Declared, Indexing, Maker, digest_of, read_indexing
+from assay.engines.indexes.keys import Declared, Indexing, Maker, read_indexing
 from assay.engines.indexes.place import Spot
 from assay.engines.indexes.session import Sharing
 from assay.engines.programs import file_facts
@@ -91,6 +92,13 @@ class CommandEngine(Sharing):
         return self.tool.secrets
 
     @property
+    def fingerprint(self) -> str:
+        """The templates, the programs, the files and the values of variables that they name."""
+        tool = self.tool
+        told = Told(tool.places, tool.templates.commands(), tool.settings.env, tool.texts)
+        return fingerprint_of(self.config, seen_of(told))
+
+    @property
     def indexing(self) -> Indexing:
         """What decides its index."""
         return self.tool.indexing
@@ -141,16 +149,16 @@ class CommandEngine(Sharing):
         return place.said()
 
     def tool_facts(self, corpus: Corpus) -> list[object]:
-        """Ask the tool for its version, else look at its files; and read the variables that its index depends on."""
+        """Ask the tool for its version, look at its files, and read the variables that its index depends on."""
         tool = self.tool.for_index()
-        with TemporaryDirectory(prefix="assay-") as folder:
-            place = Workplace(tool, replace(corpus, root=Path(folder)))
+        with scratch() as folder:
+            place = Workplace(tool, replace(corpus, root=folder))
             try:
                 version = place.version()
             finally:
                 place.close()
         named = [tool.templates.index, tool.settings.env, tool.config.said if tool.config else []]
-        return [version or file_facts(tool.templates.commands(), tool.places), digest_of(named_secrets(named))]
+        return [version, file_facts(tool.templates.commands(), tool.places), digest_of(named_secrets(named))]
 
     def _open(self, place: Workplace, clock: Clock, indexed: bool) -> CommandSession | Conversation:
         """Get ready."""

@@ -1,46 +1,22 @@
-"""Keys of a configuration file: dotted names, and the trees that they lead through."""
+"""Trees of a configuration file, and the ways through them: tables by name, the items of a list by number."""
 
 from __future__ import annotations
 
-import json
 import math
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from assay.errors import ConfigError
+from assay.dotted import parts
 
 Path = tuple[str, ...]
 Tree = dict[str, Any]
-
-_PART = re.compile(r'(?P<quoted>"(?:[^"\\]|\\.)*")|(?P<bare>[^."]+)')
-_BARE = re.compile(r"[^.\s\"]+")
-
-
-def split(key: str) -> Path:
-    """Split a dotted key; a part with a dot of its own stands in quotes, the item of a list is its number."""
-    parts, position = [], 0
-    while match := _PART.match(key, position):
-        parts.append(json.loads(match["quoted"], strict=False) if match["quoted"] else match["bare"].strip())
-        position = match.end()
-        if key[position : position + 1] != ".":
-            break
-        position += 1
-    if position != len(key) or not parts or not all(parts) or key.endswith("."):
-        raise ConfigError(f"{key!r} is no dotted key", hint='write it like search.weight, or "a.b".weight')
-    return tuple(parts)
-
-
-def join(path: Path) -> str:
-    """Write a key as one text."""
-    return ".".join(part if _BARE.fullmatch(part) else json.dumps(part, ensure_ascii=False) for part in path)
 
 
 def flatten(edits: Mapping[str, object], before: Path = ()) -> dict[Path, object]:
     """Give every edit under its whole key: a table in a table is a longer key. What is said later holds."""
     flat: dict[Path, object] = {}
     for key, value in edits.items():
-        path = (*before, *split(key))
+        path = (*before, *parts(key))
         for inner, leaf in flatten(value, path).items() if isinstance(value, Mapping) else ((path, value),):
             flat.pop(inner, None)
             flat[inner] = leaf

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import copy
-import hashlib
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path as File
 
+from assay.digests import text_digest
+from assay.dotted import joined
 from assay.engines.configs import inis, jsons, texts, tomls, yamls
-from assay.engines.configs.paths import Path, Tree, find, flatten, join, keys, leaves, put, same
+from assay.engines.configs.paths import Path, Tree, find, flatten, keys, leaves, put, same
 from assay.engines.configs.settings import ConfigSettings
 from assay.engines.secrets import check_written_out, hidden_values
 from assay.engines.templates import ASKED, check_template, fill, fill_texts, named_secrets, names_place
@@ -62,7 +63,7 @@ class ConfigTemplate:
     @property
     def digest(self) -> str:
         """What tells this template from others."""
-        return hashlib.sha256(self.text.encode("utf-8")).hexdigest()
+        return text_digest(self.text)
 
     @property
     def tree(self) -> Tree:
@@ -73,7 +74,7 @@ class ConfigTemplate:
     @property
     def known(self) -> tuple[str, ...]:
         """Every key that there is, in the template or among the edits."""
-        return tuple(dict.fromkeys([*map(join, keys(self.tree)), *map(join, self.edits)]))
+        return tuple(dict.fromkeys([*map(joined, keys(self.tree)), *map(joined, self.edits)]))
 
     @property
     def said(self) -> list[object]:
@@ -84,7 +85,7 @@ class ConfigTemplate:
     @property
     def secrets(self) -> tuple[str, ...]:
         """Values that no record may show: variables that are named, and what stands under the name of a secret."""
-        written = hidden_values({join(path): text for path, text in leaves(self.tree)})
+        written = hidden_values({joined(path): text for path, text in leaves(self.tree)})
         return tuple(dict.fromkeys((*named_secrets(self.said), *written)))
 
     def only(self, wanted: Callable[[Path], bool]) -> ConfigTemplate:
@@ -93,8 +94,17 @@ class ConfigTemplate:
 
     def recorded(self) -> dict[str, object]:
         """Write down what shapes the file; of the template the name and a digest."""
-        edits = {join(path): value for path, value in self.edits.items()}
+        edits = {joined(path): value for path, value in self.edits.items()}
         return {"template": self.file.name, "template_digest": self.digest, "edits": edits}
+
+    @property
+    def effect(self) -> str:
+        """What the file will say, before places and variables: an edit that changes nothing leaves no trace."""
+        way, tree = _FORMATS[self.format], self.tree
+        changes = {way.fit(tree, path): value for path, value in self.edits.items()}
+        with _Blamed(self.file, "correct edits"):
+            wanted = _real(tree, dict(sorted(_values(way, changes).items())))
+            return way.edited(self.text, tree, wanted) if wanted or self.format == "text" else self.text
 
     def render(self, places: Mapping[str, str]) -> str:
         """Make the file's text: exactly the edited keys differ from the template."""
@@ -130,12 +140,12 @@ class ConfigTemplate:
 
     def _unknown(self, path: Path) -> ConfigError:
         """Say that a key is not there, and which may have been meant."""
-        known = [join(key) for key in keys(self.tree)]
-        near = nearest(join(path), known)
+        known = [joined(key) for key in keys(self.tree)]
+        near = nearest(joined(path), known)
         meant = f"; did you mean {near[0]!r}?" if near else ""
         there = ", ".join(known[:_SHOWN]) + (", ..." if len(known) > _SHOWN else "")
         more = "" if self.format == "text" else "; new_keys = true allows new ones"
-        return ConfigError(f"no key {join(path)!r}{meant}", file=self.file, hint=f"keys: {there or 'none'}{more}")
+        return ConfigError(f"no key {joined(path)!r}{meant}", file=self.file, hint=f"keys: {there or 'none'}{more}")
 
     def _check_rendered(self, rendered: str, tree: Tree, wanted: Mapping[Path, object]) -> None:
         """Make sure that the new file says what it should and nothing else."""
@@ -148,7 +158,7 @@ class ConfigTemplate:
             fits = False
         if not fits:
             raise ConfigError(
-                f"{', '.join(map(join, wanted))} cannot be changed in place",
+                f"{', '.join(map(joined, wanted))} cannot be changed in place",
                 file=self.file,
                 hint="write it plainly in the template, without anchors and odd styles",
             )
@@ -160,7 +170,7 @@ def read_config(settings: ConfigSettings | None, settled: Mapping[str, str], whe
         return None
     where = f"{where}: config"
     check_template([settings.template, settings.edits], (*settled, *ASKED, "root", "store"), where)
-    check_written_out(where, {"edits": {join(path): value for path, value in flatten(settings.edits).items()}})
+    check_written_out(where, {"edits": {joined(path): value for path, value in flatten(settings.edits).items()}})
     file = File(settled["here"], fill(settings.template, settled))
     named = _SUFFIXES.get(file.suffix.lower(), "text") if settings.format == "auto" else settings.format
     if named == "text" and settings.new_keys:

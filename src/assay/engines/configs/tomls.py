@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import datetime
-import json
-import math
-import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from assay.engines.configs.paths import Path, Tree
 from assay.engines.configs.spots import Change, Spot, apply, break_of, line_end
+from assay.toml import write_key, write_value
 
 if TYPE_CHECKING:
     from tree_sitter import Node
-
-_BARE = re.compile(r"[A-Za-z0-9_-]+")
 
 
 def parse(text: str) -> Tree:
@@ -28,7 +23,7 @@ def edited(text: str, tree: Tree, changes: Mapping[Path, object]) -> str:  # noq
     """Replace values where they stand, and add what is new."""
     source = text.encode("utf-8")
     spots = _Spots(source)
-    made = [Change(spots.values[path], write(value)) for path, value in changes.items() if path in spots.values]
+    made = [Change(spots.values[path], write_value(value)) for path, value in changes.items() if path in spots.values]
     added = {path: value for path, value in changes.items() if path not in spots.values}
     # positions are of bytes: latin-1 has one character for each
     changed = apply(_as_text(source), [Change(one.at, _as_text(one.text.encode())) for one in made])
@@ -38,28 +33,10 @@ def edited(text: str, tree: Tree, changes: Mapping[Path, object]) -> str:  # noq
     return text
 
 
-def write(value: object) -> str:
-    """Write a value."""
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, float) and not math.isfinite(value):
-        return repr(value)
-    if isinstance(value, str):
-        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
-    if isinstance(value, list):
-        return f"[{', '.join(map(write, value))}]"
-    if isinstance(value, dict):
-        inner = ", ".join(f"{_key((str(key),))} = {write(item)}" for key, item in value.items())
-        return f"{{ {inner} }}" if inner else "{}"
-    if isinstance(value, datetime.date | datetime.time):
-        return value.isoformat()
-    return repr(value)
-
-
 def _added(text: str, path: Path, value: object) -> str:
     """Add a key: below the header of its table, before all headers, or with a header of its own."""
     *parent, name = path
-    line = f"{_key((name,))} = {write(value)}"
+    line = f"{write_key((name,))} = {write_value(value)}"
     source = text.encode("utf-8")
     spots = _Spots(source)
     end = break_of(text)
@@ -70,12 +47,7 @@ def _added(text: str, path: Path, value: object) -> str:
     if tuple(parent) in spots.headers:
         at = line_end(_as_text(source), spots.headers[tuple(parent)])
         return (source[:at] + f"{end}{line}".encode() + source[at:]).decode("utf-8")
-    return f"{text}{'' if text.endswith(chr(10)) or not text else end}{end}[{_key(tuple(parent))}]{end}{line}{end}"
-
-
-def _key(path: Path) -> str:
-    """Write a key, quoted where it must be."""
-    return ".".join(part if _BARE.fullmatch(part) else write(part) for part in path)
+    return f"{text}{'' if text.endswith(chr(10)) or not text else end}{end}[{write_key(parent)}]{end}{line}{end}"
 
 
 def _as_text(source: bytes) -> str:

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, field, replace
 from assay.engines.base import Context, TimedSession
 from assay.engines.configs.rendering import ConfigTemplate, check_config_is_used, read_config, recorded_config
 from assay.engines.filtering import Filters, read_filters
+from assay.engines.fingerprints import Told, fingerprint_of, seen_of
 from assay.engines.folders import Files, Folders, place_names, settled_places
 from assay.engines.http.requests import Sender, check_request, requests_of, templates_of
 from assay.engines.http.session import FollowingHttpSession, HttpSession
@@ -74,6 +75,12 @@ class HttpEngine(Sharing):
         urls = [request.url for request in requests_of(settings).values()]
         own = secret_values(templates_of(settings), env={}, urls=urls, token_env=settings.token_env)
         return (*own, *(self.template.secrets if self.template else ()))
+
+    @property
+    def fingerprint(self) -> str:
+        """The templates, and the files and values of variables that they name; of the server nothing is seen."""
+        told = Told(self.places, texts=self.texts, token_env=self.settings.token_env)
+        return fingerprint_of(self.config, seen_of(told))
 
     @property
     def config(self) -> Mapping[str, object]:

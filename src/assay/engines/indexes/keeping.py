@@ -6,23 +6,23 @@ absolute paths, and that one process at a time may use.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import shutil
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from assay.artefacts import Artefacts
+from assay.artefacts.kinds import INDEXES
 from assay.artefacts.locking import making
 from assay.artefacts.places import writing
 from assay.clock import today
-from assay.engines.indexes.keys import digest_of
+from assay.digests import digest_of, text_digest
 from assay.engines.indexes.place import IndexPlace, copy_tree, found, fresh, root_name
 from assay.types import Corpus
 
-KIND = "indexes"
+KIND = INDEXES.name
 _AT_WORK = ".at-work"
 _ABOUT = "about.json"
 BUSY = "the kept index is in use by another process; it was made anew"
@@ -46,10 +46,11 @@ class _NothingThere(Exception):
 def kept(artefacts: Artefacts, corpus: Corpus, keep: Keep, make: Callable[[IndexPlace], bool]) -> IndexPlace | None:
     """Give the place of an index, as an earlier run made it or as this one does; None while another process has it."""
     key = digest_of([corpus.digest, root_name(corpus), keep.digest, keep.tool, keep.git, keep.store])
-    folder = artefacts.root / _AT_WORK / hashlib.sha256(key.encode()).hexdigest()[:40]
+    folder = artefacts.root / _AT_WORK / text_digest(key)[:40]
     with ExitStack() as stack:
         with writing(folder):
-            folder.parent.mkdir(parents=True, exist_ok=True)
+            for holder in (folder.parent, artefacts.root / KIND):
+                _close_to_others(holder)
         _sweep(folder.parent)
         if not stack.enter_context(making(folder.with_suffix(".lock"), wait=False)):
             return None
@@ -99,6 +100,13 @@ def _new(folder: Path, corpus: Corpus, keep: Keep) -> IndexPlace:
     """Begin anew in a folder."""
     shutil.rmtree(folder, ignore_errors=True)  # of a broken one that is made anew
     return fresh(folder, corpus, git=keep.git, store=keep.store, on_close=_nothing)
+
+
+def _close_to_others(folder: Path) -> None:
+    """Make a folder that only we may look into: an index may hold what its tool was given, keys too."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with suppress(PermissionError):  # somebody else's, who decides
+        folder.chmod(0o700)
 
 
 def _sweep(at_work: Path) -> None:

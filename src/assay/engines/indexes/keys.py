@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, is_dataclass
 from typing import Any, Literal, cast
 
-from assay.engines.configs.paths import Path, join, keys, split
+from assay.digests import digest_of
+from assay.dotted import joined, parts
+from assay.engines.configs.paths import Path, keys
 from assay.engines.configs.rendering import ConfigTemplate, matches
 from assay.engines.sharing import Step
 from assay.errors import ConfigError, nearest
@@ -61,7 +61,7 @@ def read_indexing(declared: Declared) -> Indexing:
     """Work out what belongs to the index; a name that means nothing is an error."""
     table = _table(declared.settings, declared.config)
     given: Sequence[str] | None = declared.settings.index_keys
-    whole = digest_of([declared.where, table, dict(declared.places)])
+    whole = digest_of([declared.where, {**table, "config": _effect(declared.config)}, dict(declared.places)])
     if given is None:
         return Indexing(declared.maker, None, whole, whole, declared.about, declared.address)
     if declared.maker == "nobody":
@@ -71,10 +71,11 @@ def read_indexing(declared: Declared) -> Indexing:
         )
     named = tuple(_read_key(key, table, declared) for key in given)
     belongs = [part for part in declared.always if part in table]
-    said = {**{name: table[name] for name in belongs}, **{join(path): _found(table, path) for path in named}}
+    said = {name: table[name] for name in belongs}
+    said |= {joined(path): _found(table, path) for path in named if path[0] != "config"}
     if "env" in table and not _of_env(named):
         said["env"] = table["env"]
-    said["config"] = _without_edits(table)
+    said["config"] = _effect(index_config(declared.config, named))
     digest = digest_of([declared.where, said, dict(declared.places)])
     return Indexing(declared.maker, named, digest, whole, declared.about, declared.address)
 
@@ -92,11 +93,6 @@ def index_config(config: ConfigTemplate | None, named: tuple[Path, ...] | None) 
     return config.only(_edits(named))
 
 
-def digest_of(value: object) -> str:
-    """Tell settings apart by a digest."""
-    return hashlib.sha256(json.dumps(value, sort_keys=True, default=str).encode()).hexdigest()
-
-
 def _edits(named: tuple[Path, ...]) -> Callable[[Path], bool]:
     """Tell which edits are named."""
     return matches([path[2:] for path in named if path[0] == "config"])
@@ -109,14 +105,14 @@ def _of_env(named: tuple[Path, ...]) -> frozenset[str]:
 
 def _read_key(key: str, table: Mapping[str, Any], declared: Declared) -> Path:
     """Find what a name in index_keys means; `config.` stands for `config.edits.`."""
-    path = split(key)
+    path = parts(key)
     if path[0] == "config" and path[1:2] != ("edits",):
         path = ("config", "edits", *path[1:])
     known = {path for path in keys(table) if path[:2] != ("config", "edits")}
-    inside = () if declared.config is None else [("config", "edits", *split(name)) for name in declared.config.known]
+    inside = () if declared.config is None else [("config", "edits", *parts(name)) for name in declared.config.known]
     known |= {("config", "edits", *path[2:cut]) for path in inside for cut in range(2, len(path) + 1)}
     if path not in known:
-        near = nearest(key, sorted(join(one).replace("config.edits.", "config.", 1) for one in known))
+        near = nearest(key, sorted(joined(one).replace("config.edits.", "config.", 1) for one in known))
         meant = f"did you mean {near[0]!r}? " if near else ""
         raise ConfigError(
             f"{declared.where}: index_keys has {key!r}, which is no setting here",
@@ -142,16 +138,13 @@ def _plain(value: object) -> Any:  # noqa: ANN401 - what JSON has
 
 
 def _found(table: Mapping[str, Any], path: Path) -> object:
-    """Give what stands under a name; edits are kept by their whole names, and one that is not made is none."""
-    if path[:2] == ("config", "edits"):
-        edits = table["config"]["edits"]
-        return {name: edits[name] for name in edits if split(name)[: len(path) - 2] == path[2:]}
+    """Give what stands under a name."""
     found: Any = table
     for part in path:
         found = found[int(part)] if isinstance(found, list) else found[part]
     return found
 
 
-def _without_edits(table: Mapping[str, Any]) -> object:
-    """Give what a configuration file is made from."""
-    return {name: value for name, value in table.get("config", {}).items() if name != "edits"}
+def _effect(config: ConfigTemplate | None) -> list[str] | None:
+    """Give what a configuration file is made from and what it will say; how that came about decides nothing."""
+    return None if config is None else [config.file.name, config.format, config.digest, config.effect]

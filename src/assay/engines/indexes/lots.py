@@ -6,13 +6,13 @@ second copy, or made anew where it is too large for one. So every variant finds 
 
 from __future__ import annotations
 
-import tempfile
 import threading
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Protocol
 
+from assay.artefacts import scratch
 from assay.engines.indexes.keeping import BUSY, Keep, kept
 from assay.engines.indexes.keys import Indexing
 from assay.engines.indexes.place import IndexPlace, Spot, fresh, look, spare_copy
@@ -146,19 +146,16 @@ class Lot:
     def _new(self, engine: Indexed, seconds: float | None, notes: tuple[str, ...]) -> IndexPlace:
         """Make a place of this run's own."""
         if not engine.private:
-            place = IndexPlace(self._corpus.root, Spot(self._corpus), lambda: None)
+            place = IndexPlace(self._corpus.root, Spot(self._corpus), _nothing)
             self._maker(engine, seconds)(place)
             return _Elsewhere(place)
-        home = tempfile.TemporaryDirectory(prefix="assay-", ignore_cleanup_errors=True)
-        try:
-            folder = Path(home.name).resolve() / "index"
-            place = fresh(folder, self._corpus, git=engine.git, store=engine.wants_store, on_close=home.cleanup)
+        with ExitStack() as stack:
+            folder = stack.enter_context(scratch()) / "index"
+            place = fresh(folder, self._corpus, git=engine.git, store=engine.wants_store, on_close=_nothing)
             self._maker(engine, seconds)(place)
             place.settle(spare_copy(folder) if self.shared else None)
             place.notes = notes
-        except BaseException:
-            home.cleanup()
-            raise
+            place.on_close = stack.pop_all().close
         return place
 
     def _maker(self, engine: Indexed, seconds: float | None) -> Callable[[IndexPlace], bool]:
@@ -191,13 +188,17 @@ class _Elsewhere(IndexPlace):
     """The corpus itself, which an engine does not work in: nothing of it can be changed or put back."""
 
     def __init__(self, place: IndexPlace) -> None:
-        super().__init__(place.folder, place.spot, lambda: None)
+        super().__init__(place.folder, place.spot, _nothing)
         self.stderr = place.stderr
 
     @property
     def is_as_it_was(self) -> bool:
         """It always is."""
         return True
+
+
+def _nothing() -> None:
+    """Have nothing to remove."""
 
 
 def _beside_the_code(seen: dict[str, tuple[int, int]]) -> int:

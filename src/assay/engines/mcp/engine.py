@@ -8,14 +8,15 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields, replace
 from typing import TYPE_CHECKING, cast
 
+from assay.digests import digest_of
 from assay.engines.base import Context, TimedSession
 from assay.engines.configs.rendering import ConfigTemplate, check_config_is_used, read_config, recorded_config
+from assay.engines.fingerprints import Told, fingerprint_of, seen_of
 from assay.engines.folders import place_names, settled_places
 from assay.engines.indexes.keys import (
     Declared,
     Indexing,
     Maker,
-    digest_of,
     index_config,
     index_env,
     read_indexing,
@@ -97,6 +98,13 @@ class McpEngine(Sharing):
         settings = self.settings
         own = secret_values(self.named, env=settings.env, urls=[settings.url], token_env=settings.token_env)
         return (*own, *(self.template.secrets if self.template else ()))
+
+    @property
+    def fingerprint(self) -> str:
+        """The templates, the programs, the files and the values of variables that they name."""
+        settings = self.settings
+        told = Told(self.places, self.templates.commands(), settings.env, self.texts, settings.token_env)
+        return fingerprint_of(self.config, seen_of(told))
 
     @property
     def config(self) -> Mapping[str, object]:

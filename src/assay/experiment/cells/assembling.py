@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
 
 from assay._version import __version__
+from assay.digests import text_digest
 from assay.experiment.cells.records import Cell, Ground, Slot
+from assay.experiment.records.lines import Lines, join_lines
 from assay.experiment.running.engine_runs import joined
 from assay.gold import gold_hash, query_hash
 from assay.types import Header, Run, Suite, Variation
@@ -52,7 +53,7 @@ def make_header(
     return Header(
         assay=__version__,
         date=date,
-        gold_hash=hashlib.sha256(joined_hashes.encode()).hexdigest()[:16],
+        gold_hash=text_digest(joined_hashes)[:16],
         corpora={ground.gold.name: ground.facts for ground in grounds},
         environment=environment,
         timeout=timeout,
@@ -61,9 +62,7 @@ def make_header(
     )
 
 
-def _lines(ground: Ground, cells: Mapping[Slot, Cell], names: Sequence[str]) -> dict[str, tuple[int, ...]]:
+def _lines(ground: Ground, cells: Mapping[Slot, Cell], names: Sequence[str]) -> Lines:
     """Keep the line sizes of every file of the corpus that a hit, a target or an adversary names."""
-    found = dict(ground.lines)
-    for name in names:
-        found.update(cells[Slot(ground.gold.name, name)].lines)
-    return dict(sorted(found.items()))
+    tables = (cells[Slot(ground.gold.name, name)].lines for name in names)
+    return join_lines([ground.lines, *{id(table): table for table in tables}.values()])  # cells have theirs in common

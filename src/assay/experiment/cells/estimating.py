@@ -78,8 +78,9 @@ def estimate(
 
 def kind_of(plan: Plan, engine: str) -> str:
     """Name engines that take alike: those of one kind, tools by their own name."""
-    kind = str(plan.asked[engine].kind or engine)
-    return kind if kind in ("builtin", "keywords", "random", "oracle", "runfile") else f"{kind}:{engine}"
+    asked = plan.asked[engine]
+    kind = str(asked.kind or engine)
+    return kind if asked.ours else f"{kind}:{engine}"
 
 
 def _seen(plan: Plan, work: Work, kind: str) -> Rate | None:

@@ -7,21 +7,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from assay.artefacts import Artefacts
+from assay.artefacts import Artefacts, kinds
 from assay.corpus.cache import cache_dir
+from assay.digests import digest_of
 from assay.errors import EnvironmentFailure
-from assay.experiment.cells.keys import Key, digest_of
+from assay.experiment.cells.keys import Key
 from assay.experiment.cells.records import Cell, cell_bytes, read_cell
 from assay.experiment.records import keep_out
+from assay.experiment.records.layout import UNFINISHED
 
-KIND = "cells"
-#: In the folder of results: what a run has that is not finished. It is gone when the run is complete.
-UNFINISHED = ".unfinished"
+KIND = kinds.CELLS.name
 
 
 def unfinished() -> Path:
     """Name the place in the cache for what runs without a folder of results have not finished."""
-    return cache_dir() / "unfinished"
+    return cache_dir() / kinds.UNFINISHED.name
 
 
 @dataclass(slots=True)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from assay.artefacts import code_digest
+from assay.digests import digest_of
 from assay.engines.base import FullEngine
+from assay.engines.kinds import kind_named
 from assay.gold import gold_hash
 
 if TYPE_CHECKING:
@@ -19,11 +19,15 @@ if TYPE_CHECKING:
 _FORMAT = 1
 #: The code that decides, beside an engine's own, what a cell holds. Words of a report do not.
 _DECIDING = (
-    "clock.py", "corpus", "engines", "experiment/cells", "experiment/places", "experiment/running", "files.py",
-    "gold/anchors", "http", "processes", "redaction.py", "syntax", "types.py",
+    "clock.py", "corpus", "dotted.py", "engines", "experiment/cells", "experiment/places",
+    "experiment/records/codec.py", "experiment/running", "files.py", "gold/anchors", "http", "processes",
+    "redaction.py", "syntax", "types.py",
 )  # fmt: skip
-#: Kinds that are told the answers: for them a changed target is another question.
-_TOLD = ("oracle", "runfile")
+
+
+def deciding_code() -> str:
+    """Digest the code of Assay that decides what engines answer, beside their own."""
+    return code_digest(*_DECIDING)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,12 +36,6 @@ class Key:
 
     digest: str
     lasting: bool
-
-
-def digest_of(value: object) -> str:
-    """Digest a value that JSON can hold, or that says what it is as text."""
-    plain = json.dumps(value, sort_keys=True, ensure_ascii=True, default=str)
-    return hashlib.sha256(plain.encode("ascii")).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,21 +49,25 @@ class Who:
 
 
 def who_is(engine: FullEngine, settings: object) -> Who:
-    """Say who an engine is. One whose identity nobody knows is known by its settings, until the run is finished."""
+    """Say who an engine is. One whose identity nobody knows is what is seen of it, until the run is finished."""
     identity, config = engine.identity, engine.config
-    known_by = [identity, "", ""] if identity is not None else ["", dict(config), settings]
-    return Who(known_by, engine.oversample, identity is not None, config.get("kind") in _TOLD)
+    kind = kind_named(config.get("kind"))
+    known_by = [identity, "", ""] if identity is not None else [engine.fingerprint, dict(config), settings]
+    return Who(known_by, engine.oversample, identity is not None, kind is not None and kind.told)
 
 
 def cell_key(who: Who, ground: Ground, k: int) -> Key:
     """Name a cell."""
     told = gold_hash(ground.gold) if who.told else ""
     where = [ground.facts.digest, ground.asked, ground.own, told]
-    return Key(digest_of([_FORMAT, code_digest(*_DECIDING), who.known_by, who.oversample, where, k]), who.lasting)
+    return Key(digest_of([_FORMAT, deciding_code(), who.known_by, who.oversample, where, k]), who.lasting)
 
 
 def turns_key(engines: Mapping[str, FullEngine], ground: Ground, k: int, circumstances: Mapping[str, object]) -> str:
     """Name what engines did that took turns: their times hold for this company and these circumstances only."""
-    company = {name: [dict(engine.config), engine.identity, engine.oversample] for name, engine in engines.items()}
+    company = {
+        name: [dict(engine.config), engine.identity or engine.fingerprint, engine.oversample]
+        for name, engine in engines.items()
+    }
     where = [ground.facts.digest, ground.asked, ground.own, gold_hash(ground.gold)]
-    return digest_of([_FORMAT, code_digest(*_DECIDING), company, where, k, dict(circumstances)])
+    return digest_of([_FORMAT, deciding_code(), company, where, k, dict(circumstances)])

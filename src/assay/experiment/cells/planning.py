@@ -9,9 +9,11 @@ from functools import cached_property
 from pathlib import Path
 
 from assay.artefacts import package_digest
+from assay.digests import digest_of
 from assay.engines.base import FullEngine
+from assay.engines.kinds import kind_named
 from assay.engines.sharing import Step, sharing
-from assay.experiment.cells.keys import Key, Who, cell_key, digest_of, who_is
+from assay.experiment.cells.keys import Key, Who, cell_key, who_is
 from assay.experiment.cells.records import Ground, Slot
 from assay.experiment.cells.working import Visit, WayIn
 from assay.experiment.places.place import Missing
@@ -20,8 +22,6 @@ from assay.experiment.spec.recipe import Recipe
 from assay.gold import gold_hash
 from assay.types import Gold, Suite, Variation
 
-#: Engines that need no index and cost nothing: they go together. A stranger's code goes alone, for it may die.
-_OURS = ("keywords", "random", "oracle", "runfile")
 #: Fewer variants than this are not worth opening a corpus and its index once more for.
 _LEAST = 4
 
@@ -40,6 +40,12 @@ class Asked:
         return self.engine.config.get("kind")
 
     @cached_property
+    def ours(self) -> bool:
+        """Whether it is a part of Assay."""
+        kind = kind_named(self.kind)
+        return kind is not None and kind.ours
+
+    @cached_property
     def who(self) -> Who:
         """What of it decides its cells."""
         return who_is(self.engine, self.recipe.spec)
@@ -52,10 +58,10 @@ class Asked:
 
     @cached_property
     def company(self) -> str:
-        """Name whom it is sent with: those of its index, or those that need none."""
+        """Name whom it is sent with: those of its index, or ours that need none. A stranger goes alone: it may die."""
         if sharing(self.engine) is not None:
             return self.steps[0].digest
-        return "" if self.kind in _OURS else self.recipe.name
+        return "" if self.ours else self.recipe.name
 
 
 @dataclass(frozen=True)

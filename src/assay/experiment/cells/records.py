@@ -5,13 +5,20 @@ from __future__ import annotations
 import json
 import zlib
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from assay.experiment.records.codec import dump, gold_json, ranking_json, read_facts, read_gold, read_ranking
-from assay.types import CorpusFacts, EngineRun, Gold, Resources, Status
-
-Lines = Mapping[str, tuple[int, ...]]  # path -> bytes of each line
+from assay.experiment.records.codec import (
+    dump,
+    engine_json,
+    gold_json,
+    ranking_json,
+    read_engine,
+    read_facts,
+    read_gold,
+)
+from assay.experiment.records.lines import Lines
+from assay.types import CorpusFacts, EngineRun, Gold, Status
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -50,13 +57,23 @@ class Cell:
     """What one engine answered on one gold set."""
 
     engine: EngineRun  # of this gold set alone
-    lines: Lines  # of the files that its results name
+    lines: Lines  # of the files that its results name; cells of one gold set may have one table in common
     spent: Spent = field(default_factory=Spent, compare=False)
 
     @property
     def whole(self) -> bool:
         """Whether every question was answered: a failure may be the machine's, so it is asked again another time."""
         return all(ranking.status is Status.OK for ranking in self.engine.rankings)
+
+
+def labelled(cell: Cell, slot: Slot) -> Cell:
+    """Give a cell as one of a slot: the same questions may have been asked under another name of engine or gold set."""
+    said = cell.engine
+    if said.name == slot.engine and all(ranking.gold == slot.gold for ranking in said.rankings):
+        return cell
+    rankings = tuple(replace(ranking, gold=slot.gold) for ranking in said.rankings)
+    stderr = dict.fromkeys((slot.gold,), "".join(said.stderr.values())) if said.stderr else {}
+    return replace(cell, engine=replace(said, name=slot.engine, rankings=rankings, stderr=stderr))
 
 
 def cell_bytes(cell: Cell) -> bytes:
@@ -74,43 +91,18 @@ def read_cell(data: bytes) -> Cell:
 
 def cell_json(cell: Cell) -> dict[str, Any]:
     """Turn a cell into JSON."""
-    return {"engine": engine_json(cell.engine), "lines": dict(cell.lines), "spent": asdict(cell.spent)}
+    return {
+        "engine": engine_json(replace(cell.engine, variation=None)),  # said where it is named
+        "rankings": [ranking_json(ranking) for ranking in cell.engine.rankings],
+        "lines": dict(cell.lines),
+        "spent": asdict(cell.spent),
+    }
 
 
 def cell_of(row: Mapping[str, Any]) -> Cell:
     """Read a cell from JSON."""
     spent = Spent(**{**row["spent"], "made": tuple(row["spent"]["made"])})
-    return Cell(engine_of(row["engine"]), _lines(row["lines"]), spent)
-
-
-def engine_json(engine: EngineRun) -> dict[str, Any]:
-    """Turn what an engine did on one gold set into JSON; what it is a variant of is said where it is named."""
-    return {
-        "name": engine.name,
-        "role": engine.role,
-        "oversample": engine.oversample,
-        "config": dict(engine.config),
-        "index_seconds": dict(engine.index_seconds),
-        "notes": list(engine.notes),
-        "resources": {gold: asdict(taken) for gold, taken in engine.resources.items()},
-        "version": engine.version,
-        "stderr": dict(engine.stderr),
-        "parallel": engine.parallel,
-        "date": engine.date,
-        "rankings": [ranking_json(ranking) for ranking in engine.rankings],
-    }
-
-
-def engine_of(row: Mapping[str, Any]) -> EngineRun:
-    """Read what an engine did on one gold set."""
-    return EngineRun(
-        **{
-            **row,
-            "notes": tuple(row["notes"]),
-            "resources": {gold: Resources(**taken) for gold, taken in row["resources"].items()},
-            "rankings": tuple(map(read_ranking, row["rankings"])),
-        }
-    )
+    return Cell(read_engine(row["engine"], row["rankings"]), read_lines(row["lines"]), spent)
 
 
 def ground_json(ground: Ground) -> dict[str, Any]:
@@ -131,9 +123,9 @@ def ground_of(row: Mapping[str, Any]) -> Ground:
     own = tuple(row["own"])
     facts = read_facts(row["facts"])
     plain = {name: row[name] for name in ("size", "questions", "asked")}
-    return Ground(gold=read_gold(row["gold"]), facts=facts, lines=_lines(row["lines"]), own=own, **plain)
+    return Ground(gold=read_gold(row["gold"]), facts=facts, lines=read_lines(row["lines"]), own=own, **plain)
 
 
-def _lines(row: Mapping[str, Any]) -> Lines:
+def read_lines(row: Mapping[str, Any]) -> Lines:
     """Read line sizes."""
     return {path: tuple(sizes) for path, sizes in row.items()}

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from itertools import groupby
 
 from assay.clock import today
 from assay.experiment.cells.keeping import Keeper
 from assay.experiment.cells.planning import Plan
-from assay.experiment.cells.records import Cell, Ground, Slot
-from assay.experiment.cells.working import Visit, look, visit
+from assay.experiment.cells.records import Cell, Ground, Slot, labelled
+from assay.experiment.cells.working import Keeping, Visit, look, visit
 from assay.experiment.executing.base import Fleet
 from assay.experiment.executing.driving import gather
-from assay.experiment.records.timings import SIDE_BY_SIDE, CellTiming
+from assay.experiment.executing.processes import Processes
+from assay.experiment.executing.serial import Here
+from assay.experiment.records.timings import IN_TURN, KEPT, SHARDED, SIDE_BY_SIDE, CellTiming
 from assay.experiment.running.asking import Progress, Stay, Tell
 from assay.experiment.running.engine_runs import engine_run
 from assay.types import Ranking, Status
@@ -29,6 +30,7 @@ class Work:
     grounds: Mapping[str, Ground]
     cells: Mapping[Slot, Cell]
     kept: frozenset[Slot] = frozenset()  # those that were there already
+    way: str = SHARDED  # why the times of the others are not compared
 
 
 def survey_all(plan: Plan, golds: Iterable[str], fleet: Fleet, tell: Tell) -> dict[str, Ground]:
@@ -48,18 +50,30 @@ def run_cells(plan: Plan, slots: Iterable[Slot], fleet: Fleet, keeper: Keeper, t
     grounds = survey_all(plan, (slot.gold for slot in wanted), fleet, tell)
     lines: dict[str, dict[str, tuple[int, ...]]] = {}
     there = kept_cells(plan, wanted, grounds, keeper)
-    cells = {slot: _slim(cell, lines.setdefault(slot.gold, {})) for slot, cell in there.items()}
+    cells = {slot: _slim(cell, lines.setdefault(slot.gold, {})) for slot, cell in there}
     kept = frozenset(cells)
     missing = [slot for slot in wanted if slot not in kept]
     tell(Progress("", "", len(kept), len(wanted), "cells"))
-    ways = plan.visits(missing, grounds, fleet.width)
+    ways = [_near(task, plan, grounds, fleet, keeper) for task in plan.visits(missing, grounds, fleet.width)]
     for task, answered in gather(fleet, visit, ways, instead=lambda task, _: lost_cells(plan, task, grounds)):
         for name, cell in answered.items():
             slot = Slot(task.way.gold.name, name)
-            keeper.write(plan.key(slot, grounds[slot.gold]), cell)
+            key = plan.key(slot, grounds[slot.gold])
+            if not keeper.has(key):
+                keeper.write(key, cell)
             cells[slot] = _slim(cell, lines.setdefault(slot.gold, {}))
         tell(Progress("", task.way.gold.name, len(cells), len(wanted), "cells"))
-    return Work(grounds, {slot: cells[slot] for slot in wanted}, kept)
+    way = IN_TURN if isinstance(fleet, Here) else SIDE_BY_SIDE
+    return Work(grounds, {slot: cells[slot] for slot in wanted}, kept, way)
+
+
+def _near(task: Visit, plan: Plan, grounds: Mapping[str, Ground], fleet: Fleet, keeper: Keeper) -> Visit:
+    """Let workers on this machine keep their cells themselves, one by one."""
+    if not isinstance(fleet, Here | Processes):
+        return task
+    gold = task.way.gold.name
+    keys = {recipe.name: plan.key(Slot(gold, recipe.name), grounds[gold]) for recipe in task.recipes}
+    return replace(task, keeping=Keeping(keeper.folder.absolute(), keys))
 
 
 def lost_cells(plan: Plan, task: Visit, grounds: Mapping[str, Ground]) -> dict[str, Cell]:
@@ -80,19 +94,20 @@ def lost_cells(plan: Plan, task: Visit, grounds: Mapping[str, Ground]) -> dict[s
 
 
 def _slim(cell: Cell, known: dict[str, tuple[int, ...]]) -> Cell:
-    """Let cells of one gold set have their line sizes in common: variants find the same files, and cells are many."""
-    return replace(cell, lines={path: known.setdefault(path, sizes) for path, sizes in cell.lines.items()})
+    """Let the cells of one gold set have one table of line sizes: variants find the same files, and cells are many."""
+    for path, sizes in cell.lines.items():
+        known.setdefault(path, sizes)
+    return replace(cell, lines=known)
 
 
-def kept_cells(plan: Plan, slots: Iterable[Slot], grounds: Mapping[str, Ground], keeper: Keeper) -> dict[Slot, Cell]:
-    """Find the cells that need not be asked."""
-    found: dict[Slot, Cell] = {}
-    for gold, group in groupby(slots, key=lambda slot: slot.gold):
-        for slot in group:
-            cell = keeper.read(plan.key(slot, grounds[gold]))
-            if cell is not None:
-                found[slot] = cell
-    return found
+def kept_cells(
+    plan: Plan, slots: Iterable[Slot], grounds: Mapping[str, Ground], keeper: Keeper
+) -> Iterator[tuple[Slot, Cell]]:
+    """Find the cells that need not be asked, one at a time; they may have been asked under other names."""
+    for slot in slots:
+        cell = keeper.read(plan.key(slot, grounds[slot.gold]))
+        if cell is not None:
+            yield slot, labelled(cell, slot)
 
 
 def timings(work: Work) -> list[CellTiming]:
@@ -104,7 +119,7 @@ def timings(work: Work) -> list[CellTiming]:
             cell.spent.index_seconds,
             cell.spent.query_seconds,
             cell.spent.worker,
-            reason="taken from earlier work" if slot in work.kept else SIDE_BY_SIDE,
+            reason=KEPT if slot in work.kept else work.way,
         )
         for slot, cell in work.cells.items()
     ]

@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import PurePosixPath
 
 from assay.corpus.git.worktree import find_top
-from assay.experiment.cells.keys import digest_of
-from assay.experiment.cells.records import Ground, Lines
+from assay.digests import digest_of, text_digest
+from assay.experiment.cells.records import Ground
 from assay.experiment.places.place import Place
 from assay.experiment.records import is_kept_out
-from assay.types import Corpus, CorpusFacts, Query, Ranking, Span
+from assay.experiment.records.lines import Lines, hit_paths, query_paths
+from assay.types import Corpus, CorpusFacts, Ranking
 
 
 def survey(place: Place) -> Ground:
     """Describe a place."""
-    named = {span.path for query in place.gold.queries for span in _spans(query)}
     return Ground(
         gold=place.gold,
         facts=_corpus_facts(place),
-        lines=line_table(place, named),
+        lines=line_table(place, query_paths(place.gold.queries)),
         size=sum(file.size for file in place.corpus.files),
         questions=len(place.questions),
         asked=digest_of([[q.query.id, q.form, q.text] for q in place.questions]),
@@ -31,17 +30,12 @@ def survey(place: Place) -> Ground:
 
 def hit_lines(place: Place, rankings: Iterable[Ranking]) -> Lines:
     """Keep the line sizes of the files that results name."""
-    return line_table(place, {hit.path for ranking in rankings for hit in ranking.hits})
+    return line_table(place, hit_paths(rankings))
 
 
 def line_table(place: Place, paths: Iterable[str]) -> Lines:
     """Give the line sizes of those paths that are files of the corpus."""
     return {path: place.sizes.lines(path) for path in sorted(paths) if path in place.sizes}
-
-
-def _spans(query: Query) -> list[Span]:
-    """List every place a query names."""
-    return [t.span for t in query.targets] + [a.target.span for a in query.adversaries]
 
 
 def _repository(corpus: Corpus) -> str:
@@ -53,7 +47,7 @@ def _repository(corpus: Corpus) -> str:
     if corpus.spec.kind != "path":
         return corpus.spec.repository
     place = find_top(corpus.root.resolve()) or corpus.root.resolve()
-    return f"path:{place.name}-{hashlib.sha256(str(place).encode()).hexdigest()[:6]}"
+    return f"path:{place.name}-{text_digest(str(place))[:6]}"
 
 
 def _corpus_facts(place: Place) -> CorpusFacts:

@@ -28,6 +28,11 @@ class Node:
         """Count how often it has to be made."""
         return self.golds - self.kept
 
+    @property
+    def needed(self) -> bool:
+        """Whether an engine below it, or itself, has anything left to be asked."""
+        return any(child.needed for child in self.children) if self.children else bool(self.made)
+
 
 @dataclass(frozen=True, slots=True)
 class _Path:
@@ -39,8 +44,8 @@ class _Path:
     cells: int
 
 
-def plan_tree(plan: Plan, grounds: Mapping[str, Ground], keeper: Keeper) -> Node:
-    """Draw the tree of a plan; engines that share a step stand below it."""
+def plan_tree(plan: Plan, grounds: Mapping[str, Ground], keeper: Keeper | None) -> Node:
+    """Draw the tree of a plan; engines that share a step stand below it. Without a keeper nothing is there."""
     paths = [_path(plan, name, grounds, keeper) for name in plan.asked]
     size = sum(ground.size for ground in grounds.values()) / 1e6
     files = sum(ground.facts.files for ground in grounds.values())
@@ -49,9 +54,11 @@ def plan_tree(plan: Plan, grounds: Mapping[str, Ground], keeper: Keeper) -> Node
     return Node("corpora", about, len(grounds), len(grounds), len(plan.asked), branches)
 
 
-def _path(plan: Plan, name: str, grounds: Mapping[str, Ground], keeper: Keeper) -> _Path:
+def _path(plan: Plan, name: str, grounds: Mapping[str, Ground], keeper: Keeper | None) -> _Path:
     """Follow one engine over all gold sets."""
     one = plan.asked[name]
+    if keeper is None:
+        return _Path(name, one.steps, (0,) * len(one.steps), 0)
     cells = sum(keeper.has(plan.key(Slot(gold, name), ground)) for gold, ground in grounds.items())
     shares = sharing(one.engine)
     store = Artefacts()

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import socket
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -16,6 +17,8 @@ from assay.clock import today
 from assay.engines.base import FullEngine, TimedEngine
 from assay.engines.sharing import Shelf
 from assay.errors import CorpusError, EnvironmentFailure
+from assay.experiment.cells.keeping import Keeper
+from assay.experiment.cells.keys import Key
 from assay.experiment.cells.records import Cell, Ground, Spent
 from assay.experiment.cells.surveying import hit_lines, survey
 from assay.experiment.places.place import Missing, Place, prepare
@@ -33,12 +36,19 @@ class WayIn:
     gold: Gold  # as it was loaded
     forms: tuple[str, ...] = ()
     missing: Missing | None = None
-    cache: Path | None = None
     folder: Path | None = None  # where relative paths begin: a worker of a cluster stands elsewhere
     code: str = ""  # the Assay that planned this; another one must not answer
 
     def __str__(self) -> str:
         return f"reading {self.gold.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class Keeping:
+    """Where the cells of a visit are kept as they come, so that a kill costs no more than the one at hand."""
+
+    folder: Path
+    keys: Mapping[str, Key]  # by engine
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +61,7 @@ class Visit:
     k: int
     limits: Limits
     reuse_index: bool = False
+    keeping: Keeping | None = None  # where cells are put at once; none: whoever sent this is too far away
 
     def __str__(self) -> str:
         names = [recipe.name for recipe in self.recipes]
@@ -74,7 +85,7 @@ def ask_there(task: Visit, tell: Tell) -> dict[str, Cell]:
     if place.corpus.digest != task.corpus:
         raise _changed(place)
     suite = Suite((place.gold,))
-    engines = {recipe.name: replace(recipe, suite=suite).make() for recipe in task.recipes}
+    engines = {one.name: replace(_recipe_here(one, task.way), suite=suite).make() for one in task.recipes}
     declare_values(secret for engine in engines.values() for secret in engine.secrets)
     with Artefacts() as artefacts:
         shelf = Shelf(place.corpus, artefacts, reuse_index=task.reuse_index)
@@ -92,7 +103,7 @@ def _changed(place: Place) -> CorpusError:
     return CorpusError(
         f"the corpus of {place.gold.name} is not what it was when the run began",
         file=place.corpus.root,
-        hint="run again when nobody changes it; what is done is kept",
+        hint="is a log written into it? put that elsewhere, or name it in .assayignore; what is done is kept",
     )
 
 
@@ -107,7 +118,17 @@ def _asked(engines: Mapping[str, FullEngine], place: Place, task: Visit, shelf: 
         for name, stay in stay_together(group, place, task.k, task.limits, tell, shelf=shelf).items():
             made = tuple(sorted((shelf.made - before).elements()))
             cells[name] = _cell(engine_run(name, group[name], place.gold.name, stay), place, stay, made)
+        if task.keeping and not shelf.moved:
+            _keep(task.keeping, {name: cells[name] for name in group})
     return {name: cells[name] for name in engines}
+
+
+def _keep(keeping: Keeping, cells: Mapping[str, Cell]) -> None:
+    """Keep cells; where they cannot be kept, whoever sent for them says so."""
+    keeper = Keeper(keeping.folder)
+    with suppress(EnvironmentFailure):
+        for name, cell in cells.items():
+            keeper.write(keeping.keys[name], cell)
 
 
 def _cell(said: EngineRun, place: Place, stay: Stay, made: tuple[str, ...]) -> Cell:
@@ -130,7 +151,7 @@ def _place(way: WayIn) -> Place:
             f"{socket.gethostname()} has another Assay than the one that planned this",
             hint="install the same version on every worker, and restart them",
         )
-    place = prepare(_from_here(way), way.forms or None, way.cache, way.missing)
+    place = prepare(_from_here(way), way.forms or None, None, way.missing)
     return replace(place, gold=replace(place.gold, source=way.gold.source))  # written down as it was named
 
 

@@ -14,6 +14,15 @@ T = TypeVar("T")
 class WorkerLost(EngineError):
     """The worker that had a task is gone, and the task with it; nothing is known about the task itself."""
 
+    again: bool = True  # whether it is worth sending again: there are other workers, and nobody tried them yet
+
+
+def lost_for_good(message: str) -> WorkerLost:
+    """Make the error for a task that nobody is left to do, or that others have tried already."""
+    lost = WorkerLost(message)
+    lost.again = False
+    return lost
+
 
 class Fleet(Protocol):
     """Workers that take tasks: functions and arguments that can be pickled, small enough to travel."""
@@ -24,11 +33,7 @@ class Fleet(Protocol):
         ...
 
     def submit(self, function: Callable[..., T], /, *args: object) -> Future[T]:
-        """Send a task."""
-        ...
-
-    def mended(self, problem: BaseException) -> bool:
-        """Whether a problem is the fleet's own and it can go on: the task is then sent again."""
+        """Send a task; when its worker dies over it, its future has a WorkerLost."""
         ...
 
     def close(self) -> None:

@@ -7,17 +7,19 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import CancelledError, Future, InvalidStateError
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeVar
 
 from assay.errors import AssayError, ConfigError, EnvironmentFailure, install_hint
-from assay.experiment.executing.base import WorkerLost
-from assay.experiment.executing.remote import Call, Seat, kit, packed_small, refusal, seat, unpacked
+from assay.experiment.executing.base import lost_for_good
+from assay.experiment.executing.quiet import quiet_dask
+from assay.experiment.executing.remote import Call, Kit, Seat, kit, packed_small, refusal, seat, unpacked
 
 T = TypeVar("T")
 Client = Any  # of distributed, which has types for half of it, and need not be there
 MB: Final = 1_000_000
+_PAUSE: Final = 0.1  # seconds: a scheduler knows of a broken connection in less
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,17 +61,17 @@ class Cluster:
         self.traffic = Traffic()
         self.troubles: list[str] = []  # what people should know, each once
         self._patience = patience or Patience()
-        self._client = _connect(address, self._patience)
         self._lock = threading.Lock()
         self._state = _State()
         self._closing = threading.Event()
-        try:
-            _wait_for_workers(self._client, address, self._patience)
-            _check_workers(self._client)
-            self._look()
-        except BaseException:
-            self._client.close()
-            raise
+        with ExitStack() as leaving:
+            self._client = _connect(address, self._patience, leaving)
+            try:
+                _check_workers(self._client, address, self._patience)
+                self._look()
+            except (OSError, CancelledError) as error:
+                raise _went_away(address) from error
+            self._leaving = leaving.pop_all()
         self._executor = self._client.get_executor(pure=False)
         self._watch = threading.Thread(target=self._keep_looking, name="assay-cluster", daemon=True)
         self._watch.start()
@@ -92,23 +94,30 @@ class Cluster:
             self._state.open.add(ours)  # type: ignore[arg-type]  # a future of anything
         self.traffic.tasks += 1
         self.traffic.sent += len(message)
-        theirs: Future[bytes] = self._executor.submit(pickle.loads, message)
+        theirs = self._send(message)
         ours.add_done_callback(lambda done: theirs.cancel() if done.cancelled() else None)
         theirs.add_done_callback(lambda done: self._settle(done, ours))
         return ours
 
-    def mended(self, problem: BaseException) -> bool:
-        """Leave it to Dask, which has sent the task again already, as often as its scheduler allows."""
-        del problem
-        return False
+    def _send(self, message: bytes) -> Future[bytes]:
+        """Hand a task to Dask, which needs no more of it than that it is a pickle."""
+        from distributed.client import ClosedClientError
+
+        try:
+            theirs: Future[bytes] = self._executor.submit(pickle.loads, message)
+        except ClosedClientError as error:
+            raise _went_away(self.address) from error
+        return theirs
 
     def close(self) -> None:
         """Cancel what is in flight and leave; the cluster goes on for others."""
         if not self._closing.is_set():
             self._closing.set()
             self._watch.join()
-            self._executor.shutdown(wait=False)
-            self._client.close()
+            from distributed.client import ClosedClientError
+
+            with self._leaving, suppress(ClosedClientError):  # the scheduler left first
+                self._executor.shutdown(wait=False)
 
     def _settle(self, theirs: Future[bytes], ours: Future[T]) -> None:
         """Hand on what became of a task, in our own words."""
@@ -131,12 +140,9 @@ class Cluster:
 
         if isinstance(error, KilledWorker):
             times = error.allowed_failures + 1
-            return WorkerLost(f"Dask gave it to {times} workers, and each of them died (allowed-failures)")
+            return lost_for_good(f"Dask gave it to {times} workers, and each of them died (allowed-failures)")
         if isinstance(error, CancelledError):
-            return EnvironmentFailure(
-                f"the scheduler at {self.address} went away, or cancelled a task",
-                hint="start it again and run again; what is done is kept",
-            )
+            return _went_away(self.address)
         if isinstance(error, ImportError | AttributeError) and not isinstance(error, AssayError):
             failure = EnvironmentFailure(
                 f"a worker of {self.address} cannot load the task: {error}",
@@ -187,15 +193,18 @@ class Cluster:
                 self._fail(future, _nobody(self.address, self._patience.workers))
 
 
-def _connect(address: str, patience: Patience) -> Client:
-    """Connect to a scheduler."""
+def _connect(address: str, patience: Patience, leaving: ExitStack) -> Client:
+    """Connect to a scheduler until we leave; what goes wrong on the way is told by us alone."""
     try:
         import distributed
     except ImportError as error:
         raise EnvironmentFailure("--cluster needs Dask", hint=install_hint("cluster")) from error
+    leaving.enter_context(quiet_dask())
     try:
         connect: Any = distributed.Client
-        return connect(address, timeout=patience.connect, set_as_default=False, name="assay")
+        client = connect(address, timeout=patience.connect, set_as_default=False, name="assay")
+        leaving.callback(client.close)
+        return client
     except (OSError, TimeoutError) as error:
         raise EnvironmentFailure(
             f"no scheduler answers at {address}: {error}", hint="start one with `dask scheduler`, and name its address"
@@ -218,18 +227,42 @@ def _nobody(address: str, seconds: float) -> EnvironmentFailure:
     return EnvironmentFailure(f"{address} had no worker for {seconds:.0f} s", hint=hint)
 
 
-def _check_workers(client: Client) -> None:
-    """Refuse a cluster of which one worker would answer differently, before anything runs."""
+def _went_away(address: str) -> EnvironmentFailure:
+    """Make the error for a scheduler that is no longer there."""
+    hint = "start it again and run again; what is done is kept"
+    return EnvironmentFailure(f"the scheduler at {address} went away, or cancelled a task", hint=hint)
+
+
+def _check_workers(client: Client, address: str, patience: Patience) -> None:
+    """Refuse a cluster of which one worker would answer differently, before anything runs.
+
+    One that dies while it is asked is no reason to stop: who is there then is asked again.
+    """
     wanted = kit()
-    answers: Mapping[str, object] = client.run(seat, on_error="return")
-    for where, answer in sorted(answers.items()):
-        if isinstance(answer, Seat):
-            problem = refusal(answer, wanted, where)
-        else:
-            hint = "install the same Assay on every worker, and start them again"
-            problem = EnvironmentFailure(f"the worker at {where} cannot load Assay: {answer}", hint=hint)
-        if problem is not None:
-            raise problem
+    end = time.monotonic() + patience.connect
+    while True:
+        _wait_for_workers(client, address, patience)
+        answers: Mapping[str, object] = client.run(seat, on_error="return")
+        silent = {where: answer for where, answer in answers.items() if isinstance(answer, OSError)}
+        for where, answer in sorted(answers.items()):
+            problem = None if where in silent else _refused(answer, wanted, where)
+            if problem is not None:
+                raise problem
+        if answers and not silent:
+            return
+        if silent and time.monotonic() > end:
+            where, lost = min(silent.items())
+            hint = "end it, or start it again; the scheduler still counts on it"
+            raise EnvironmentFailure(f"the worker at {where} does not answer: {lost}", hint=hint)
+        time.sleep(_PAUSE)
+
+
+def _refused(answer: object, wanted: Kit, where: str) -> EnvironmentFailure | None:
+    """Make the error for a worker that must not be given anything; None for one that may."""
+    if isinstance(answer, Seat):
+        return refusal(answer, wanted, where)
+    hint = "install the same Assay on every worker, and start them again"
+    return EnvironmentFailure(f"the worker at {where} cannot load Assay: {answer}", hint=hint)
 
 
 def _name(args: tuple[object, ...]) -> str:

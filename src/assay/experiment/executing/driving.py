@@ -43,9 +43,9 @@ def gather(
     """Give every task with its result, in the order in which they are done.
 
     At most `fleet.width` are in flight, so that neither this process nor a scheduler holds them all, and `tasks` is
-    drawn from as they go. A task whose worker died is sent again, `attempts` times in all; then `instead` says what
-    counts as its result, and without it that is an error. On an error, on an interrupt and when nobody wants more,
-    what is in flight is cancelled; the fleet is the caller's to close.
+    drawn from as they go. A task whose worker died is sent again where that is worth it, `attempts` times in all; then
+    `instead` says what counts as its result, and without it that is an error. On an error, on an interrupt and when
+    nobody wants more, what is in flight is cancelled; the fleet is the caller's to close.
     """
     new = iter(tasks)
     again: deque[_Flight[T]] = deque()
@@ -64,8 +64,8 @@ def gather(
             try:
                 result = future.result()
             except (Exception, CancelledError) as problem:
-                lost = _lost(fleet, flight, problem)
-                if flight.sent < attempts and fleet.mended(problem):
+                lost = _lost(flight, problem)
+                if flight.sent < attempts and isinstance(problem, WorkerLost) and problem.again:
                     again.append(flight)
                     continue
                 if instead is None:
@@ -86,9 +86,9 @@ def _next(again: deque[_Flight[T]], new: Iterator[T]) -> _Flight[T] | None:
     return None
 
 
-def _lost(fleet: Fleet, flight: _Flight[T], problem: BaseException) -> TaskLost:
+def _lost(flight: _Flight[T], problem: BaseException) -> TaskLost:
     """Make the error for a task that lost its worker; raise whatever else is wrong with one."""
-    if not (isinstance(problem, _GONE) or fleet.mended(problem)):
+    if not isinstance(problem, _GONE):
         raise problem
     times = "once" if flight.sent == 1 else f"{flight.sent} times"
     said = problem.message if isinstance(problem, WorkerLost) else str(problem) or type(problem).__name__

@@ -32,10 +32,5 @@ class Given:
         """Send a task."""
         return self._executor.submit(function, *args)
 
-    def mended(self, problem: BaseException) -> bool:
-        """Leave troubles to whoever owns the executor."""
-        del problem
-        return False
-
     def close(self) -> None:
         """Leave the executor to whoever made it."""

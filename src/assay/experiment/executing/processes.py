@@ -50,10 +50,6 @@ class Processes:
         packed = pack(function, args)
         return cast("Future[T]", self._threads.submit(self._do, packed))
 
-    def mended(self, problem: BaseException) -> bool:
-        """Go on after a worker died: the next task gets another."""
-        return isinstance(problem, WorkerLost) and not self._closed
-
     def close(self) -> None:
         """End every worker; one that is busy has a moment to tidy up."""
         atexit.unregister(self.close)
@@ -73,10 +69,11 @@ class Processes:
             if worker is None:
                 worker = self._start()
             return worker.ask(packed)
-        except WorkerLost:
+        except WorkerLost as lost:
             if worker is not None:
                 self._bury(worker)
             worker = None
+            lost.again = not self._closed  # the next task gets another worker
             raise
         finally:
             self._idle.put(worker)

@@ -24,10 +24,5 @@ class Here:
             future.set_exception(error)
         return future
 
-    def mended(self, problem: BaseException) -> bool:
-        """Nothing here can be mended: there is no worker to lose."""
-        del problem
-        return False
-
     def close(self) -> None:
         """Nothing was started."""

@@ -15,12 +15,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from assay.digests import text_digest
 from assay.errors import InputError
-from assay.experiment.ledger.entry import FORMAT
+from assay.experiment.ledger.files import FORMAT, MARK, head_file
 from assay.files import check_regular, write_atomic
 
-#: What every line of a ledger begins with.
-_MARK = b'{"assay_ledger": '
 _SEALED = re.compile(rb'(\{.*), "hash": "([0-9a-f]{64})"\}', re.DOTALL)
 
 
@@ -68,21 +67,7 @@ class _Head:
 def seal(body: dict[str, Any]) -> dict[str, Any]:
     """Add to the keys of a line the hash of all that is before it."""
     text = json.dumps(body, ensure_ascii=False, allow_nan=False)[:-1]
-    return {**body, "hash": hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()}
-
-
-def is_ledger(path: Path) -> bool:
-    """Tell a ledger of ours from another file of that name."""
-    try:
-        with open(path, "rb") as file:
-            return file.read(len(_MARK)) == _MARK
-    except OSError:
-        return False
-
-
-def head_file(path: Path) -> Path:
-    """Give the file that names the last line of a ledger."""
-    return path.with_name(f"{path.stem}.head.json")
+    return {**body, "hash": text_digest(text)}
 
 
 def write_head(path: Path, entries: int, last: str) -> None:
@@ -155,7 +140,7 @@ def _follow(lines: Sequence[bytes]) -> tuple[list[Link], list[Problem]]:
 
 def _changed(line: bytes) -> str:
     """Say what a line is that does not hold together."""
-    if not line.startswith(_MARK):
+    if not line.startswith(MARK):
         return "is no entry of a ledger: it was put in, or changed beyond recognition"
     return "was changed after it was written"
 

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
+from assay.experiment.ledger.files import FORMAT
 from assay.experiment.ledger.rule import Reason, Rule
+from assay.gold.split.parts import DEV
 from assay.settings import read_settings
 from assay.stats.repositories import RepositoryChange
 
-FILE = "ledger.jsonl"
-FORMAT = 1
 #: Keys of a line that belong to the chain and not to the entry.
 LINKS = ("assay_ledger", "before", "hash")
 How = Literal["run", "ablate", "tune"]
@@ -57,6 +57,7 @@ class Evidence:
     clusters: int
     label: str  # how far it reaches
     repositories: tuple[RepositoryChange, ...] = ()
+    identical: bool = False  # the two engines gave the same rankings throughout
 
     @property
     def gain(self) -> float:
@@ -87,6 +88,11 @@ class Entry:
     number: int = 0
     date: str = ""
     tried: int = 0  # entries on a gold set of the same name before it
+
+    @property
+    def spent(self) -> tuple[str, ...]:
+        """The parts that it used up: queries of all but dev are there to make claims on, not to decide on changes."""
+        return tuple(part for part in self.parts if part != DEV)
 
     def identity(self) -> tuple[object, ...]:
         """Give what two entries on one comparison share."""

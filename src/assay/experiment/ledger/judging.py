@@ -5,14 +5,16 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from assay._version import __version__
+from assay.dotted import joined, leaves
 from assay.experiment.ledger.entry import Entry, Evidence, How, Side, Tuning
 from assay.experiment.ledger.rule import Rule, judge
 from assay.experiment.records import config_hash
 from assay.gold.split.parts import part_of
+from assay.scoring import identical_rankings
 from assay.stats.records import ComparisonRow
 from assay.stats.repositories import RepositoryChange
 from assay.types import Claim, EngineRun, Run
@@ -88,7 +90,14 @@ def _evidence(found: Measured, claim: Claim) -> Evidence:
         clusters=row.clusters,
         label=row.label,
         repositories=found.repositories,
+        identical=_identical(found),
     )
+
+
+def _identical(found: Measured) -> bool:
+    """Tell whether the two engines gave the same rankings throughout."""
+    sides = (replace(found.old, name="old"), replace(found.new, name="new"))
+    return bool(identical_rankings(replace(found.run, engines=sides)))
 
 
 def _finite(value: float) -> float | None:
@@ -98,17 +107,12 @@ def _finite(value: float) -> float | None:
 
 def differences(old: Mapping[str, object], new: Mapping[str, object]) -> Iterator[tuple[str, tuple[object, object]]]:
     """List the settings in which two engines differ, before and after; None where one has no such setting."""
-    before, after = (dict(_leaves(json.loads(json.dumps(config, default=str)))) for config in (old, new))
+    before, after = (_settings(json.loads(json.dumps(config, default=str))) for config in (old, new))
     for key in sorted({*before, *after}):
         if before.get(key) != after.get(key):
             yield key, (before.get(key), after.get(key))
 
 
-def _leaves(table: Mapping[str, Any], outer: str = "") -> Iterator[tuple[str, object]]:
+def _settings(table: Mapping[str, Any]) -> dict[str, object]:
     """Name everything in a table by its dotted key."""
-    for key, value in table.items():
-        name = f"{outer}.{key}" if outer else key
-        if isinstance(value, Mapping) and value:
-            yield from _leaves(value, name)
-        else:
-            yield name, value
+    return {joined(names): value for names, value in leaves(table)} if table else {}

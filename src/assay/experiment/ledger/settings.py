@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from assay.errors import ConfigError
-from assay.experiment.ledger.entry import FILE
+from assay.experiment.ledger.files import FILE
 from assay.experiment.ledger.rule import Rule, read_rule
 from assay.experiment.spec import Spec
 from assay.experiment.spec.own_tables import placed, read_table

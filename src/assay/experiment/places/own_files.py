@@ -9,8 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from assay.errors import AssayError
-from assay.experiment.ledger.chain import head_file, is_ledger
-from assay.experiment.ledger.entry import FILE as LEDGER
+from assay.experiment.ledger.files import ledgers_above
+from assay.experiment.places.experiments import experiments_near
 from assay.experiment.spec import Spec
 from assay.gold.loading import SHIPPED, load_gold
 from assay.gold.split.looks import looks_file
@@ -20,17 +20,11 @@ from assay.types import CorpusSpec
 def files_of(spec: Spec) -> tuple[Path, ...]:
     """List assay.toml, what it extends, its gold files and what lies beside them; nothing when it names none."""
     gold = [file for source in spec.gold if source not in SHIPPED for file in _gold_files(Path(source))]
+    if not gold:
+        return ()
     beside = [looks_file(file) for file in gold]
-    return (*gold, *beside, *map(Path, spec.files), *ledgers_above(spec.folder)) if gold else ()
-
-
-def ledgers_above(folder: Path) -> list[Path]:
-    """List the ledgers in a folder and above it: they grow, and a corpus that holds one would be another each time."""
-    found = []
-    for place in (folder.resolve(), *folder.resolve().parents):
-        for file in sorted(place.glob(f"*{LEDGER}")):
-            found += [file, head_file(file)] if is_ledger(file) else []
-    return found
+    others = experiments_near(dict.fromkeys((spec.folder, *(file.parent for file in gold))))
+    return tuple(dict.fromkeys((*gold, *beside, *map(Path, spec.files), *others, *ledgers_above(spec.folder))))
 
 
 def _gold_files(source: Path) -> list[Path]:
@@ -42,12 +36,30 @@ def _gold_files(source: Path) -> list[Path]:
     return []
 
 
+def changing_files(corpus: CorpusSpec, base: Path | None, source: str) -> list[str]:
+    """List what of ours comes and goes in a corpus: ledgers and experiments, from its root down to the gold file.
+
+    Which of them is in use makes no difference: the corpus is the same for all.
+    """
+    root, folder = _root(corpus, base), Path(source).parent.resolve()
+    if root is None:
+        return []
+    way = [root, *(place for place in (folder, *folder.parents) if place != root and place.is_relative_to(root))]
+    return inside(corpus, base, dict.fromkeys((*ledgers_above(folder), *experiments_near(way))))
+
+
 def inside(corpus: CorpusSpec, base: Path | None, files: Iterable[Path]) -> list[str]:
     """List the files that lie inside a corpus, as its paths."""
-    root = ((base or Path()) / corpus.value / (corpus.root or "")).resolve()
-    if corpus.kind not in ("path", "git") or not root.is_dir():
+    root = _root(corpus, base)
+    if root is None:
         return []
     return [file.resolve().relative_to(root).as_posix() for file in files if file.resolve().is_relative_to(root)]
+
+
+def _root(corpus: CorpusSpec, base: Path | None) -> Path | None:
+    """Find the folder of a corpus; None where it is no folder here."""
+    root = ((base or Path()) / corpus.value / (corpus.root or "")).resolve()
+    return root if corpus.kind in ("path", "git") and root.is_dir() else None
 
 
 def hidden(corpus: CorpusSpec, paths: Sequence[str]) -> CorpusSpec:

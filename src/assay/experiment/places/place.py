@@ -9,12 +9,11 @@ from typing import Literal
 
 from assay.corpus import open_corpus, read_text
 from assay.errors import ConfigError, CorpusError, GoldError, meant
-from assay.experiment.places.own_files import hidden, inside, ledgers_above
+from assay.experiment.places.own_files import changing_files, hidden, inside
 from assay.experiment.records import MANIFEST
 from assay.experiment.spec import FILE
 from assay.gold import resolve
 from assay.gold.split.looks import looks_file
-from assay.scoring import evaluation_measures
 from assay.syntax.tokens import approx4, line_bytes
 from assay.types import Corpus, CorpusSpec, Gold, Hit, Query, Suite
 
@@ -69,14 +68,19 @@ class Place:
     questions: tuple[Question, ...]
     own: frozenset[str]  # gold file and configuration, where they lie inside the corpus
     sizes: LineSizes
+    changing: frozenset[str] = frozenset()  # ledgers and experiments there: more of them is no other corpus
 
     def is_ours(self, path: str) -> bool:
         """Whether a path is our own file or lies in a folder of results: nobody can be blamed for finding the gold."""
         folders = PurePosixPath(path).parents
-        return path in self.own or (
-            path not in self.sizes
-            and ".." not in PurePosixPath(path).parts
-            and any((self.corpus.root / folder / MANIFEST).is_file() for folder in folders)
+        return (
+            path in self.own
+            or path in self.changing
+            or (
+                path not in self.sizes
+                and ".." not in PurePosixPath(path).parts
+                and any((self.corpus.root / folder / MANIFEST).is_file() for folder in folders)
+            )
         )
 
 
@@ -86,7 +90,8 @@ def prepare(gold: Gold, forms: Sequence[str] | None, cache: Path | None, missing
     _check_forms(gold, forms)
     base = Path(gold.source).parent if gold.source else None
     own = _own_files(gold.corpus, base, gold.source)
-    corpus = _open(gold, base, own, cache)
+    changing = changing_files(gold.corpus, base, gold.source) if gold.source else []
+    corpus = _open(gold, base, [*own, *changing], cache)
     policy = missing or ("report" if gold.corpus.kind == "stdlib" else "error")
     resolution = resolve(gold, corpus, missing=policy)
     questions = tuple(
@@ -101,7 +106,8 @@ def prepare(gold: Gold, forms: Sequence[str] | None, cache: Path | None, missing
             line=line,
             hint="is it the gold set of another corpus?",
         )
-    return Place(resolution.gold, corpus, problems, questions, frozenset(own), LineSizes(corpus))
+    sizes = LineSizes(corpus)
+    return Place(resolution.gold, corpus, problems, questions, frozenset(own), sizes, frozenset(changing))
 
 
 def _open(gold: Gold, base: Path | None, own: Sequence[str], cache: Path | None) -> Corpus:
@@ -133,6 +139,10 @@ def _check_forms(gold: Gold, forms: Sequence[str] | None) -> None:
 
 def _check_measures(gold: Gold) -> None:
     """Refuse an evaluation layer that names a measure nobody knows, before anything runs."""
+    if not any(query.measures for query in gold.queries):
+        return
+    from assay.scoring import evaluation_measures  # brings numpy, which a worker may do without
+
     try:
         evaluation_measures(Suite((gold,)))
     except ConfigError as error:
@@ -145,5 +155,4 @@ def _own_files(spec: CorpusSpec, base: Path | None, source: str | None) -> list[
     if source is None:
         return []
     folder = Path(source).parent
-    mine = [Path(source), looks_file(Path(source)), folder / FILE, *ledgers_above(folder)]
-    return inside(spec, base, mine)
+    return inside(spec, base, [Path(source), looks_file(Path(source)), folder / FILE])

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
+from assay.artefacts import scratch
 from assay.corpus.copying import copy_corpus
 from assay.engines.base import FullEngine
 from assay.types import Corpus
@@ -18,5 +17,5 @@ def workplace(engine: FullEngine, corpus: Corpus, *, own: bool = False) -> Itera
     if not (engine.private or own):
         yield corpus
         return
-    with tempfile.TemporaryDirectory(prefix="assay-", ignore_cleanup_errors=True) as folder:
-        yield copy_corpus(corpus, Path(folder).resolve(), commit=engine.git)
+    with scratch() as folder:
+        yield copy_corpus(corpus, folder, commit=engine.git)

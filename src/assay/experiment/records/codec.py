@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from typing import Any
 
@@ -55,6 +55,58 @@ def read_ranking(row: Mapping[str, Any]) -> types.Ranking:
         notes=tuple(row.get("notes", ())),
         cost=types.Cost(**row["cost"]) if "cost" in row else None,
     )
+
+
+def engine_json(engine: types.EngineRun) -> dict[str, Any]:
+    """Turn what an engine did into JSON, its rankings aside; what is not known stays out."""
+    variation = None if engine.variation is None else asdict(engine.variation)
+    optional = {
+        "date": engine.date,
+        "variation": variation,
+        "fingerprint": engine.fingerprint,
+        "code": engine.code,
+    }
+    return {
+        "engine": engine.name,
+        "role": engine.role,
+        "oversample": engine.oversample,
+        "config": _sorted(engine.config),
+        "index_seconds": dict(engine.index_seconds),
+        "notes": list(engine.notes),
+        "version": engine.version,
+        "parallel": engine.parallel,
+        "resources": {gold: asdict(taken) for gold, taken in engine.resources.items()},
+        "stderr": dict(engine.stderr),
+    } | {key: value for key, value in optional.items() if value}
+
+
+def read_engine(row: Mapping[str, Any], rankings: Iterable[Mapping[str, Any]]) -> types.EngineRun:
+    """Read what an engine did; records of older runs lack what was not known then."""
+    variation = row.get("variation")
+    return types.EngineRun(
+        name=row["engine"],
+        rankings=tuple(map(read_ranking, rankings)),
+        role=row["role"],
+        oversample=row["oversample"],
+        config=row["config"],
+        index_seconds=row["index_seconds"],
+        notes=tuple(row["notes"]),
+        resources={gold: types.Resources(**taken) for gold, taken in row.get("resources", {}).items()},
+        version=row.get("version", ""),
+        stderr=row.get("stderr", {}),
+        parallel=row.get("parallel", 1),
+        variation=None if variation is None else types.Variation(**variation),
+        date=row.get("date", ""),
+        fingerprint=row.get("fingerprint", ""),
+        code=row.get("code", ""),
+    )
+
+
+def _sorted(value: object) -> object:
+    """Put the keys of settings in order, however deep; lists keep theirs."""
+    if isinstance(value, Mapping):
+        return {key: _sorted(value[key]) for key in sorted(value)}
+    return [_sorted(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 def read_header(row: Mapping[str, Any]) -> types.Header:

@@ -9,26 +9,34 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from assay.errors import InputError
-from assay.experiment.records.generations import COMMITTED, MANIFEST, STAGED
+from assay.experiment.records.layout import (
+    COMMITTED,
+    GIT_IGNORE,
+    HTML,
+    IGNORE,
+    LOCK,
+    MANIFEST,
+    SHARDS,
+    STAGED,
+    TIMINGS,
+    UNFINISHED,
+)
 from assay.files import remove_leftovers, write_atomic
 
-_LOCK_FILE = ".lock"
 #: Results inside a repository are no part of it: the next run must not find them.
-_IGNORE_FILE = ".assayignore"
 _IGNORE = "# Results are not source: this keeps them out of every corpus.\n*\n"
-_GIT_FILE = ".gitignore"
 _GIT = f"""\
 # The rest of this folder is small, changes line by line and belongs into version control.
-report.html
-timings.json
+{HTML}
+{TIMINGS}
 *.parquet
-{_LOCK_FILE}
-.unfinished/
+{LOCK}
+{UNFINISHED}/
 {STAGED}/
 {COMMITTED}/
 """
 #: What Assay may have left in a folder before the first run was whole.
-_OWN = {_LOCK_FILE, _IGNORE_FILE, _GIT_FILE, STAGED, COMMITTED, ".unfinished", "shards", "timings.json"}
+_OWN = {LOCK, IGNORE, GIT_IGNORE, STAGED, COMMITTED, UNFINISHED, SHARDS, TIMINGS}
 #: What writers of those leave where they are killed.
 _LEFTOVERS = tuple(f".{name}." for name in sorted(_OWN))
 
@@ -56,29 +64,29 @@ def _is_ours(folder: Path) -> bool:
 def writing(folder: Path) -> Iterator[None]:
     """Hold a results folder for oneself while records and reports are written; a second writer waits."""
     keep_out(folder)
-    with open(folder / _LOCK_FILE, "wb") as lock:
+    with open(folder / LOCK, "wb") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        for name in (_IGNORE_FILE, _GIT_FILE):
+        for name in (IGNORE, GIT_IGNORE):
             remove_leftovers(folder, name)
         yield
 
 
 def keep_out(folder: Path) -> None:
     """Keep results out of every corpus; a file that the user put there stays as it is."""
-    _write_once(folder / _IGNORE_FILE, _IGNORE)
+    _write_once(folder / IGNORE, _IGNORE)
 
 
 def is_kept_out(folder: Path) -> bool:
     """Tell a folder of results by the file that keeps it out of every corpus."""
     try:
-        return (folder / _IGNORE_FILE).read_text(encoding="utf-8") == _IGNORE
+        return (folder / IGNORE).read_text(encoding="utf-8") == _IGNORE
     except (OSError, UnicodeDecodeError):
         return False
 
 
 def keep_from_git(folder: Path) -> None:
     """Keep what is large or of this machine alone out of version control; a file of the user's stays as it is."""
-    _write_once(folder / _GIT_FILE, _GIT)
+    _write_once(folder / GIT_IGNORE, _GIT)
 
 
 def _write_once(path: Path, text: str) -> None:

@@ -9,7 +9,6 @@ for a run. Whoever is cut off leaves one or the other; the next writer finishes 
 from __future__ import annotations
 
 import fcntl
-import hashlib
 import json
 import os
 import shutil
@@ -20,15 +19,14 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from assay.digests import text_digest
 from assay.errors import InputError
 from assay.experiment.records.codec import dump
+from assay.experiment.records.layout import COMMITTED, MANIFEST, STAGED
 from assay.files import cannot_write, remove_leftovers, sync_folder, write_atomic
 
 FORMAT = 2
 READ = (1, FORMAT)
-MANIFEST = "run.json"
-COMMITTED = ".next"
-STAGED = ".next.part"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +51,7 @@ class Generation:
 def replace_generation(folder: Path, manifest: Mapping[str, object], members: Mapping[str, str]) -> None:
     """Put a generation in the place of the one that is there; members that it no longer has are removed."""
     folder.mkdir(parents=True, exist_ok=True)
-    digests = {name: digest_of(text) for name, text in sorted(members.items())}
+    digests = {name: text_digest(text) for name, text in sorted(members.items())}
     text = dump({"assay_run": FORMAT, **manifest, "members": digests}, indent=1) + "\n"
     try:
         with _alone(folder):
@@ -185,7 +183,7 @@ def _member(folder: Path, name: str, digest: str) -> str:
             continue
     if text is None:
         raise broken(folder, f"{name} cannot be read")
-    if digest_of(text) != digest:
+    if text_digest(text) != digest:
         raise broken(folder, f"{name} was changed after the run")
     return text
 
@@ -199,8 +197,3 @@ def _is_inside(name: str) -> bool:
 def broken(folder: Path, message: str) -> InputError:
     """Make the error for a run folder that cannot be trusted."""
     return InputError(message, file=folder, hint="run it again; records are never edited by hand")
-
-
-def digest_of(text: str) -> str:
-    """Hash a text."""
-    return hashlib.sha256(text.encode("utf-8")).hexdigest()

@@ -5,18 +5,18 @@ Order stays where it means something (queries, engines, ranks); what has none, s
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from itertools import islice
 from typing import Any
 
 from assay import types
-from assay.experiment.records.codec import dump, gold_json, ranking_json, read_gold, read_ranking
+from assay.digests import digest_of
+from assay.experiment.records.codec import dump, engine_json, gold_json, ranking_json, read_engine, read_gold
+from assay.experiment.records.lines import LinesBySet
 
 _RECORDS = 1  # the format of engines/NAME.jsonl
-Lines = Mapping[str, Mapping[str, tuple[int, ...]]]
 
 
 def gold_text(suite: types.Suite) -> str:
@@ -45,7 +45,7 @@ def read_suite(text: str) -> types.Suite:
     return types.Suite(tuple(golds))
 
 
-def lines_text(lines: Lines) -> str:
+def lines_text(lines: LinesBySet) -> str:
     """Write the bytes of each line: a line with the names of the sets, then one for each file."""
     files = [
         {"gold": gold, "path": path, "bytes": list(sizes)}
@@ -71,47 +71,23 @@ def engine_text(run: types.Run, engine: types.EngineRun) -> str:
 
 def _engine_header(run: types.Run, engine: types.EngineRun) -> dict[str, object]:
     """Say how an engine was run; an engine that was asked in another run keeps what that one was made with."""
-    variation = None if engine.variation is None else asdict(engine.variation)
-    optional = {"date": engine.date, "variation": variation}
     return {
         "assay_records": _RECORDS,
         "assay": engine.assay or run.header.assay,
-        "engine": engine.name,
-        "role": engine.role,
-        "oversample": engine.oversample,
-        "config": _sorted(engine.config),
+        **engine_json(engine),
         "config_hash": config_hash(engine.config),
         "k": run.k,
         "gold_hash": run.header.gold_hash,
         "corpora": {name: asdict(facts) for name, facts in run.header.corpora.items()},
         "environment": dict(engine.environment or run.header.environment),
-        "index_seconds": dict(engine.index_seconds),
-        "notes": list(engine.notes),
-        "version": engine.version,
-        "parallel": engine.parallel,
-        "resources": {name: asdict(taken) for name, taken in engine.resources.items()},
-        "stderr": dict(engine.stderr),
-    } | {key: value for key, value in optional.items() if value}
+    }
 
 
-def read_engine(text: str, header: types.Header) -> types.EngineRun:
-    """Read one engine's records; those of older runs lack what was not known then."""
+def read_engine_text(text: str, header: types.Header) -> types.EngineRun:
+    """Read one engine's records; what they share with the run is said there."""
     head, *rows = _rows(text)
-    variation = head.get("variation")
-    return types.EngineRun(
-        name=head["engine"],
-        rankings=tuple(map(read_ranking, rows)),
-        role=head["role"],
-        oversample=head["oversample"],
-        config=head["config"],
-        index_seconds=head["index_seconds"],
-        notes=tuple(head["notes"]),
-        resources={name: types.Resources(**taken) for name, taken in head.get("resources", {}).items()},
-        version=head.get("version", ""),
-        stderr=head.get("stderr", {}),
-        parallel=head.get("parallel", 1),
-        variation=None if variation is None else types.Variation(**variation),
-        date=head.get("date", ""),
+    return replace(
+        read_engine(head, rows),
         assay="" if head["assay"] == header.assay else head["assay"],
         environment={} if head["environment"] == header.environment else head["environment"],
     )
@@ -119,14 +95,7 @@ def read_engine(text: str, header: types.Header) -> types.EngineRun:
 
 def config_hash(config: Mapping[str, object]) -> str:
     """Hash the settings that shape a ranking."""
-    return hashlib.sha256(json.dumps(config, sort_keys=True, default=str).encode()).hexdigest()[:16]
-
-
-def _sorted(value: object) -> object:
-    """Put the keys of settings in order, however deep; lists keep theirs."""
-    if isinstance(value, Mapping):
-        return {key: _sorted(value[key]) for key in sorted(value)}
-    return [_sorted(item) for item in value] if isinstance(value, list | tuple) else value
+    return digest_of(config)[:16]
 
 
 def _text(rows: Iterable[object]) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, cast
 
 from assay.errors import AssayError
+from assay.experiment.records.lines import join_sets, named_lines
 from assay.experiment.records.members import config_hash
 from assay.redaction import hiding
 from assay.types import EngineRun, Run, Suite, order_forms
@@ -17,6 +18,10 @@ if TYPE_CHECKING:
 #: Why a row of an earlier run takes no part in this one, beside what its footing says.
 UNDECLARED = "no longer declared"
 RESET = "its settings changed since"
+TOOL = "the tool changed since"
+CODE = "Assay's code changed since"
+#: Those that stay true when the row is carried on.
+LASTING = (UNDECLARED, RESET, TOOL, CODE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +47,25 @@ class Footing:
 
 
 @dataclass(frozen=True, slots=True)
+class Declared:
+    """What is known now of an engine that stays though it is not asked."""
+
+    config_hash: str = ""  # of its settings; empty: not known, it cannot be made here
+    fingerprint: str = ""  # of the tool and models; empty: not known
+
+    def left_by(self, engine: EngineRun) -> str:
+        """Say what changed since an engine was asked; what is not known of either has not."""
+        if self.config_hash not in ("", config_hash(engine.config)):
+            return RESET
+        return TOOL if _differ(self.fingerprint, engine.fingerprint) else ""
+
+
+def _differ(one: str, other: str) -> bool:
+    """Tell whether two digests differ, as far as both are known."""
+    return bool(one and other) and one != other
+
+
+@dataclass(frozen=True, slots=True)
 class Merged:
     """A run with the engines of an earlier one that stand on its footing, and why the others do not."""
 
@@ -57,11 +81,11 @@ def footing_of(run: Run) -> Footing:
     return Footing(run.header.gold_hash, corpora, run.k, forms)
 
 
-def merge_runs(old: Run | None, new: Run, declared: Mapping[str, str | None] | None = None) -> Merged:
+def merge_runs(old: Run | None, new: Run, declared: Mapping[str, Declared] | None = None) -> Merged:
     """Let engines of an earlier run that were not asked now take part, where they can be compared.
 
-    `declared` has the hash of the settings of every engine that may stay (None: not known), in the order they are
-    shown; without it every engine of the earlier run may.
+    `declared` has every engine that may stay, in the order they are shown; without it every engine of the earlier run
+    may.
     """
     if old is None:
         return Merged(new)
@@ -76,17 +100,23 @@ def merge_runs(old: Run | None, new: Run, declared: Mapping[str, str | None] | N
     names = tuple(engine.name for engine in kept)
     # Times of engines that did not run beside each other say nothing of the engines.
     header = replace(new.header, timed=False, skipped=_skipped(old, new, names, declared))
-    return Merged(replace(new, engines=engines, lines=_lines(old, new, engines), header=header), stale, names)
+    lines = named_lines(join_sets(old.lines, new.lines), new.suite, engines)
+    return Merged(replace(new, engines=engines, lines=lines, header=header), stale, names)
 
 
-def _why_not(engine: EngineRun, new: Run, moved: str, declared: Mapping[str, str | None] | None) -> str:
+def _why_not(engine: EngineRun, new: Run, moved: str, declared: Mapping[str, Declared] | None) -> str:
     """Say why an engine of an earlier run takes no part; nothing where it does."""
     if engine.name in new.header.skipped:
         return skipped_now(new.header.skipped[engine.name])
     if declared is not None and engine.name not in declared:
         return UNDECLARED
-    known = None if declared is None else declared[engine.name]
-    return moved or (RESET if known not in (None, config_hash(engine.config)) else "")
+    known = Declared() if declared is None else declared[engine.name]
+    return moved or known.left_by(engine) or (CODE if _code_moved(engine, new) else "")
+
+
+def _code_moved(engine: EngineRun, new: Run) -> bool:
+    """Tell whether the new run was asked by other code; only what decides answers counts, for all else is made anew."""
+    return any(_differ(engine.code, asked.code) for asked in new.engines)
 
 
 def skipped_now(reason: str) -> str:
@@ -111,16 +141,14 @@ def day_of(engine: EngineRun, run: Run) -> str:
     return engine.date or run.header.date.partition("T")[0]
 
 
-def _ordered(
-    old: Run, engines: Sequence[EngineRun], declared: Mapping[str, str | None] | None
-) -> tuple[EngineRun, ...]:
+def _ordered(old: Run, engines: Sequence[EngineRun], declared: Mapping[str, Declared] | None) -> tuple[EngineRun, ...]:
     """Put engines in the order they are declared in; else in that of the earlier run, with new ones behind."""
     names = [*(declared or (engine.name for engine in old.engines)), *(engine.name for engine in engines)]
     place = {name: at for at, name in reversed(list(enumerate(names)))}
     return tuple(sorted(engines, key=lambda engine: place[engine.name]))
 
 
-def _skipped(old: Run, new: Run, kept: Sequence[str], declared: Mapping[str, str | None] | None) -> Mapping[str, str]:
+def _skipped(old: Run, new: Run, kept: Sequence[str], declared: Mapping[str, Declared] | None) -> Mapping[str, str]:
     """Keep the reasons of engines that nobody tried to run now."""
     there = {*kept, *(engine.name for engine in new.engines)}
     before = {
@@ -131,40 +159,24 @@ def _skipped(old: Run, new: Run, kept: Sequence[str], declared: Mapping[str, str
     return before | dict(new.header.skipped)
 
 
-def _lines(old: Run, new: Run, engines: Sequence[EngineRun]) -> dict[str, dict[str, tuple[int, ...]]]:
-    """Keep the line sizes of the files that some hit, target or adversary names."""
-    named: dict[str, set[str]] = {gold.name: set() for gold in new.suite.golds}
-    for gold in new.suite.golds:
-        for query in gold.queries:
-            named[gold.name].update(target.span.path for target in query.targets)
-            named[gold.name].update(adversary.target.span.path for adversary in query.adversaries)
-    for engine in engines:
-        for ranking in engine.rankings:
-            named.setdefault(ranking.gold, set()).update(hit.path for hit in ranking.hits)
-    both = {gold: {**old.lines.get(gold, {}), **files} for gold, files in new.lines.items()}
-    return {
-        gold: {path: files[path] for path in sorted(files) if path in named.get(gold, ())}
-        for gold, files in both.items()
-    }
-
-
-def declared_hashes(spec: Spec, suite: Suite) -> dict[str, str | None]:
-    """Give the engines that stay though they are not asked now, with hashes of their settings, in the order shown.
+def declared_hashes(spec: Spec, suite: Suite) -> dict[str, Declared]:
+    """Give the engines that stay though they are not asked now, with what they are made from, in the order shown.
 
     Without `--only` everything that is declared is asked: whatever else an earlier run has is declared no longer.
     """
     if not spec.only:
         return {}
     names = [subject.name for subject in spec.subjects()]
-    return {name: None if name in spec.only else _settings_hash(spec, name, suite) for name in names}
+    return {name: Declared() if name in spec.only else _declared(spec, name, suite) for name in names}
 
 
-def _settings_hash(spec: Spec, name: str, suite: Suite) -> str | None:
-    """Hash the settings that an engine would have now; None where it cannot be made here."""
+def _declared(spec: Spec, name: str, suite: Suite) -> Declared:
+    """Say what an engine would be now; nothing is known of one that cannot be made here."""
     from assay.experiment.spec import recipe_of
 
     try:
         engine = recipe_of(spec, name, suite).make()
     except AssayError:
-        return None
-    return config_hash(cast(Mapping[str, object], hiding(engine.secrets).value(engine.config)))
+        return Declared()
+    config = cast(Mapping[str, object], hiding(engine.secrets).value(engine.config))
+    return Declared(config_hash(config), engine.fingerprint)

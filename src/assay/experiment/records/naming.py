@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections import Counter
 from collections.abc import Iterable
+
+from assay.digests import text_digest
 
 _LONGEST = 100  # characters; file systems take 255 bytes, and a name that is being written takes some more
 _DIGITS = 6  # of the hash; among hundreds of engines with one plain name it tells all apart
@@ -21,5 +22,5 @@ def file_names(names: Iterable[str]) -> dict[str, str]:
 def _file_name(name: str, *, alone: bool) -> str:
     """Keep what every file system takes; where something is lost, the hash of the whole name says what it was."""
     plain = re.sub(r"[^A-Za-z0-9._-]+", "-", name)[:_LONGEST].strip("-.") or "engine"
-    digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:_DIGITS]
+    digest = text_digest(name)[:_DIGITS]
     return plain if plain == name and alone else f"{plain}-{digest}"

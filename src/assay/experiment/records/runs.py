@@ -19,19 +19,23 @@ from assay.experiment.records.generations import (
     read_generation,
     replace_generation,
 )
-from assay.experiment.records.members import engine_text, gold_text, lines_text, read_engine, read_lines, read_suite
+from assay.experiment.records.layout import ENGINES, GOLD, LINES
+from assay.experiment.records.members import (
+    engine_text,
+    gold_text,
+    lines_text,
+    read_engine_text,
+    read_lines,
+    read_suite,
+)
 from assay.experiment.records.naming import file_names
-
-_GOLD = "gold.jsonl"
-_LINES = "lines.jsonl"
-_ENGINES = "engines/"
 
 
 def write_run(run: types.Run, folder: Path) -> None:
     """Write a run into a folder; what an earlier run left there goes with it."""
     names = file_names(engine.name for engine in run.engines)
-    members = {_GOLD: gold_text(run.suite), _LINES: lines_text(run.lines)}
-    members |= {f"{_ENGINES}{names[engine.name]}.jsonl": engine_text(run, engine) for engine in run.engines}
+    members = {GOLD: gold_text(run.suite), LINES: lines_text(run.lines)}
+    members |= {f"{ENGINES}{names[engine.name]}.jsonl": engine_text(run, engine) for engine in run.engines}
     manifest = {
         "k": run.k,
         "suite": run.suite.name,
@@ -50,8 +54,8 @@ def read_run(folder: Path) -> types.Run:
     try:
         header = read_header(found.manifest["header"])
         order = {name: place for place, name in enumerate(found.manifest["engines"])}
-        texts = [text for name, text in sorted(found.members.items()) if name.startswith(_ENGINES)]
-        engines = [read_engine(text, header) for text in texts]
+        texts = [text for name, text in sorted(found.members.items()) if name.startswith(ENGINES)]
+        engines = [read_engine_text(text, header) for text in texts]
         read = _read_older if found.manifest["assay_run"] < FORMAT else _read_members
         return types.Run(
             k=found.manifest["k"],
@@ -74,7 +78,7 @@ def earlier_run(folder: Path) -> types.Run | None:
 
 def _read_members(found: Generation) -> dict[str, Any]:
     """Read gold sets and line sizes."""
-    return {"suite": read_suite(found.members[_GOLD]), "lines": read_lines(found.members[_LINES])}
+    return {"suite": read_suite(found.members[GOLD]), "lines": read_lines(found.members[LINES])}
 
 
 def _read_older(found: Generation) -> dict[str, Any]:

@@ -7,10 +7,14 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from assay.experiment.records.codec import dump
+from assay.experiment.records.layout import TIMINGS
 from assay.files import write_atomic
 
-FILE = "timings.json"
-SIDE_BY_SIDE = "cells ran side by side or were taken from earlier work"
+#: Why times of cells are not compared.
+SIDE_BY_SIDE = "cells ran side by side"
+IN_TURN = "one after the other in one process, sharing indexes"
+SHARDED = "asked in shards, here or elsewhere"
+KEPT = "taken from earlier work"
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,4 +33,4 @@ class CellTiming:
 def write_timings(folder: Path, rows: Iterable[CellTiming]) -> None:
     """Write timings.json, one line a cell; it is kept out of version control."""
     cells = ",\n".join(f"  {dump(asdict(row))}" for row in rows)
-    write_atomic(folder / FILE, f'{{\n "schema": "assay/timings/1",\n "cells": [\n{cells}\n ]\n}}\n')
+    write_atomic(folder / TIMINGS, f'{{\n "schema": "assay/timings/1",\n "cells": [\n{cells}\n ]\n}}\n')

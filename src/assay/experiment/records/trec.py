@@ -1,8 +1,10 @@
 """A run for other people's tools: TREC runs and judgements.
 
-`runs/ENGINE.trec` is what was answered, lines and all, as the `runfile` engine reads it back. TREC tools know whole
-documents only, so `runs/files/ENGINE.trec` has each file once, and `qrels/GOLD.qrels` judges files: on those two
-ir_measures and pytrec_eval compute what Assay does at file level. A query is called `gold/query/form`.
+TREC tools know whole documents only, so `runs/ENGINE.trec` has each file once, and `qrels/GOLD.qrels` judges files: on
+those two ir_measures and pytrec_eval compute what Assay does at file level. `runs/lines/ENGINE.trec` is what was
+answered, lines and all, as the `runfile` engine reads it back. It has no judgements: a result is right when it meets
+the lines of a target, and judgements know no lines that meet, only names that are equal. A query is called
+`gold/query/form`.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ from itertools import pairwise
 
 from assay.engines.reading.docnos import TAG, path_column, to_column, to_docno
 from assay.experiment.records import file_names
+from assay.experiment.records.layout import LINE_RUNS, QRELS, RUNS
 from assay.types import EngineRun, Gold, Hit, Query, Ranking, Run, Status
 
 
@@ -20,10 +23,10 @@ def trec_files(run: Run) -> dict[str, str]:
     engines = file_names(engine.name for engine in run.engines)
     golds = file_names(gold.name for gold in run.suite.golds)
     asked = {(r.gold, r.query, r.form) for engine in run.engines for r in engine.rankings}
-    files = {f"qrels/{golds[gold.name]}.qrels": _qrels(gold, asked) for gold in run.suite.golds}
+    files = {f"{QRELS}{golds[gold.name]}.qrels": _qrels(gold, asked) for gold in run.suite.golds}
     for engine in run.engines:
-        files[f"runs/{engines[engine.name]}.trec"] = _run(engine, as_files=False)
-        files[f"runs/files/{engines[engine.name]}.trec"] = _run(engine, as_files=True)
+        files[f"{RUNS}{engines[engine.name]}.trec"] = _run(engine, as_files=True)
+        files[f"{LINE_RUNS}{engines[engine.name]}.trec"] = _run(engine, as_files=False)
     return {name: text for name, text in sorted(files.items()) if text}
 
 

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeVar, cast
 
 from assay.engines.base import FullEngine
+from assay.experiment.cells.keys import deciding_code
 from assay.experiment.running.asking import Stay
 from assay.redaction import hiding
 from assay.types import EngineRun, Variation
 
 T = TypeVar("T")
+
+_DIGITS = 16  # of a digest: enough to tell any two versions of a program apart
+_MIXED = "mixed"
 
 
 def engine_run(name: str, engine: FullEngine, gold: str, stay: Stay) -> EngineRun:
@@ -30,6 +34,8 @@ def engine_run(name: str, engine: FullEngine, gold: str, stay: Stay) -> EngineRu
         version=stay.version,
         stderr={gold: stay.stderr} if stay.stderr else {},
         parallel=stay.parallel,
+        fingerprint=engine.fingerprint,
+        code=deciding_code()[:_DIGITS],
     )
 
 
@@ -50,7 +56,15 @@ def joined(name: str, parts: Sequence[EngineRun], variation: Variation | None = 
         parallel=max(part.parallel for part in parts),
         variation=variation,
         date=max(part.date for part in parts),
+        fingerprint=_agreed(part.fingerprint for part in parts),
+        code=_agreed(part.code for part in parts),
     )
+
+
+def _agreed(values: Iterable[str]) -> str:
+    """Give what all parts say; where they differ, what fits nothing that comes later."""
+    said = dict.fromkeys(values)
+    return next(iter(said)) if len(said) == 1 else _MIXED
 
 
 def _by_gold(parts: Sequence[EngineRun], of: Callable[[EngineRun], Mapping[str, T]]) -> dict[str, T]:

@@ -60,6 +60,7 @@ class Prospect:
     left: Estimate
     skipped: Mapping[str, str]
     timed: bool
+    strangers: tuple[str, ...] = ()  # engines that every run asks, for nobody knows whether they are what they were
 
 
 def is_timed(spec: Spec, how: How | None = None) -> bool:
@@ -68,9 +69,11 @@ def is_timed(spec: Spec, how: How | None = None) -> bool:
 
 
 def asked_now(spec: Spec) -> Chosen:
-    """Choose what is run: what `only` names, without what lacks something that it needs."""
+    """Choose what is run: what `only` names, without what lacks something that it needs and is checked all the same."""
     wanted = [subject for subject in spec.subjects() if not spec.only or subject.name in spec.only]
     lacking = {subject.name: reason for subject in wanted if (reason := unmet(subject.requires))}
+    for name in lacking:
+        recipe_of(spec, name).check()
     chosen = tuple(subject for subject in wanted if subject.name not in lacking)
     if not any(subject.name in spec.engines or subject.variation for subject in chosen) and lacking:
         name, reason = next(iter(lacking.items()))
@@ -123,7 +126,9 @@ def prospect(
     timed = is_timed(spec, how)
     left = [slot for slot in plan.slots if timed or not keeper.has(plan.key(slot, grounds[slot.gold]))]
     guess = estimate(plan, left, grounds, read_rates(), 1 if timed else width)
-    return Prospect(plan_tree(plan, grounds, keeper), guess, plan.skipped, timed)
+    tree = plan_tree(plan, grounds, None if timed else keeper)
+    strangers = tuple(name for name, one in plan.asked.items() if not timed and one.engine.identity is None)
+    return Prospect(tree, guess, plan.skipped, timed, strangers)
 
 
 def keeper_of(plan: Plan, how: How) -> Keeper:

@@ -10,6 +10,7 @@ from typing import TypeVar
 from assay.errors import ConfigError
 
 T = TypeVar("T")
+_HINT = "write I/N, such as 1/4, 2/4, 3/4 and 4/4 for four parts"
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -26,9 +27,14 @@ class Shard:
 def parse_shard(text: str) -> Shard:
     """Read I/N."""
     found = re.fullmatch(r"(\d+)/(\d+)", text.strip(), re.ASCII)
-    shard = Shard(int(found[1]), int(found[2])) if found else Shard(0, 0)
+    if not found:
+        raise ConfigError(f"--shard {text}: that is no part of a run", hint=_HINT)
+    shard = Shard(int(found[1]), int(found[2]))
     if not 1 <= shard.index <= shard.of:
-        raise ConfigError(f"--shard {text}", hint="write I/N, such as 1/4, 2/4, 3/4 and 4/4 for four parts")
+        wrong = (
+            "parts are counted from 1" if shard.index < 1 or shard.of < 1 else f"{shard.index} is more than {shard.of}"
+        )
+        raise ConfigError(f"--shard {text}: {wrong}", hint=_HINT)
     return shard
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,7 +10,8 @@ from pathlib import Path
 from assay.errors import InputError, NotComparableError
 from assay.experiment.cells.records import Cell, Ground, Slot
 from assay.experiment.cells.running import Work
-from assay.experiment.shards.files import FOLDER, SUFFIX, Part, read_shard
+from assay.experiment.records.layout import SHARDS
+from assay.experiment.shards.files import SUFFIX, Part, read_shard
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +40,7 @@ def shard_files(places: Iterable[Path]) -> list[Path]:
     files: dict[Path, None] = {}
     for place in places:
         inside = (
-            sorted([*place.glob(f"*{SUFFIX}"), *(place / FOLDER).glob(f"*{SUFFIX}")]) if place.is_dir() else [place]
+            sorted([*place.glob(f"*{SUFFIX}"), *(place / SHARDS).glob(f"*{SUFFIX}")]) if place.is_dir() else [place]
         )
         if not inside:
             raise InputError("has no shards", file=place, hint="make one with `assay run --shard 1/4 --out FOLDER`")
@@ -68,8 +70,14 @@ def _check_all_there(found: Sequence[_Found]) -> None:
     missing = sorted(set(range(1, of + 1)) - {one.part.shard.index for one in found})
     if missing:
         named = ", ".join(f"{index}/{of}" for index in missing)
-        hint = f"run what is missing: assay run --shard {missing[0]}/{of}"
+        folder = shlex.quote(str(_folder(found[0].path)))
+        hint = f"run what is missing: assay run --shard {missing[0]}/{of} --out {folder}, and merge again"
         raise InputError(f"{len(missing)} of {of} shards are missing: {named}", hint=hint)
+
+
+def _folder(path: Path) -> Path:
+    """Name the folder that a shard was written for."""
+    return path.parent.parent if path.parent.name == SHARDS else path.parent
 
 
 def _grounds(found: Iterable[_Found]) -> dict[str, Ground]:

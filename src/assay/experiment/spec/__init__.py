@@ -4,7 +4,7 @@ from assay.experiment.spec.claim import REFERENCES
 from assay.experiment.spec.extending import shipped_experiments
 from assay.experiment.spec.making import engine_table, make_engines, recipe, recipe_of, untemplated, with_engines
 from assay.experiment.spec.needs import unmet
-from assay.experiment.spec.reading import check, load_spec, locate, override, read_spec
+from assay.experiment.spec.reading import check, load_spec, locate, override
 from assay.experiment.spec.record import (
     FILE,
     KEYS,
@@ -39,7 +39,6 @@ __all__ = [
     "locate",
     "make_engines",
     "override",
-    "read_spec",
     "recipe",
     "recipe_of",
     "shipped_experiments",

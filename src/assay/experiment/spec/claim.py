@@ -61,9 +61,9 @@ def changed(
 def check_claim(claim: Claim, k: int, engines: Sequence[str]) -> Claim:
     """Refuse a claim that no result could be given for."""
     from assay.scoring import parse_measure
-    from assay.stats.config import Settings
+    from assay.stats.config import Settings, settings_of
 
-    Settings(claim.margin, claim.alpha, claim.seed, cluster=claim.cluster)
+    Settings(**settings_of(claim))
     deepest = max(parse_measure(m).depth for m in claim.measures)
     if deepest > k:
         raise ConfigError(
@@ -93,7 +93,7 @@ def resolved_family(patterns: Sequence[str], engines: Sequence[str], baseline: s
 
 
 def chosen_names(
-    patterns: Sequence[str], names: Sequence[str], what: str, *, apart: Sequence[str] = ()
+    patterns: Sequence[str], names: Sequence[str], what: str, *, apart: Sequence[str] = (), kind: str = "engine"
 ) -> tuple[str, ...]:
     """Find what names and globs mean, in the order of `names`; one that means nothing is an error."""
     found: set[str] = set()
@@ -101,7 +101,7 @@ def chosen_names(
         matched = {pattern} & set(names) or {n for n in names if n not in apart and fnmatchcase(n, pattern)}
         if not matched:
             hint = meant(pattern, names) or f"there are: {', '.join(names)}"
-            raise ConfigError(f"{what} = {pattern!r} means no engine here", hint=hint)
+            raise ConfigError(f"{what} = {pattern!r} means no {kind} here", hint=hint)
         found |= matched
     return tuple(name for name in names if name in found)
 

@@ -9,15 +9,16 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from assay.dotted import flat, joined, parts
 from assay.errors import ConfigError, meant
-from assay.experiment.spec.dotted import flat
-from assay.experiment.spec.layers import Layer
+from assay.experiment.spec.layers import DROP, Keys, Layer
 from assay.toml import read_toml
 
 EXTENDS = "extends"
 PRESET = "preset:"
 #: The tables of a variant or a sweep whose keys are dotted settings.
 _DOTTED = {"variants": ("set",), "sweeps": ("knobs", "parts")}
+_SETTING = 3  # where the setting begins in variants.NAME.set.SETTING
 
 
 def shipped_experiments() -> dict[str, Path]:
@@ -96,11 +97,33 @@ def _shipped(name: str, layer: Layer | None) -> Path:
 
 def _normal(layer: Layer) -> Layer:
     """Write the settings of variants and sweeps by their whole names, so that layers change one another's."""
-    data = dict(layer.data)
+    data = {key: value for key, value in layer.data.items() if key != DROP}
     for table, inner in _DOTTED.items():
         if isinstance(data.get(table), Mapping):
             data[table] = {name: _flattened(layer, (table, name), one, inner) for name, one in data[table].items()}
-    return Layer(data, layer.file, layer.text, layer.flag, layer.shipped)
+    return Layer(data, layer.file, layer.text, layer.flag, layer.shipped, tuple(_dropped(layer)))
+
+
+def _dropped(layer: Layer) -> Iterator[Keys]:
+    """Read what a layer takes out of what it extends: dotted names, such as variants.x."""
+    value = layer.data.get(DROP, [])
+    named = [value] if isinstance(value, str) else value
+    if not isinstance(named, list) or not all(isinstance(one, str) and one for one in named):
+        raise layer.error(f"{DROP} = {value!r}", 'a list of names, such as ["variants.x", "sweeps.try"]', DROP)
+    for name in named:
+        try:
+            yield _settled(parts(name))
+        except ConfigError as error:
+            raise layer.error(f"{DROP}: {error.message}", error.hint, DROP) from error
+
+
+def _settled(keys: Keys) -> Keys:
+    """Write the setting that a name ends in as one key, with quotes or without: knobs are kept by their whole names."""
+    dotted = len(keys) > _SETTING and keys[2] in _DOTTED.get(keys[0], ())
+    at = _SETTING + 1 if dotted and keys[2] == "parts" else _SETTING
+    if not dotted or len(keys) <= at:
+        return keys
+    return (*keys[:at], joined(parts(keys[at]) if len(keys) == at + 1 else keys[at:]))
 
 
 def _flattened(layer: Layer, place: tuple[str, str], table: object, inner: Sequence[str]) -> object:

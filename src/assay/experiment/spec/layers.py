@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
-from assay.errors import ConfigError
+from assay.dotted import joined
+from assay.errors import ConfigError, meant
 from assay.settings import merge
 from assay.toml import line_of
 
 Keys = tuple[str, ...]
+DROP = "drop"
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +25,7 @@ class Layer:
     text: str = field(default="", repr=False)
     flag: str = ""  # as it was given, such as --set run.k=20
     shipped: bool = False  # a file of the wheel, where nothing is written
+    drop: tuple[Keys, ...] = ()  # what it takes out of what those before it say
 
     @property
     def folder(self) -> Path:
@@ -75,10 +78,31 @@ def stack(layers: Sequence[Layer]) -> Sheet:
     data: dict[str, Any] = {}
     said: dict[Keys, tuple[Layer, ...]] = {}
     for layer in layers:
+        for keys in layer.drop:
+            data = _without(data, keys, layer)
+            said = {name: by for name, by in said.items() if name[: len(keys)] != keys}
         data = merge(data, layer.data)
         for keys in _keys(layer.data):
             said[keys] = (*said.get(keys, ()), layer)
     return Sheet(tuple(layers), data, said)
+
+
+def _without(table: Mapping[str, Any], keys: Keys, layer: Layer, above: Keys = ()) -> dict[str, Any]:
+    """Take a key out of a table, or out of the tables in it; one that is not there is an error."""
+    first, *rest = keys
+    inner = table.get(first)
+    if first not in table or (rest and not isinstance(inner, Mapping)):
+        where = joined(above) or "the files before it"
+        hint = meant(first, table) or f"{where} has: {', '.join(map(_shown, table)) or 'nothing'}"
+        raise layer.error(f"{DROP}: nothing is called {joined((*above, *keys))} here", hint, DROP)
+    if not rest:
+        return {name: value for name, value in table.items() if name != first}
+    return {**table, first: _without(cast(Mapping[str, Any], inner), tuple(rest), layer, (*above, first))}
+
+
+def _shown(name: str) -> str:
+    """Write one key as a file has it."""
+    return joined((name,))
 
 
 def _keys(table: Mapping[str, Any], outer: Keys = ()) -> Iterator[Keys]:

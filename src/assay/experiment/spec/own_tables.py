@@ -22,9 +22,11 @@ def read_table(record: type[T], spec: Spec, name: str, values: Mapping[str, obje
 
 
 def placed(error: ConfigError, spec: Spec, name: str, values: Mapping[str, object]) -> ConfigError:
-    """Tell a mistake in a table where the key stands that its message names."""
+    """Tell a mistake in a table where the key stands that its message names, or by the flag that said it last."""
     words = re.findall(r"[\w-]+", error.message)
     keys = sorted((key for key in values if key in words), key=words.index)
     place = next((spec.places[f"{name}.{key}"] for key in keys if f"{name}.{key}" in spec.places), None)
+    if place and place.flags:
+        return ConfigError(f"{place.flags[-1]}: {error.message}", hint=error.hint)
     file, line = (place.file, place.line) if place else (spec.file, None)
     return ConfigError(error.message, file=file, line=line, hint=error.hint)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -33,13 +34,11 @@ from assay.toml import line_of
 T = TypeVar("T", Variant, Sweep)
 
 
-def read_spec(path: Path) -> Spec:
-    """Read assay.toml; paths in it are relative to its folder."""
-    return load_spec(path)
-
-
 def load_spec(path: Path | None = None, *, preset: str | None = None, sets: Sequence[str] = ()) -> Spec:
-    """Read a file, or an experiment that ships, or neither; then change it by `TABLE.KEY=VALUE` texts."""
+    """Read a file, or an experiment that ships, or neither; then change it by `TABLE.KEY=VALUE` texts.
+
+    Paths in a file are relative to its folder.
+    """
     files = file_layers(path) if path else preset_layers(preset) if preset else ()
     sheet = stack([*files, *map(flag_layer, sets)])
     _check_tables(sheet)
@@ -123,7 +122,16 @@ def _records(sheet: Sheet, table: str, record: type[T], known: Sequence[str]) ->
             if is_required(field) and field.name not in values:
                 hint = f"keys of [{table}.NAME]: {', '.join(known)}"
                 raise sheet.error(f"[{table}.{name}] has no {field.name}", hint, table, name)
+        _check_knobs(sheet, table, name, values.get("knobs"))
         yield name, record(**{k: _fitted(sheet, v, hints[k], table, name, k) for k, v in values.items()})
+
+
+def _check_knobs(sheet: Sheet, table: str, name: str, knobs: object) -> None:
+    """Refuse a knob with a single value, and show how a list of one is written."""
+    for key, value in knobs.items() if isinstance(knobs, Mapping) else ():
+        if not isinstance(value, list | tuple):
+            hint = f"a list of values to try, such as [{json.dumps(value, default=str)}]"
+            raise sheet.error(f"knobs: {key} = {value!r}", hint, table, name, "knobs")
 
 
 def _places(sheet: Sheet) -> Iterator[tuple[str, Place]]:

@@ -18,9 +18,11 @@ from assay.types import Corpus, SourceFile, Symbol
 _CONFIG = """\
 # What to measure. Every key with its default; unknown keys are errors.
 # extends = "base.toml"     # change what another file says, or "preset:NAME" that ships; also a list
+# drop = ["variants.old"]   # take that out of it: a variant, a sweep, a knob, any key by its dotted name
 [run]
 gold = ["gold.yaml"]        # gold files or folders, relative to this file
 # corpus = "."              # only for gold formats that name no corpus (CSV)
+# tags = ["difficulty=hard:101-127"]  # tags for rows of a CSV
 k = 10                      # results asked for and scored
 # forms = ["human"]         # phrasings to ask; all by default
 # split = ["dev"]           # parts of a divided set; by default all but the sealed one
@@ -41,11 +43,13 @@ margin = 0.02               # the smallest difference you would act on
 # times = false             # true: engines take turns and are timed; false: side by side, sharing work
 # jobs = 0                  # processes to run side by side in; 0: as many as processors
 # tables = ["matrix"]       # beside the usual ones: matrix, bootstrap, forest, ranks, pairs
+# references = true         # add random, keywords and oracle: floor, yardstick and ceiling
 out = "results"             # records, RESULTS.md, results.json, per-query.csv, report.html
 
-# The engines under test. random, keywords and oracle are added as floor, yardstick and ceiling.
+# The engines under test: `assay engines` lists the kinds, and `assay engines builtin` the settings of one.
 [engines.builtin]
 kind = "builtin"
+# per = "file"              # what a result is: a whole file, or a span of lines in it ("span")
 
 # Any command line that prints `path`, `path:line` or JSON:
 # [engines.mine]
@@ -64,6 +68,33 @@ kind = "builtin"
 # engine = "builtin"
 # way = "grid"
 # knobs = { "search.stem.files" = [0.2, 0.4], "search.stem.spans" = [0.1, 0.3] }
+# name = "weights:{files},{spans}"   # by default SWEEP:key=value,key=value
+# requires = ["tool:git"]
+
+# An engine that is a template is there to be varied and does not run itself.
+# [engines.centre]
+# kind = "builtin"
+# per = "span"
+# template = true
+# requires = ["tool:git"]
+# [sweeps.ablation]
+# engine = "centre"
+# way = "leave-one-out"
+# parts = { stem = { "search.without" = ["stem"] }, scope = { "search.without" = ["scope"] } }
+# name = "without {part}"
+
+# What `assay tune` tries, on dev queries only.
+# [tune]
+# engine = "builtin"
+# knobs = { "search.stem.files" = [0.0, 0.2, 0.4] }
+# partitions = 20           # random halvings of the data
+# measure = "nDCG@10"       # what is maximised; by default the primary measure
+# most = 500                # points that a grid may have
+
+# Where changes are written down (`assay ablate`, `tune` and `ledger`), and the rule that accepts them.
+# [ledger]
+# file = "ledger.jsonl"
+# rule = "proven"           # or "seed-001", or a table of what a rule asks for
 
 # What `assay search` and its kin do in this folder; `assay search --show-config` prints every setting.
 # [search.stem]
@@ -140,11 +171,13 @@ def _definitions(corpus: Corpus, file: SourceFile) -> Iterator[_Draft]:
     text = read_text(corpus, file.path)
     found = symbols(file.path, text, file.language)
     tests = _tests(found, text)
+    repeated = {name for name, number, _ in (one.name.partition("~") for one in found) if number}  # which one is meant?
     for symbol in found:
         length = symbol.end - symbol.start + 1
         private = any(part.startswith("_") for part in symbol.name.split("."))
+        again = symbol.name.partition("~")[0] in repeated
         tested = any(test.start <= symbol.start and symbol.end <= test.end for test in tests)
-        if symbol.kind in ("function", "method") and length in _LINES and not private and not tested:
+        if symbol.kind in ("function", "method") and length in _LINES and not (private or tested or again):
             yield _Draft(f"{file.path}::{symbol.name}", " ".join(split(symbol.name.rpartition(".")[2])), length)
 
 

@@ -9,9 +9,9 @@ from functools import cache, partial
 from importlib import import_module
 from typing import Any
 
+from assay.dotted import applied, look_up, parts
 from assay.errors import ConfigError, meant
 from assay.experiment.spec.claim import REFERENCES
-from assay.experiment.spec.dotted import applied, look_up, parts
 from assay.experiment.spec.needs import check_needs
 from assay.experiment.spec.record import ENGINE_KEYS, Place, Settings, Spec, Subject
 from assay.experiment.spec.sweeps import canonical, points
@@ -70,16 +70,18 @@ def _varied(spec: Spec, declared: Mapping[str, Subject]) -> Iterator[Subject]:
     for name, variant in spec.variants.items():
         place = place_of(spec, f"variants.{name}")
         with _told(place, name):
-            base = _base(variant.engine, declared)
+            base = _base(variant.engine, declared, spec)
             if not variant.set:
                 raise ConfigError("set is empty: it changes nothing", hint='set = { "search.stem.files" = 0.2 }')
             yield _variant(name, base, Variation(base.name, variant.set), _needs(variant.requires), place)
+    knobs = [key for sweep in spec.sweeps.values() for key in sweep.knobs]
     for name, sweep in spec.sweeps.items():
         place = place_of(spec, f"sweeps.{name}")
         with _told(place, name):
-            base, needs = _base(sweep.engine, declared), _needs(sweep.requires)
+            base, needs = _base(sweep.engine, declared, spec), _needs(sweep.requires)
             template = is_template(spec.engines.get(base.name, ""))
-            for point in points(name, sweep, centre=partial(own_value, base.settings), template=template):
+            own = partial(own_value, base.settings)
+            for point in points(name, sweep, centre=own, template=template, others=knobs):
                 yield _variant(point.name, base, Variation(base.name, point.changes, name), needs, place)
 
 
@@ -108,8 +110,11 @@ def _taken(subject: Subject, other: Subject | None) -> ConfigError:
     return _error(subject.place, f"two engines are called {subject.name!r}{where and f': the other is{where}'}", hint)
 
 
-def _base(name: str, declared: Mapping[str, Subject]) -> Subject:
+def _base(name: str, declared: Mapping[str, Subject], spec: Spec) -> Subject:
     """Find the engine that is varied."""
+    if name not in declared and name in spec.variants:
+        engine = spec.variants[name].engine
+        raise ConfigError(f"engine = {name!r}: {name} is a variant", hint=f"name its engine, {engine}")
     if name not in declared:
         hint = meant(name, declared) or f"declared are: {', '.join(declared)}; others need an [engines.{name}]"
         raise ConfigError(f"engine = {name!r} is not declared", hint=hint)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
+from assay.dotted import flat, parts
 from assay.errors import ConfigError, meant
-from assay.experiment.spec.dotted import flat, parts
 from assay.experiment.spec.record import Sweep
 
 #: More points than this are a mistake in the file, not an experiment.
@@ -53,31 +53,38 @@ _EXAMPLES = {
 }
 
 
-def points(name: str, sweep: Sweep, *, centre: Callable[[str], object], template: bool) -> list[Point]:
-    """Make the points of a sweep, in the order of the file; `centre` gives the engine's own value of a setting."""
+def points(
+    name: str, sweep: Sweep, *, centre: Callable[[str], object], template: bool, others: Iterable[str] = ()
+) -> list[Point]:
+    """Make the points of a sweep, in the order of the file; `centre` gives the engine's own value of a setting.
+
+    Their names begin with that of the sweep, unless it has none. `others` are the knobs of the sweeps beside it: what
+    a setting is called by its last parts means that setting in the whole file.
+    """
     check_sweep(sweep)
+    labels = short_labels(tuple(dict.fromkeys((*sweep.knobs, *others))))
     if sweep.way == "grid":
-        return list(_grid(name, sweep))
+        return list(_grid(name, sweep, labels))
     if sweep.way == "leave-one-out":
         return [Point(_named(sweep, f"{name}:no-{part}", {"part": part}), off) for part, off in sweep.parts.items()]
-    around = list(_around(name, sweep, centre))
+    around = list(_around(name, sweep, labels, centre))
     return [Point(f"{name}:{CENTRE}", {}), *around] if template else around
 
 
-def _grid(name: str, sweep: Sweep) -> Iterator[Point]:
+def _grid(name: str, sweep: Sweep, labels: Mapping[str, str]) -> Iterator[Point]:
     """Combine every value with every other; the last knob turns fastest."""
-    labels = short_labels(tuple(sweep.knobs))
+    shortest = short_labels(tuple(sweep.knobs))  # what the name of the sweep may call them
     for values in product(*sweep.knobs.values()):
         chosen = dict(zip(sweep.knobs, values, strict=True))
         told = {key: value_text(value) for key, value in chosen.items()}
-        usual = f"{name}:" + ",".join(f"{labels[key]}={text}" for key, text in told.items())
+        usual = (f"{name}:" if name else "") + ",".join(f"{labels[key]}={text}" for key, text in told.items())
         fields = {labels[key]: text for key, text in told.items()} | told
+        fields |= {shortest[key]: text for key, text in told.items()}
         yield Point(_named(sweep, usual, fields), flat(chosen))
 
 
-def _around(name: str, sweep: Sweep, centre: Callable[[str], object]) -> Iterator[Point]:
+def _around(name: str, sweep: Sweep, labels: Mapping[str, str], centre: Callable[[str], object]) -> Iterator[Point]:
     """Change one knob at a time; a value that the engine has anyway is the engine."""
-    labels = short_labels(tuple(sweep.knobs))
     for key, values in sweep.knobs.items():
         own = canonical(centre(key))
         for value in values:

@@ -8,7 +8,7 @@ from typing import Literal
 
 from assay.engines.parts import Part
 from assay.errors import ConfigError
-from assay.experiment.tuning.variants import Variant
+from assay.experiment.tuning.variants import Change
 
 Way = Literal["left out", "added"]
 BARE = "bare"
@@ -17,22 +17,22 @@ WAYS: Mapping[str, tuple[Way, ...]] = {"both": ("left out", "added"), "out": ("l
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class Rung:
     """One comparison of an ablation: a variant, and what it is compared with."""
 
     part: str
     way: Way
     variant: str
     against: str
-    kept: bool = True  # whether the next step up goes on from here
+    kept: bool = True  # whether the next rung goes on from here
 
 
 @dataclass(frozen=True, slots=True)
 class Ablation:
     """The variants that an ablation runs beside the whole engine, each once, and the steps between them."""
 
-    variants: tuple[Variant, ...]
-    steps: tuple[Step, ...]
+    variants: tuple[Change, ...]
+    steps: tuple[Rung, ...]
 
 
 def plan_ablation(parts: Sequence[Part], base: str, ways: Sequence[Way] = WAYS["both"]) -> Ablation:
@@ -41,33 +41,27 @@ def plan_ablation(parts: Sequence[Part], base: str, ways: Sequence[Way] = WAYS["
     The last step up is the whole engine, and the one before it lacks the last part alone: those are not run twice.
     """
     _check(parts)
-    named: dict[str, Mapping[str, object]] = {}
-    steps: list[Step] = []
-    if "left out" in ways:
-        for part in parts:
-            named[f"without {part.name}"] = switched_off([part])
-            steps.append(Step(part.name, "left out", f"without {part.name}", base))
-    if "added" in ways:
-        steps += _climb(parts, base, named)
-    return Ablation(tuple(Variant(name, changes) for name, changes in named.items()), tuple(steps))
+    out = [Change(f"without {part.name}", switched_off([part])) for part in parts] if "left out" in ways else []
+    up = list(_ladder(parts)) if "added" in ways else []
+    every = [*out, *up]
+    once = [one for at, one in enumerate(every) if _first(one, every) == at]
+    steps = [Rung(part.name, "left out", one.name, base) for part, one in zip(parts, out, strict=False)]
+    if up:
+        names = [*(every[_first(one, every)].name for one in up), base]
+        steps += [Rung(part.name, "added", new, old) for part, old, new in zip(parts, names, names[1:], strict=False)]
+    return Ablation(tuple(once), tuple(steps))
 
 
-def _climb(parts: Sequence[Part], base: str, named: dict[str, Mapping[str, object]]) -> Iterator[Step]:
-    """Add one part after the other; what is named already under its changes keeps its name."""
-    last = _called(BARE, switched_off(parts), named)
-    for at, part in enumerate(parts, 1):
-        missing = parts[at:]
-        here = base if not missing else _called(f"up to {part.name}", switched_off(missing), named)
-        yield Step(part.name, "added", here, last)
-        last = here
+def _ladder(parts: Sequence[Part]) -> Iterator[Change]:
+    """Begin with all parts off and switch on one after the other; the whole engine is not among them."""
+    yield Change(BARE, switched_off(parts))
+    for at, part in enumerate(parts[:-1], 1):
+        yield Change(f"up to {part.name}", switched_off(parts[at:]))
 
 
-def _called(name: str, changes: Mapping[str, object], named: dict[str, Mapping[str, object]]) -> str:
-    """Give the name under which some changes are run."""
-    known = next((one for one, other in named.items() if other == changes), None)
-    if known is None:
-        named[name] = changes
-    return known or name
+def _first(change: Change, every: Sequence[Change]) -> int:
+    """Find the first that is set alike: it is run under that name."""
+    return next(at for at, other in enumerate(every) if other.changes == change.changes)
 
 
 def switched_off(parts: Sequence[Part]) -> dict[str, object]:

@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from assay.engines.parts import Part
-from assay.experiment.tuning.ablating import BARE, Step, switched_off
-from assay.experiment.tuning.variants import Variant
+from assay.experiment.records.lines import join_sets
+from assay.experiment.tuning.ablating import BARE, Rung, switched_off
+from assay.experiment.tuning.variants import Change
 from assay.scoring import score
 from assay.stats.config import DEFAULT
 from assay.stats.tables import column, headline
@@ -21,25 +22,25 @@ class Climbed:
     """The run with every step that was tried, and the steps."""
 
     run: Run
-    steps: tuple[Step, ...]
+    steps: tuple[Rung, ...]
 
 
-def climb(run: Run, base: str, parts: Sequence[Part], primary: str, ask: Callable[[Variant], Run]) -> Climbed:
+def climb(run: Run, base: str, parts: Sequence[Part], primary: str, ask: Callable[[Change], Run]) -> Climbed:
     """Begin with everything off and switch parts on; one that does not raise the mean is switched off again.
 
     What comes next depends on what was seen, so each step is asked by itself. `base` is the engine with nothing off,
     which the run holds already.
     """
     off = list(parts)
-    last = Variant(BARE, switched_off(off))
+    last = Change(BARE, switched_off(off))
     run = _joined(run, ask(last))
     steps = []
     for part in parts:
         left = [other for other in off if other is not part]
-        here = Variant(f"plus {part.name}" if left else base, switched_off(left))
+        here = Change(f"plus {part.name}" if left else base, switched_off(left))
         run = _joined(run, ask(here)) if left else run
         kept = _gain(run, here.name, last.name, primary) > DEFAULT.tie
-        steps.append(Step(part.name, "added", here.name, last.name, kept))
+        steps.append(Rung(part.name, "added", here.name, last.name, kept))
         if kept:
             off, last = left, here
     return Climbed(run, tuple(steps))
@@ -56,7 +57,5 @@ def _gain(run: Run, engine: str, baseline: str, primary: str) -> float:
 def _joined(run: Run, more: Run) -> Run:
     """Put the engines of a second run on the same queries beside those of the first."""
     known = {engine.name for engine in run.engines}
-    lines = {gold: {**run.lines.get(gold, {}), **more.lines.get(gold, {})} for gold in {**run.lines, **more.lines}}
-    ordered = {gold: dict(sorted(files.items())) for gold, files in lines.items()}
     new = tuple(engine for engine in more.engines if engine.name not in known)
-    return replace(run, engines=(*run.engines, *new), lines=ordered)
+    return replace(run, engines=(*run.engines, *new), lines=join_sets(run.lines, more.lines))

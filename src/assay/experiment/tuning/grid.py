@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from itertools import product
+from functools import partial
 from math import prod
 from typing import Any
 
 from assay.errors import ConfigError
+from assay.experiment.spec import Sweep
 from assay.experiment.spec.subjects import own_value
-from assay.experiment.spec.sweeps import canonical, short_labels, value_text
-from assay.experiment.tuning.variants import Variant
+from assay.experiment.spec.sweeps import canonical, points
+from assay.experiment.tuning.variants import Change
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,18 +41,13 @@ class TuneSettings:
         for key in ("partitions", "most"):
             if getattr(self, key) < 1:
                 raise ConfigError(f"{key} = {getattr(self, key)}", hint="it must be 1 or more")
-        for key, values in self.knobs.items():
-            if not values:
-                raise ConfigError(f"knobs: {key} has no values", hint=f'"{key}" = [0.2, 0.4]')
-            if len({canonical(value) for value in values}) < len(values):
-                raise ConfigError(f"knobs: {key} has a value twice", hint="name each value once")
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
-    """One point of a grid: its variant, and the settings in which it really differs from the engine."""
+class GridPoint:
+    """One point of a grid: what it changes, and the settings in which it really differs from the engine."""
 
-    variant: Variant
+    change: Change
     moved: Mapping[str, object]
 
 
@@ -76,7 +71,9 @@ def parse_knob(text: str) -> Knob:
     return Knob(key.strip(), tuple(values))
 
 
-def grid_points(knobs: Mapping[str, Sequence[object]], settings: Mapping[str, Any], most: int) -> tuple[Point, ...]:
+def grid_points(
+    knobs: Mapping[str, tuple[object, ...]], settings: Mapping[str, Any], most: int
+) -> tuple[GridPoint, ...]:
     """List every combination, the first knob slowest; `settings` are those of the engine.
 
     A point that is where the engine stands already is the engine itself, and is left out.
@@ -87,24 +84,15 @@ def grid_points(knobs: Mapping[str, Sequence[object]], settings: Mapping[str, An
     if size > most:
         hint = "name fewer values or knobs, or raise most"
         raise ConfigError(f"knobs: the grid has {size} points, at most {most} are tried", hint=hint)
-    labels = short_labels(tuple(knobs))
-    own = {key: canonical(own_value(settings, key)) for key in knobs}
-    points = []
-    for values in product(*knobs.values()):
-        changes = dict(zip(knobs, values, strict=True))
-        moved = {key: value for key, value in changes.items() if canonical(value) != own[key]}
-        if moved:
-            name = ",".join(f"{labels[key]}={value_text(value)}" for key, value in changes.items())
-            points.append(Point(Variant(name, changes), moved))
-    if not points:
+    centre = partial(own_value, settings)
+    made = points("", Sweep("", knobs=knobs), centre=centre, template=False)
+    found = [GridPoint(Change(one.name, one.changes), _moved(one.changes, centre)) for one in made]
+    kept = tuple(point for point in found if point.moved)
+    if not kept:
         raise ConfigError("knobs: the only point is where the engine stands already", hint="name other values")
-    return tuple(points)
+    return kept
 
 
-def toml_value(value: object) -> str:
-    """Write a value as TOML."""
-    if isinstance(value, list | tuple):
-        return f"[{', '.join(map(toml_value, value))}]"
-    if isinstance(value, Mapping):
-        return "{ " + ", ".join(f"{json.dumps(key)} = {toml_value(item)}" for key, item in value.items()) + " }"
-    return json.dumps(value, ensure_ascii=False)
+def _moved(changes: Mapping[str, object], centre: Callable[[str], object]) -> Mapping[str, object]:
+    """Keep the changes that are some."""
+    return {key: value for key, value in changes.items() if canonical(value) != canonical(centre(key))}

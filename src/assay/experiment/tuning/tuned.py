@@ -7,9 +7,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from assay.experiment.tuning.grid import Point
+from assay.experiment.tuning.grid import GridPoint
 from assay.experiment.tuning.halving import Field, Halved, HalvingConfig, halve
 from assay.stats import compare, means
+from assay.stats.config import settings_of
 from assay.stats.distributions import t_quantile, t_sf
 from assay.stats.records import ComparisonRow, Interval, MeanRow, Range, Verdict
 from assay.stats.repositories import RepositoryChange, by_repository
@@ -54,10 +55,10 @@ class Tuned:
         return self.best != 0 and self.gain.verdict is Verdict.BETTER
 
 
-def tune_scores(scores: Scores, default: str, points: Sequence[Point], claim: Claim, partitions: int) -> Tuned:
+def tune_scores(scores: Scores, default: str, points: Sequence[GridPoint], claim: Claim, partitions: int) -> Tuned:
     """Compute all that tuning says from the scores of the default and of every point."""
     table, measure = headline(scores, claim.cluster), column(scores, claim.primary)
-    names = (default, *(point.variant.name for point in points))
+    names = (default, *(point.change.name for point in points))
     values = np.stack([table.row(name, measure) for name in names])
     kept = ~np.isnan(values).any(axis=0)
     units = tuple(table.units[at] for at in np.flatnonzero(kept))
@@ -96,11 +97,8 @@ def _row(scores: Scores, engine: str, baseline: str, claim: Claim) -> Comparison
         scores,
         baseline=baseline,
         primary=claim.primary,
-        margin=claim.margin,
-        alpha=claim.alpha,
-        seed=claim.seed,
         family=(engine,),
-        cluster=claim.cluster,
+        **settings_of(claim),
     )
     return next(row for row in found.rows if row.engine == engine)
 
@@ -136,9 +134,9 @@ def _interval(row: ComparisonRow, se: float, bounds: Range, level: float) -> Int
     return Interval(low, high, level, "cluster jackknife")
 
 
-def _tried(default: str, points: Sequence[Point], field: Field, found: Halved) -> tuple[Tried, ...]:
+def _tried(default: str, points: Sequence[GridPoint], field: Field, found: Halved) -> tuple[Tried, ...]:
     """Tell of every point what it scored and how often it was chosen."""
     moved = ((), *(tuple(point.moved) for point in points))
-    names = (default, *(point.variant.name for point in points))
+    names = (default, *(point.change.name for point in points))
     averages = field.values.mean(axis=1).tolist()
     return tuple(Tried(*one) for one in zip(names, moved, averages, found.chosen, strict=True))

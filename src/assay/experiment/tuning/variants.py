@@ -10,12 +10,13 @@ from assay.engines.parts import Part, parts_of
 from assay.errors import ConfigError, meant
 from assay.experiment import spec as specs
 from assay.experiment.spec import Spec, Sweep, with_engines
+from assay.experiment.spec.claim import chosen_names
 
 LEAVE_ONE_OUT = "leave-one-out"
 
 
 @dataclass(frozen=True, slots=True)
-class Variant:
+class Change:
     """A name, and the dotted settings in which an engine differs."""
 
     name: str
@@ -48,7 +49,7 @@ def _table(settings: Mapping[str, Any] | str) -> Mapping[str, Any]:
     return table_of(settings) if isinstance(settings, str) else settings
 
 
-def spec_with(base: Base, variants: Sequence[Variant]) -> Spec:
+def spec_with(base: Base, variants: Sequence[Change]) -> Spec:
     """Put variants beside an engine; what is wrong with one is told before anything runs.
 
     Nobody asks here how long anything takes, so cells may run side by side unless the file wants times.
@@ -86,6 +87,12 @@ def find_parts(spec: Spec, name: str | None) -> Parts:
         )
         raise ConfigError(f"nobody says what {base.name} is made of", hint=hint)
     return Parts(base, own)
+
+
+def only_parts(found: Parts, patterns: Sequence[str]) -> Parts:
+    """Keep the parts that names or globs mean; no pattern means all."""
+    names = chosen_names(patterns, [part.name for part in found.parts], "--only", kind="part")
+    return replace(found, parts=tuple(part for part in found.parts if part.name in names)) if patterns else found
 
 
 def _of_sweep(spec: Spec, sweep: Sweep) -> Parts:

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from assay.errors import EngineError
-from assay.experiment.tuning.ablating import Step, Way
+from assay.experiment.tuning.ablating import Rung, Way
+from assay.experiment.tuning.devdata import DataNote
 from assay.report.case import dead_engines, pick
+from assay.report.commands.data_notes import data_notes
+from assay.report.comparing import mark_identical
 from assay.report.comparison import p_text, verdict_tone
 from assay.report.pages.document import Block, Cell, Document, Heading, Paragraph, table
+from assay.report.pages.texts import repository_names
 from assay.report.synthetic import synthetic_notes
-from assay.scoring import identical_rankings, score
+from assay.report.wording import difference_text
+from assay.scoring import score
 from assay.stats import means
+from assay.stats.config import settings_of
+from assay.stats.family import undecidable
 from assay.stats.pairs import Versus, compare_pairs
 from assay.stats.records import ComparisonRow, MeanRow, Verdict
 from assay.stats.repositories import RepositoryChange, Tally, by_repository, tally, worst
@@ -27,7 +34,7 @@ Standing = Literal["earns its place", "hurts", "makes no difference", "cannot be
 class PartRow:
     """One step of an ablation with its comparison."""
 
-    step: Step
+    step: Rung
     comparison: ComparisonRow
     repositories: tuple[RepositoryChange, ...]
     tally: Tally
@@ -46,10 +53,13 @@ class AblationResult:
     family: int
     reading: tuple[str, ...]
     notes: tuple[str, ...]
+    data: tuple[DataNote, ...]  # on the queries that were used
     failed: tuple[str, ...]  # variants that answered nothing: not compared
 
 
-def ablation_result(run: Run, claim: Claim, engine: str, steps: Sequence[Step]) -> AblationResult:
+def ablation_result(
+    run: Run, claim: Claim, engine: str, steps: Sequence[Rung], data: Sequence[DataNote] = ()
+) -> AblationResult:
     """Compare every step; what answered nothing is named and left out."""
     dead = dead_engines(run)
     left = [step for step in steps if not {step.variant, step.against} & dead]
@@ -58,21 +68,17 @@ def ablation_result(run: Run, claim: Claim, engine: str, steps: Sequence[Step]) 
         hint = "`assay engines check` tells why"
         raise EngineError(f"{names} answered no query: nothing is left to compare", hint=hint)
     scores = pick(score(run, (claim.primary,)), engines=[e.name for e in run.engines if e.name not in dead])
-    found = compare_pairs(
+    pairs = compare_pairs(
         scores,
         [Versus(step.variant, step.against) for step in left],
         primary=claim.primary,
-        margin=claim.margin,
-        alpha=claim.alpha,
-        seed=claim.seed,
-        cluster=claim.cluster,
+        **settings_of(claim),
     )
-    same = {frozenset((pair.first, pair.second)) for pair in identical_rankings(run)}
+    found = mark_identical(pairs, run)
     rows = []
     for step, row in zip(left, found.rows, strict=True):
         changes = by_repository(scores, step.variant, step.against, claim.primary)
-        standing = _standing(step, row, identical=frozenset((step.variant, step.against)) in same)
-        rows.append(PartRow(step, row, changes, tally(changes), worst(changes), standing))
+        rows.append(PartRow(step, row, changes, tally(changes), worst(changes), _standing(step, row)))
     whole = next(r for r in means(scores, alpha=claim.alpha, cluster=claim.cluster) if r.engine == engine)
     return AblationResult(
         engine=engine,
@@ -81,14 +87,15 @@ def ablation_result(run: Run, claim: Claim, engine: str, steps: Sequence[Step]) 
         rows=tuple(rows),
         family=found.family_size,
         reading=tuple(_reading(rows)),
-        notes=(*synthetic_notes(run), *found.notes, *_limits(rows)),
+        notes=(*synthetic_notes(run), *found.notes, *_limits(rows, found.family_size, claim.alpha)),
+        data=tuple(data),
         failed=tuple(sorted(dead)),
     )
 
 
-def _standing(step: Step, row: ComparisonRow, *, identical: bool) -> Standing:
+def _standing(step: Rung, row: ComparisonRow) -> Standing:
     """Say what a part does: leaving out one that helps makes it worse, adding it makes it better."""
-    if identical:
+    if row.identical:
         return "changed no ranking"
     good, bad = (Verdict.WORSE, Verdict.BETTER) if step.way == "left out" else (Verdict.BETTER, Verdict.WORSE)
     if row.verdict is good:
@@ -122,14 +129,15 @@ def _reading(rows: Sequence[PartRow]) -> list[str]:
     return sentences
 
 
-def _limits(rows: Sequence[PartRow]) -> list[str]:
+def _limits(rows: Sequence[PartRow], family: int, alpha: float) -> list[str]:
     """Say once what limits several comparisons."""
-    return list(dict.fromkeys(note for row in rows for note in row.comparison.notes if "cannot decide" in note))
+    limits = (undecidable(row.comparison, family, alpha) for row in rows)
+    return list(dict.fromkeys(filter(None, limits)))
 
 
 def ablation_document(found: AblationResult) -> Document:
     """Show both ways as tables, what they mean first."""
-    blocks: list[Block] = [Paragraph(text) for text in found.reading]
+    blocks: list[Block] = [*data_notes(found.data), *(Paragraph(text) for text in found.reading)]
     dead = [row.step.part for row in found.rows if row.standing == "changed no ranking"]
     if dead:
         named = ", ".join(dict.fromkeys(dead))
@@ -162,22 +170,21 @@ def _cells(row: PartRow, *, shown: bool) -> list[str | Cell]:
     """Write one step as a row."""
     seen = row.comparison
     p = seen.p_adjusted if seen.p_adjusted is not None else seen.p
-    verdict = row.standing if row.standing == "changed no ranking" else seen.claim.partition(",")[0]
     return [
         row.step.part,
         *([row.step.against] if shown else []),
         f"{seen.mean:.3f}",
-        f"{seen.difference:+.3f} [{seen.interval.low:+.3f}, {seen.interval.high:+.3f}]",
+        difference_text(seen.difference, seen.interval),
         "–" if p is None else p_text(p),
-        Cell(verdict, "warning" if row.standing == "changed no ranking" else verdict_tone(seen)),
+        Cell(seen.claim.partition(",")[0], verdict_tone(seen)),
         str(row.tally),
-        worst_text(row.worst),
+        worst_text(row.worst, repository_names(change.repository for change in row.repositories)),
     ]
 
 
-def worst_text(change: RepositoryChange) -> str:
+def worst_text(change: RepositoryChange, called: Mapping[str, str]) -> str:
     """Write a repository with its difference and how many queries that rests on."""
-    return f"{change.repository} {change.difference:+.3f} (n={change.queries})"
+    return f"{called[change.repository]} {change.difference:+.3f} (n={change.queries})"
 
 
 def ablation_json(found: AblationResult) -> dict[str, Any]:

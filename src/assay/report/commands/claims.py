@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from assay.report.comparison import comparison_blocks
 from assay.report.pages.document import Block, Document, Heading, Paragraph, table
+from assay.report.wording import difference_text
 from assay.stats.records import AllPairs, Comparison, ComparisonRow, Verdict
 
 
@@ -43,8 +44,5 @@ def _leaders(found: AllPairs) -> str:
 
 def _secondary(rows: tuple[ComparisonRow, ...]) -> Block:
     """Show the measures that carry no verdict."""
-    cells = [
-        [r.measure, r.engine, r.baseline, f"{r.difference:+.3f} [{r.interval.low:+.3f}, {r.interval.high:+.3f}]"]
-        for r in rows
-    ]
+    cells = [[row.measure, row.engine, row.baseline, difference_text(row.difference, row.interval)] for row in rows]
     return table(["measure", "engine", "baseline", ">difference"], cells)

@@ -13,6 +13,7 @@ from assay.report.case import contestants, pick
 from assay.report.comparison import NOT_COMPARED, comparison_blocks
 from assay.report.pages.document import Block, Cell, Document, Heading, Paragraph, Tone, table
 from assay.report.synthetic import synthetic_notes
+from assay.report.wording import difference_text, ends
 from assay.scoring import parse_measure, score
 from assay.stats import means
 from assay.stats.records import Comparison, ComparisonRow, Verdict
@@ -136,8 +137,7 @@ def _floor(run: Run, claim: Claim, floor: Floor, gated: Sequence[str]) -> list[C
         clear = (
             "clear of the bound" if all(held) else "on both sides of it" if any(held) else "wholly on the wrong side"
         )
-        interval = f"[{row.interval.low:.3f}, {row.interval.high:.3f}]"
-        detail = f"{row.mean:.3f}, interval {interval} {clear}"
+        detail = f"{row.mean:.3f}, interval {ends(row.interval)} {clear}"
         rule = f"{row.engine}: {floor.measure} {floor.sign} {floor.bound:g}"
         checks.append(Check(rule, floor.holds(row.mean), 1, detail))
     return checks
@@ -146,7 +146,7 @@ def _floor(run: Run, claim: Claim, floor: Floor, gated: Sequence[str]) -> list[C
 def _regression(row: ComparisonRow, claim: Claim, strict: bool) -> Check:
     """Check one comparison: worse fails unless its interval lies inside the margin; doubt fails only when strict."""
     what = f"{row.engine} against {row.baseline} on {row.measure}"
-    detail = f"{row.difference:+.3f} [{row.interval.low:+.3f}, {row.interval.high:+.3f}]: {row.claim}"
+    detail = f"{difference_text(row.difference, row.interval)}: {row.claim}"
     if row.verdict is Verdict.WORSE:
         return Check(what, row.within_margin, 1, detail, warning=row.within_margin)
     doubtful = row.verdict is Verdict.INCONCLUSIVE

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 
 from assay.experiment.cells.estimating import Estimate
 from assay.experiment.cells.tree import Node
 from assay.experiment.running.matrix import Prospect
 from assay.report.pages.document import Block, Code, Document, Paragraph, table
+from assay.report.wording import count
 
 #: Engines below one step that are drawn; a sweep of a thousand would hide the tree.
 _SHOWN = 12
+_STRANGERS = "Asked in every run, because nobody knows whether they are still what they were"
 _TURNS = (
     "Times are measured: engines take turns in this process, each with an index of its own, and all are asked. "
     "--no-times shares what they have in common."
@@ -27,6 +29,8 @@ def prospect_document(found: Prospect, processes: int) -> Document:
         blocks.append(Paragraph(_TURNS))
     blocks.append(Paragraph(f"{cells - left.cells} of {cells} cells are there; {left.cells} are left to ask."))
     blocks.append(Paragraph(_time(left, 1 if found.timed else processes)))
+    if found.strangers:
+        blocks.append(Paragraph(f"{_STRANGERS}: {_some(found.strangers)}."))
     if found.skipped:
         blocks.append(table(["not run", "because"], [[name, reason] for name, reason in found.skipped.items()]))
     return Document("The plan", tuple(blocks))
@@ -58,7 +62,7 @@ def _span(seconds: float) -> str:
 
 def _lines(root: Node) -> Iterator[str]:
     """Draw a tree."""
-    yield f"{root.name}: {_count(root.golds, 'gold set')}, {root.about}"
+    yield f"{root.name}: {count(root.golds, 'gold set')}, {root.about}"
     yield from _below(root, "")
 
 
@@ -81,15 +85,18 @@ def _label(node: Node) -> str:
     return f"{node.name}{about}{shared}: {_state(node)}"
 
 
+def _some(names: Sequence[str]) -> str:
+    """Name a few of many."""
+    left = len(names) - _SHOWN
+    return ", ".join(names[:_SHOWN]) + (f" and {left} more" if left > 0 else "")
+
+
 def _state(node: Node) -> str:
     """Say how much of it is there."""
     if not node.made:
         return "there"
+    if not node.needed:
+        return "not needed"
     if not node.kept:
-        return f"to do on {_count(node.golds, 'gold set')}"
+        return f"to do on {count(node.golds, 'gold set')}"
     return f"there on {node.kept}, to do on {node.made}"
-
-
-def _count(number: int, thing: str) -> str:
-    """Count things."""
-    return f"{number:,} {thing}{'' if number == 1 else 's'}"

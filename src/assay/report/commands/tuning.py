@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from assay.experiment.tuning.grid import Point, toml_value
+from assay.experiment.tuning.devdata import DataNote
+from assay.experiment.tuning.grid import GridPoint
 from assay.experiment.tuning.tuned import Tuned
+from assay.report.commands.data_notes import data_notes
 from assay.report.comparison import p_text, verdict_tone
 from assay.report.pages.document import Block, Cell, Code, Document, Heading, Paragraph, table
+from assay.report.wording import difference_text, ends, signed_ends
 from assay.stats.records import ComparisonRow
-
-_BARE = re.compile(r"[A-Za-z0-9_-]+")
+from assay.toml import write_key, write_value
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +32,8 @@ class TuneReport:
     """The outcome, the points it is about, and what must be said of the data."""
 
     tuned: Tuned
-    points: tuple[Point, ...]
-    notes: tuple[str, ...] = ()
+    points: tuple[GridPoint, ...]
+    notes: tuple[DataNote, ...] = ()
 
     @property
     def moved(self) -> Mapping[str, object]:
@@ -47,14 +48,14 @@ class TuneReport:
 
 def settings_toml(engine: str, settings: Mapping[str, object]) -> str:
     """Write settings as a table of assay.toml, by dotted keys."""
-    name = engine if _BARE.fullmatch(engine) else toml_value(engine)
-    return "\n".join([f"[engines.{name}]", *(f"{key} = {toml_value(value)}" for key, value in settings.items())])
+    lines = (f"{key} = {write_value(value)}" for key, value in settings.items())
+    return "\n".join([f"[{write_key(('engines', engine))}]", *lines])
 
 
 def tune_document(report: TuneReport) -> Document:
     """Show the recommendation, the honest and the apparent numbers, and what was chosen how often."""
     found = report.tuned
-    blocks: list[Block] = [Paragraph(note, "warning" if "not divided" in note else "quiet") for note in report.notes]
+    blocks = data_notes(report.notes)
     blocks.append(Paragraph(recommendation(report)))
     if report.toml:
         blocks.append(Code(report.toml))
@@ -68,7 +69,7 @@ def recommendation(report: TuneReport) -> str:
     """Say what to do, and why."""
     found, gain = report.tuned, report.tuned.gain
     best = found.tried[found.best]
-    shown = f"{gain.difference:+.3f} [{gain.interval.low:+.3f}, {gain.interval.high:+.3f}]"
+    shown = difference_text(gain.difference, gain.interval)
     if found.worthwhile:
         return (
             f"Take {best.name}: all of the data choose it, and choices like it gained {shown} on queries that did not "
@@ -91,20 +92,15 @@ def _numbers(found: Tuned) -> Block:
     seen = found.honest.mean + found.optimism.difference
     honest, default = found.honest, found.default
     rows: list[list[str | Cell]] = [
-        ["tuned, on unseen halves (honest)", f"{honest.mean:.3f}", _ends(honest.interval.low, honest.interval.high)],
-        ["the default, on the same queries", f"{default.mean:.3f}", _ends(default.interval.low, default.interval.high)],
-        ["tuned − default (honest)", _signed(found.gain), _difference(found.gain)],
+        ["tuned, on unseen halves (honest)", f"{honest.mean:.3f}", ends(honest.interval)],
+        ["the default, on the same queries", f"{default.mean:.3f}", ends(default.interval)],
+        ["tuned − default (honest)", _signed(found.gain), signed_ends(found.gain.interval)],
         ["tuned, on the halves that chose (apparent)", f"{seen:.3f}", ""],
-        ["optimism: apparent − honest", _signed(found.optimism), _difference(found.optimism)],
+        ["optimism: apparent − honest", _signed(found.optimism), signed_ends(found.optimism.interval)],
         [f"{best.name}, on all that chose it", f"{best.mean:.3f}", "no claim: it was chosen for this"],
         ["verdict on the gain", Cell(str(found.gain.verdict), verdict_tone(found.gain)), _p(found.gain)],
     ]
     return table(["", f">{found.measure}", f"[{found.gain.interval.level:.0%}]"], rows)
-
-
-def _ends(low: float, high: float) -> str:
-    """Write an interval."""
-    return f"[{low:.3f}, {high:.3f}]"
 
 
 def _signed(row: ComparisonRow) -> str:
@@ -112,14 +108,9 @@ def _signed(row: ComparisonRow) -> str:
     return f"{row.difference:+.3f}"
 
 
-def _difference(row: ComparisonRow) -> str:
-    """Write the interval of a difference."""
-    return f"[{row.interval.low:+.3f}, {row.interval.high:+.3f}]"
-
-
 def _p(row: ComparisonRow) -> str:
-    """Write what the verdict rests on."""
-    return "no p-value" if row.p is None else f"p {p_text(row.p)}, {row.claim}"
+    """Write what the verdict rests on, and how far it reaches."""
+    return f"{'no p-value' if row.p is None else f'p {p_text(row.p)}'}, {row.label}"
 
 
 def _how(found: Tuned) -> str:
@@ -152,7 +143,7 @@ def _called(found: Tuned, at: int) -> str:
 def tune_json(report: TuneReport) -> dict[str, Any]:
     """Give all of it as JSON can hold it."""
     found = report.tuned
-    changes = [{}, *(dict(point.variant.changes) for point in report.points)]
+    changes = [{}, *(dict(point.change.changes) for point in report.points)]
     tried = [{**asdict(one), "changes": change} for one, change in zip(found.tried, changes, strict=True)]
     return {
         "schema": "assay/tune/1",
@@ -163,5 +154,5 @@ def tune_json(report: TuneReport) -> dict[str, Any]:
         "keep_default": not report.moved,
         "toml": report.toml,
         "recommendation": recommendation(report),
-        "notes": list(report.notes),
+        "notes": [asdict(note) for note in report.notes],
     }

@@ -85,6 +85,7 @@ class Forest:
     low: float
     high: float
     line: float | None = None
+    on_pages: bool = False  # drawn where one can scroll only: a terminal has no room for every measure
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import singledispatch
 from html import escape
+from math import ceil
+from textwrap import wrap
 
 from assay.report.pages.document import (
     Bars,
@@ -18,7 +22,7 @@ from assay.report.pages.document import (
     Paragraph,
     Table,
 )
-from assay.report.pages.texts import tame
+from assay.report.pages.texts import code_spans, tame
 
 _STYLE = """
 :root { color-scheme: light dark; --ink: #1d2129; --soft: #5d6673; --rule: #dfe3e8; --page: #fff; --panel: #f6f7f9;
@@ -31,11 +35,15 @@ body { margin: 0 auto; max-width: 84rem; padding: 2rem 1.25rem 4rem; background:
 h1 { font-size: 1.6rem; line-height: 1.25; margin: 0 0 .5rem; }
 h2 { font-size: 1.15rem; margin: 2.5rem 0 .5rem; }
 p { max-width: 52rem; margin: .5rem 0; overflow-wrap: anywhere; }
-.wide { overflow-x: auto; }
+.wide { overflow-x: auto; max-width: 100%; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: .92rem; margin: .5rem 0; }
-th, td { padding: .35rem .9rem .35rem 0; text-align: left; vertical-align: top; border-bottom: 1px solid var(--rule); }
-th { color: var(--soft); font-weight: 600; white-space: nowrap; }
-.right { text-align: right; } td.right { white-space: nowrap; } td:first-child { white-space: nowrap; }
+th, td { padding: .35rem .8rem .35rem 0; text-align: left; vertical-align: top; border-bottom: 1px solid var(--rule); }
+th { color: var(--soft); font-weight: 600; vertical-align: bottom; }
+.right { text-align: right; } td.right { white-space: nowrap; }
+th:first-child, td:first-child { position: sticky; left: 0; background: var(--page); overflow-wrap: anywhere;
+  min-width: 6rem; max-width: 22rem; }
+table.many { font-size: .8rem; } .many th, .many td { padding-right: .55rem; }
+code { font: .92em ui-monospace, monospace; background: var(--panel); padding: .05em .3em; }
 .good { color: var(--good); font-weight: 600; } .bad { color: var(--bad); font-weight: 600; }
 .quiet, .note { color: var(--soft); font-size: .9rem; }
 p.warning { border-left: 3px solid var(--warn); background: var(--panel); padding: .5rem .8rem; }
@@ -55,9 +63,13 @@ svg .warning { stroke: var(--warn); fill: var(--warn); }
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 
-_ROW = 24  # height of one line of a drawing
-_LEFT = 190  # room for labels
-_WIDTH = 760
+_ROW = 24  # height of one row of a drawing whose label has one line
+_LINE = 15  # height of each further line
+_AXIS = 550  # width of what is drawn beside the labels
+_LETTER = 7.2  # width of one character of a label, on average of those in names
+_LABEL = 44  # characters of a label in one line; longer ones are wrapped
+_LEAST = 190  # room for labels, so that drawings with short ones stand below each other
+_MANY = 10  # columns from which a table is set smaller
 _PROSE = 48  # characters from which a cell is a text
 
 
@@ -79,6 +91,12 @@ def _safe(text: str) -> str:
     return escape(tame(text), quote=True)
 
 
+def _prosaic(text: str) -> str:
+    """Write sentences; commands in them are set as code."""
+    parts = code_spans(tame(text))
+    return "".join(f"<code>{_safe(part)}</code>" if code else _safe(part) for part, code in parts)
+
+
 @singledispatch
 def _render(block: Block) -> str:
     """Write one block."""
@@ -92,7 +110,7 @@ def _(block: Heading) -> str:
 
 @_render.register
 def _(block: Paragraph) -> str:
-    return f'<p class="{block.tone}">{_safe(block.text)}</p>'
+    return f'<p class="{block.tone}">{_prosaic(block.text)}</p>'
 
 
 @_render.register
@@ -102,7 +120,7 @@ def _(block: Code) -> str:
 
 @_render.register
 def _(block: Table) -> str:
-    heads = "".join(f'<th scope="col" class="{c.align}">{_safe(c.title)}</th>' for c in block.columns)
+    heads = "".join(f'<th scope="col" class="{c.align}">{_foldable(c.title)}</th>' for c in block.columns)
     rows = "\n".join(
         "<tr>"
         + "".join(
@@ -112,8 +130,11 @@ def _(block: Table) -> str:
         + "</tr>"
         for row in block.rows
     )
-    note = f'<p class="note">{_safe(block.note)}</p>' if block.note else ""
-    return f'<div class="wide"><table><thead><tr>{heads}</tr></thead><tbody>\n{rows}\n</tbody></table></div>{note}'
+    note = f'<p class="note">{_prosaic(block.note)}</p>' if block.note else ""
+    many = ' class="many"' if len(block.columns) > _MANY else ""
+    return (
+        f'<div class="wide"><table{many}><thead><tr>{heads}</tr></thead><tbody>\n{rows}\n</tbody></table></div>{note}'
+    )
 
 
 @_render.register
@@ -127,32 +148,39 @@ def _(block: Folded) -> str:
 @_render.register
 def _(block: Bars) -> str:
     most = max((bar.value for bar in block.bars), default=0) or 1
+    labels = _Labels.of([bar.label for bar in block.bars])
     rows = []
     for place, bar in enumerate(block.bars):
-        y, length = place * _ROW, (_WIDTH - _LEFT - 160) * bar.value / most
+        y, length = labels.middle(place), (_AXIS - 160) * bar.value / most
         rows.append(
-            f'<text x="{_LEFT - 10}" y="{y + 16}" text-anchor="end">{_safe(bar.label)}</text>'
-            f'<rect class="bar" x="{_LEFT}" y="{y + 4}" width="{length:.1f}" height="{_ROW - 9}" rx="2"/>'
-            f'<text class="soft" x="{_LEFT + length + 8:.1f}" y="{y + 16}">{_safe(bar.text)}</text>'
+            f"{labels.text(place)}"
+            f'<rect class="bar" x="{labels.left}" y="{y - 8:g}" width="{length:.1f}" height="15" rx="2"/>'
+            f'<text class="soft" x="{labels.left + length + 8:.1f}" y="{y + 4:g}">{_safe(bar.text)}</text>'
         )
     spoken = "; ".join(f"{bar.label}: {bar.text}" for bar in block.bars)
-    return _svg(len(block.bars) * _ROW + 4, spoken, "\n".join(rows))
+    return _svg(labels, 4, spoken, "\n".join(rows))
 
 
 @_render.register
 def _(block: Forest) -> str:
-    height = len(block.estimates) * _ROW
-    parts = [f'<line class="axis" x1="{_LEFT}" x2="{_WIDTH - 20}" y1="{height + 6}" y2="{height + 6}"/>']
+    labels = _Labels.of([item.label for item in block.estimates])
+    left, end = labels.left, labels.height + 6
+    parts = [f'<line class="axis" x1="{left}" x2="{left + _AXIS}" y1="{end}" y2="{end}"/>']
     if block.line is not None:
-        x = _x(block, block.line)
-        parts.append(f'<line class="zero" x1="{x}" x2="{x}" y1="0" y2="{height + 6}"/>')
+        x = _x(block, block.line, left)
+        parts.append(f'<line class="zero" x1="{x}" x2="{x}" y1="0" y2="{end}"/>')
     parts += [
-        f'<text class="soft" x="{_x(block, value)}" y="{height + 24}" text-anchor="middle">{value:g}</text>'
+        f'<text class="soft" x="{_x(block, value, left)}" y="{end + 18}" text-anchor="middle">{value:g}</text>'
         for value in (block.low, (block.low + block.high) / 2, block.high)
     ]
-    parts += [_estimate(block, item, place) for place, item in enumerate(block.estimates)]
+    parts += [labels.text(place) + _estimate(block, item, labels, place) for place, item in enumerate(block.estimates)]
     spoken = "; ".join(f"{e.label}: {e.value:.3f}, from {e.low:.3f} to {e.high:.3f}" for e in block.estimates)
-    return _svg(height + 32, spoken, "\n".join(parts))
+    return _svg(labels, 32, spoken, "\n".join(parts))
+
+
+def _foldable(title: str) -> str:
+    """Let the name of a measure be wrapped where it is read apart: nDCG(level=lines)@10."""
+    return _safe(title).replace("(", "(<wbr>").replace("@", "<wbr>@")
 
 
 def _prose(cell: Cell) -> str:
@@ -160,25 +188,64 @@ def _prose(cell: Cell) -> str:
     return " prose" if len(cell.text) > _PROSE else ""
 
 
-def _estimate(block: Forest, item: Estimate, place: int) -> str:
+@dataclass(frozen=True, slots=True)
+class _Labels:
+    """What stands left of a drawing, one label a row, each in as many lines as it needs."""
+
+    lines: tuple[tuple[str, ...], ...]
+
+    @classmethod
+    def of(cls, labels: Sequence[str]) -> _Labels:
+        """Wrap labels that are too long for one line."""
+        return cls(tuple(tuple(wrap(tame(label), _LABEL)) or ("",) for label in labels))
+
+    @property
+    def left(self) -> int:
+        """Where the drawing begins: right of the longest label."""
+        return max(_LEAST, 20 + ceil(_LETTER * max((len(line) for label in self.lines for line in label), default=0)))
+
+    @property
+    def row(self) -> int:
+        """The height of every row."""
+        return _ROW + _LINE * (max((len(label) for label in self.lines), default=1) - 1)
+
+    @property
+    def height(self) -> int:
+        """The height of all rows."""
+        return self.row * len(self.lines)
+
+    def middle(self, place: int) -> float:
+        """The middle of a row."""
+        return place * self.row + self.row / 2
+
+    def text(self, place: int) -> str:
+        """Write a label, its lines around the middle of its row."""
+        lines = self.lines[place]
+        first = self.middle(place) + 4 - _LINE * (len(lines) - 1) / 2
+        return "".join(
+            f'<text x="{self.left - 10}" y="{first + _LINE * at:g}" text-anchor="end">{_safe(line)}</text>'
+            for at, line in enumerate(lines)
+        )
+
+
+def _estimate(block: Forest, item: Estimate, labels: _Labels, place: int) -> str:
     """Draw one estimate with its interval."""
-    y = place * _ROW + _ROW / 2
-    ends = f'x1="{_x(block, item.low)}" x2="{_x(block, item.high)}" y1="{y}" y2="{y}"'
+    low, value, high = (_x(block, at, labels.left) for at in (item.low, item.value, item.high))
+    y = f"{labels.middle(place):g}"
     return (
-        f'<text x="{_LEFT - 10}" y="{y + 4}" text-anchor="end">{_safe(item.label)}</text>'
-        f'<line class="{item.tone}" stroke-width="2" {ends}/>'
-        f'<circle class="{item.tone}" cx="{_x(block, item.value)}" cy="{y}" r="4"/>'
+        f'<line class="{item.tone}" stroke-width="2" x1="{low}" x2="{high}" y1="{y}" y2="{y}"/>'
+        f'<circle class="{item.tone}" cx="{value}" cy="{y}" r="4"/>'
     )
 
 
-def _x(block: Forest, value: float) -> str:
+def _x(block: Forest, value: float, left: int) -> str:
     """Place a value on the axis."""
     share = (value - block.low) / ((block.high - block.low) or 1.0)
-    return f"{_LEFT + (_WIDTH - 20 - _LEFT) * min(1.0, max(0.0, share)):.1f}"
+    return f"{left + _AXIS * min(1.0, max(0.0, share)):.1f}"
 
 
-def _svg(height: float, spoken: str, body: str) -> str:
+def _svg(labels: _Labels, more: int, spoken: str, body: str) -> str:
     """Wrap a drawing, with its content in words for those who do not see it."""
-    label = _safe(spoken)
-    size = f'viewBox="0 0 {_WIDTH} {height:g}" width="{_WIDTH}"'
-    return f'<div class="wide"><svg {size} role="img" aria-label="{label}">\n{body}\n</svg></div>'
+    width, height = labels.left + _AXIS + 20, labels.height + more
+    size = f'viewBox="0 0 {width} {height}" width="{width}"'
+    return f'<div class="wide"><svg {size} role="img" aria-label="{_safe(spoken)}">\n{body}\n</svg></div>'

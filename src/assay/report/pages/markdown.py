@@ -6,7 +6,7 @@ import re
 from functools import singledispatch
 
 from assay.report.pages.document import Bars, Block, Cell, Code, Document, Folded, Forest, Heading, Paragraph, Table
-from assay.report.pages.texts import tame
+from assay.report.pages.texts import code_spans, tame
 
 #: What is markup wherever it stands; `:` of an address and the dot of `www.` keep it from becoming a link.
 _MARKUP = re.compile(r"[\\`*_\[\]|~$]|:(?=//)|(?<=www)\.")
@@ -35,7 +35,7 @@ def _(block: Heading) -> str:
 
 @_render.register
 def _(block: Paragraph) -> str:
-    return f"> **Note:** {_escape(block.text)}" if block.tone == "warning" else _line(block.text)
+    return f"> **Note:** {_prosaic(block.text)}" if block.tone == "warning" else _line(block.text)
 
 
 @_render.register
@@ -91,6 +91,18 @@ def _escape(text: str) -> str:
     return _MENTION.sub("@\u2060", flat)
 
 
+def _prosaic(text: str) -> str:
+    """Write sentences; what stands in backticks stays code, in which nothing is markup and nothing ends it."""
+    # A cut removes no space, and parts are escaped one by one: spaces at their ends are put back.
+    flat = " ".join(tame(text).split())
+    return "".join(f"`{part}`" if code else _spaced(part) for part, code in code_spans(flat))
+
+
+def _spaced(part: str) -> str:
+    """Escape a part of a sentence and keep the spaces around it."""
+    return f"{' ' * part.startswith(' ')}{_escape(part)}{' ' * (part.endswith(' ') and part != ' ')}"
+
+
 def _line(text: str) -> str:
     """Write a paragraph; of a number at its beginning it is the mark behind it that would make a list."""
-    return _OPENING.sub(lambda found: f"{found[0]}\\" if found[0].isdigit() else f"\\{found[0]}", _escape(text))
+    return _OPENING.sub(lambda found: f"{found[0]}\\" if found[0].isdigit() else f"\\{found[0]}", _prosaic(text))

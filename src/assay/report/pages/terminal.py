@@ -134,6 +134,8 @@ def _(block: Bars, console: Console) -> None:
 @_show.register(Forest)
 def _(block: Forest, console: Console) -> None:
     """Print intervals as lines on one axis."""
+    if block.on_pages:
+        return
     wide = max((len(e.label) for e in block.estimates), default=0)
     width = 40
     span = (block.high - block.low) or 1.0

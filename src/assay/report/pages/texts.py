@@ -7,6 +7,8 @@ letters that turn the direction of writing, halves of characters.
 from __future__ import annotations
 
 import re
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 #: Terminal sequences: colours and cursor moves (CSI), titles and links (OSC), and the two-letter ones.
@@ -17,6 +19,10 @@ _SEQUENCES = re.compile(
 _LINE_ENDS = re.compile(r"\r\n?|[\u2028\u2029\x85]")
 #: Controls but tab and newline, overrides of the direction of writing, halves of characters.
 _UNFIT = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+#: How records name a folder: its name, and a hash that tells it from others of that name.
+_FOLDER = re.compile(r"path:(.+)-[0-9a-f]{6}")
+#: What stands in single backticks; a lone one and several together are no more than characters.
+_CODE = re.compile(r"(?<!`)`([^`\s](?:[^`\n]*[^`\s])?)`(?!`)")
 _NUMBERS = re.compile(r"\d[\d.,]*")
 _QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"")
 
@@ -38,6 +44,11 @@ def tame(text: str) -> str:
     return _UNFIT.sub("\ufffd", _LINE_ENDS.sub("\n", _SEQUENCES.sub("", text)))
 
 
+def code_spans(text: str) -> list[tuple[str, bool]]:
+    """Cut a text into words and what stands in single backticks, and say of each part whether it is code."""
+    return [(part, place % 2 == 1) for place, part in enumerate(_CODE.split(text)) if part]
+
+
 def clip(text: str, most: int) -> str:
     """Put a text on one line of bounded length, and say how much is missing."""
     # More than a few times the length need not be read: an engine may return a megabyte as a path.
@@ -45,6 +56,14 @@ def clip(text: str, most: int) -> str:
     kept = flat[:most]
     left = max(len(flat) - most, 0) + max(len(text) - 8 * most, 0)
     return f"{kept}… ({left:,} more characters)" if left else kept
+
+
+def repository_names(repositories: Iterable[str]) -> dict[str, str]:
+    """Name repositories for people: a folder by its name, with its hash where two have the same one."""
+    every = sorted(set(repositories))
+    short = {name: found[1] if (found := _FOLDER.fullmatch(name)) else name for name in every}
+    many = Counter(short.values())
+    return {name: called if many[called] == 1 else name.removeprefix("path:") for name, called in short.items()}
 
 
 def shape(text: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from assay.experiment.records.merging import RESET, UNDECLARED, Footing, skipped_now
+from assay.experiment.records.merging import LASTING, Footing, skipped_now
 from assay.report.rows.records import Row
 
 GONE = "its records were replaced"
@@ -32,5 +32,5 @@ def _reason(row: Row, now: Footing, stale: Mapping[str, str], skipped: Mapping[s
     """Say why a row takes no part in this run."""
     if row.engine in skipped:
         return skipped_now(skipped[row.engine])
-    lasting = row.reason if row.reason in (UNDECLARED, RESET) else GONE
+    lasting = row.reason if row.reason in LASTING else GONE
     return stale.get(row.engine) or row.footing.left_by(now) or lasting

@@ -9,23 +9,28 @@ from pathlib import Path
 from typing import Any
 
 from assay.errors import InputError
+from assay.experiment.records.layout import ROWS
 from assay.files import read_utf8
 from assay.report.pages.plain import plain
 from assay.report.rows.records import Row, Value
 
-FILE = "rows.json"
 _SCHEMA = "assay/rows/1"
 
 
 def rows_text(rows: Iterable[Row]) -> str:
     """Write rows, each on a line of its own."""
-    lines = ",\n".join(f"  {json.dumps(plain(asdict(row)), ensure_ascii=False, allow_nan=False)}" for row in rows)
+    lines = ",\n".join(f"  {json.dumps(plain(_line(row)), ensure_ascii=False, allow_nan=False)}" for row in rows)
     return f'{{\n "schema": "{_SCHEMA}",\n "rows": [\n{lines}\n ]\n}}\n'
+
+
+def _line(row: Row) -> dict[str, object]:
+    """Give a row with the hash of its corpora that tables show, so that it can be looked up."""
+    return {**asdict(row), "corpora_hash": row.corpora_hash}
 
 
 def read_rows(folder: Path) -> tuple[Row, ...] | None:
     """Read the rows that earlier runs left; None where none was ever written."""
-    path = folder / FILE
+    path = folder / ROWS
     if not path.exists():
         return None
     try:
@@ -41,4 +46,5 @@ def read_rows(folder: Path) -> tuple[Row, ...] | None:
 def _row(row: Mapping[str, Any]) -> Row:
     """Read one row."""
     values = tuple(Value(**value) for value in row["values"])
-    return Row(**{**row, "values": values, "forms": tuple(row["forms"])})
+    given = {key: value for key, value in row.items() if key != "corpora_hash"}  # it follows from the corpora
+    return Row(**{**given, "values": values, "forms": tuple(row["forms"])})

@@ -34,6 +34,8 @@ def _measured(case: Case, footing: Footing, engine: EngineRun, comparison: Compa
         gold_hash=footing.gold_hash,
         corpora=dict(footing.corpora),
         config_hash=config_hash(engine.config),
+        fingerprint=engine.fingerprint,
+        code=engine.code,
         k=footing.k,
         forms=footing.forms,
         queries=len(units),

@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from assay.digests import digest_of
 from assay.experiment.records.merging import Footing
 from assay.types import Role
 
 State = Literal["measured", "skipped", "stale"]
+
+
+#: Digits of a hash that people are shown; the files hold them all, so that a shown one can be looked up.
+HASH_DIGITS = 12
+
+
+def corpora_hash(corpora: Mapping[str, str]) -> str:
+    """Give one digest of all corpora (gold name -> digest): where there is one corpus its own."""
+    digests = set(corpora.values())
+    return digests.pop() if len(digests) == 1 else digest_of(sorted(corpora.items()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +50,8 @@ class Row:
     gold_hash: str = ""
     corpora: dict[str, str] = field(default_factory=dict)  # gold name -> digest
     config_hash: str = ""
+    fingerprint: str = ""  # of the tool and models that answered
+    code: str = ""  # of Assay, as far as it decides answers
     k: int = 0
     forms: tuple[str, ...] = ()
     queries: int = 0
@@ -58,8 +70,8 @@ class Row:
 
     @property
     def corpora_hash(self) -> str:
-        """One short hash of all corpora."""
-        return hashlib.sha256(json.dumps(sorted(self.corpora.items())).encode()).hexdigest()[:16]
+        """One hash of all corpora."""
+        return corpora_hash(self.corpora)
 
     def value(self, measure: str) -> Value | None:
         """Give the mean of a measure; none where it was not measured or applies to no query."""

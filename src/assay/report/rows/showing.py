@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from assay.report.pages.document import Block, Cell, Heading, Paragraph, Tone, table
-from assay.report.rows.records import Row, Value
+from assay.report.rows.records import HASH_DIGITS, Row, Value
+from assay.report.wording import mean_text
 from assay.scoring import parse_measure
 
-_SHORT = 8  # digits of a hash that are shown; rows.json has them all
+_VERDICT = "verdict"
 
 
 def row_blocks(rows: Sequence[Row], primary: str, measures: Sequence[str]) -> list[Block]:
@@ -16,16 +17,16 @@ def row_blocks(rows: Sequence[Row], primary: str, measures: Sequence[str]) -> li
     measured = sorted((row for row in rows if row.state == "measured"), key=lambda row: _rank(row, primary))
     skipped = [row for row in rows if row.state == "skipped"]
     others = [measure for measure in measures if measure != primary]
-    columns = ["engine", f">{primary}", *(f">{measure}" for measure in others), ">failed", "verdict"]
+    columns = ["engine", f">{primary}", *(f">{measure}" for measure in others), ">failed", _VERDICT]
     columns += [">queries", ">repositories", ">k", "date", "Assay", "gold", "corpora", "settings"]
-    lines = [_line(row, primary, others) for row in measured] + [_empty(row, len(columns)) for row in skipped]
+    lines = [_line(row, primary, others) for row in measured] + [_empty(row, columns) for row in skipped]
     blocks: list[Block] = [Heading("Results"), table(columns, lines, _NOTE)]
     return [*blocks, *_stale(rows)]
 
 
 _NOTE = (
     "Each row has the day and the version it was made with and hashes of what it was made from: gold set, corpora, "
-    "settings. Intervals and verdicts are explained below."
+    "settings; rows.json has them in full. Intervals and verdicts are explained below."
 )
 
 
@@ -61,12 +62,10 @@ def _line(row: Row, primary: str, others: Sequence[str]) -> list[str | Cell]:
     ]
 
 
-def _empty(row: Row, width: int) -> list[str | Cell]:
+def _empty(row: Row, columns: Sequence[str]) -> list[str | Cell]:
     """Write the row of an engine that was not run, with the reason in the place of a verdict."""
-    cells: list[str | Cell] = ["–"] * width
-    cells[0] = row.engine
-    cells[width - 9] = Cell(f"skipped: {row.reason}", "warning")
-    return cells
+    told: dict[str, str | Cell] = {"engine": row.engine, _VERDICT: Cell(f"skipped: {row.reason}", "warning")}
+    return [told.get(column, "–") for column in columns]
 
 
 def _verdict(row: Row) -> str:
@@ -85,7 +84,7 @@ def _tone(row: Row) -> Tone:
 def _made(row: Row) -> list[str]:
     """Write when and with what a row was made."""
     hashes = (row.gold_hash, row.corpora_hash, row.config_hash)
-    return [row.date, row.assay, *(digest[:_SHORT] for digest in hashes)]
+    return [row.date, row.assay, *(digest[:HASH_DIGITS] for digest in hashes)]
 
 
 def _stale(rows: Sequence[Row]) -> list[Block]:
@@ -109,7 +108,7 @@ def _measured(row: Row) -> list[str]:
 
 def _interval(value: Value | None) -> str:
     """Write a mean with its interval."""
-    return "–" if value is None else f"{value.mean:.3f} [{value.low:.2f}, {value.high:.2f}]"
+    return "–" if value is None else mean_text(value.mean, value)
 
 
 def _mean(value: Value | None) -> str:

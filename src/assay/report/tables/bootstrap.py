@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 
 from assay.report.case import Case, dead_engines, pick, real_engines
 from assay.report.pages.document import Block, Cell, Heading, Paragraph, Tone, table
-from assay.report.results import Resampled, Results
+from assay.report.results import Results
+from assay.report.tables.base import OnDemand
+from assay.report.wording import ends, signed_ends
 from assay.stats import paired_percentile_bootstrap, percentile_bootstrap
 from assay.stats.config import DEFAULT
 from assay.stats.records import Comparison, Interval
@@ -22,7 +26,21 @@ _DIFFERS = (
 )
 
 
-def bootstrap(case: Case, comparison: Comparison) -> Iterator[Resampled]:
+@dataclass(frozen=True, slots=True)
+class Resampled:
+    """A mean or a paired difference with the interval that published results use, and ours beside it."""
+
+    engine: str
+    against: str  # empty for a mean
+    measure: str
+    value: float
+    published: Interval  # percentile bootstrap over queries
+    ours: Interval
+    queries: int
+    resamples: int
+
+
+def _numbers(case: Case, comparison: Comparison) -> Iterator[Resampled]:
     """Resample the means of the engines that compete, then their differences to the baseline, on the primary measure.
 
     Each starts from the claim's seed, so that a row does not depend on which others there are.
@@ -52,14 +70,14 @@ def bootstrap(case: Case, comparison: Comparison) -> Iterator[Resampled]:
 _B = DEFAULT.percentile_resamples
 
 
-def bootstrap_blocks(results: Results) -> list[Block]:
+def _blocks(results: Results) -> list[Block]:
     """Show means, then differences, with both intervals and what each would say."""
-    means = [row for row in results.bootstrap if not row.against]
-    pairs = [row for row in results.bootstrap if row.against]
+    means = [row for row in BOOTSTRAP.of(results) if not row.against]
+    pairs = [row for row in BOOTSTRAP.of(results) if row.against]
     if not means:
         return []
     heads = [f">percentile bootstrap, B = {_B:,}", ">ours"]
-    first = [[row.engine, f"{row.value:.3f}", _ends(row.published), _ends(row.ours)] for row in means]
+    first = [[row.engine, f"{row.value:.3f}", ends(row.published), ends(row.ours)] for row in means]
     second = [_difference(row) for row in pairs]
     blocks: list[Block] = [
         Heading(f"Bootstrap of {results.comparison.primary}"),
@@ -79,9 +97,9 @@ def _difference(row: Resampled) -> list[str | Cell]:
         row.engine,
         row.against,
         f"{row.value:+.3f}",
-        _ends(row.published, "+"),
+        signed_ends(row.published),
         Cell(said[0], tone),
-        _ends(row.ours, "+"),
+        signed_ends(row.ours),
         Cell(said[1], tone),
     ]
 
@@ -91,6 +109,4 @@ def _excludes(interval: Interval) -> str:
     return "yes" if interval.low > 0 or interval.high < 0 else "no"
 
 
-def _ends(interval: Interval, sign: str = "") -> str:
-    """Write an interval."""
-    return f"[{interval.low:{sign}.3f}, {interval.high:{sign}.3f}]"
+BOOTSTRAP: Final = OnDemand("bootstrap", _blocks, _numbers)

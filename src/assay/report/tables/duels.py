@@ -4,13 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from assay.report.case import Case, competing, dead_engines, pick
+from assay.report.comparing import mark_identical
 from assay.report.pages.document import Block, Cell, Heading, Tone, table
-from assay.report.results import Duel, Results
+from assay.report.results import Results
+from assay.report.tables.base import OnDemand
 from assay.scoring import parse_measure
 from assay.stats import all_pairs
-from assay.stats.records import Comparison, Verdict
+from assay.stats.config import settings_of
+from assay.stats.records import Comparison, Interval, Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Duel:
+    """One pair of all pairs; the difference is first − second."""
+
+    first: str
+    second: str
+    measure: str
+    difference: float
+    interval: Interval
+    verdict: Verdict | None  # on the first
+    identical: bool = False  # no ranking differs
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,10 +52,13 @@ def duels(case: Case, comparison: Comparison, config: DuelConfig = DUELS) -> tup
     claim = case.claim
     scores = pick(case.scores, engines=names, measures=(case.primary,))
     found = all_pairs(
-        scores, case.primary, margin=claim.margin, alpha=claim.alpha, seed=claim.seed, cluster=claim.cluster
+        scores,
+        case.primary,
+        **settings_of(claim),
     )
     return tuple(
-        Duel(row.engine, row.baseline, row.measure, row.difference, row.interval, row.verdict) for row in found.rows
+        Duel(row.engine, row.baseline, row.measure, row.difference, row.interval, row.verdict, row.identical)
+        for row in mark_identical(found, case.run).rows
     )
 
 
@@ -49,26 +69,33 @@ def _best(comparison: Comparison, primary: str, names: Sequence[str]) -> list[st
     return sorted(means, key=lambda name: (sign * means[name], name))
 
 
-def duel_blocks(results: Results) -> list[Block]:
+def _blocks(results: Results) -> list[Block]:
     """Show the square, best engine first."""
-    if not results.duels:
+    found = PAIRS.of(results)
+    if not found:
         return []
-    met = {name for duel in results.duels for name in (duel.first, duel.second)}
+    met = {name for duel in found for name in (duel.first, duel.second)}
     names = _best(results.comparison, results.comparison.primary, sorted(met))
-    signs = {(d.first, d.second): _SIGNS.get(d.verdict, _UNDECIDED) for d in results.duels}
+    signs = {(d.first, d.second): _sign(d) for d in found}
     signs |= {(second, first): _turned(sign) for (first, second), sign in signs.items()}
     rows: list[list[str | Cell]] = [
         [f"{place}. {name}", *(_cell(signs.get((name, other))) for other in names)]
         for place, name in enumerate(names, start=1)
     ]
-    decided = sum(duel.verdict in (Verdict.BETTER, Verdict.WORSE) for duel in results.duels)
+    decided = sum(duel.verdict in (Verdict.BETTER, Verdict.WORSE) for duel in found)
     left = len([f for f in results.engines if f.role in ("contestant", "yardstick")]) - len(names)
     note = (
-        f"The row against the column on {results.comparison.primary}: + better, − worse, = equivalent, ? undecided. "
-        f"{decided} of {len(results.duels)} pairs are decided; they are one family (Holm)."
+        f"The row against the column on {results.comparison.primary}: + better, − worse, = equivalent or no "
+        "ranking differs, ? undecided. "
+        f"{decided} of {len(found)} pairs are decided; they are one family (Holm)."
         + (f" {left} engines that failed or stand below these are left out." if left else "")
     )
     return [Heading("All pairs"), table(["", *(str(place) for place in range(1, len(names) + 1))], rows, note)]
+
+
+def _sign(duel: Duel) -> str:
+    """Write a verdict on the first; who ranks alike is as equal as can be."""
+    return _SIGNS[Verdict.EQUIVALENT] if duel.identical else _SIGNS.get(duel.verdict, _UNDECIDED)
 
 
 def _turned(sign: str) -> str:
@@ -79,3 +106,6 @@ def _turned(sign: str) -> str:
 def _cell(sign: str | None) -> Cell:
     """Write one cell; nobody meets itself."""
     return Cell("") if sign is None else Cell(sign, _TONES.get(sign, "plain"))
+
+
+PAIRS: Final = OnDemand("pairs", _blocks, duels)

@@ -6,12 +6,14 @@ import csv
 import io
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Final
 
+from assay.experiment.records.layout import FOREST as FOREST_FILE
 from assay.report.pages.document import Block, Estimate, Forest, Heading, Paragraph
 from assay.report.results import Results
+from assay.report.tables.base import OnDemand
+from assay.report.tables.bootstrap import BOOTSTRAP
 from assay.scoring import parse_measure
-
-FILE = "forest.csv"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +40,7 @@ def _points(results: Results) -> Iterator[_Point]:
         yield _Point(
             pair.engine, pair.baseline, pair.measure, pair.difference, ends.low, ends.high, pair.queries, ends.method
         )
-    for drawn in results.bootstrap:
+    for drawn in BOOTSTRAP.of(results):
         ends = drawn.published
         yield _Point(
             drawn.engine, drawn.against, drawn.measure, drawn.value, ends.low, ends.high, drawn.queries, ends.method
@@ -56,11 +58,15 @@ def forest_csv(results: Results) -> str:
     return stream.getvalue()
 
 
-def forest_blocks(results: Results) -> list[Block]:
-    """Draw each measure; the primary one stands under Scores already."""
+def _blocks(results: Results) -> list[Block]:
+    """Draw each measure where there is room for it; the primary one stands under Scores already."""
     blocks: list[Block] = [
         Heading("Forest"),
-        Paragraph(f"{FILE} holds every mean and every difference with its interval.", "quiet"),
+        Paragraph(
+            f"{FOREST_FILE} holds every mean and every difference with its interval; report.html draws every measure, "
+            f"Scores draws {results.comparison.primary}.",
+            "quiet",
+        ),
     ]
     for name in results.measures:
         points = tuple(
@@ -70,5 +76,13 @@ def forest_blocks(results: Results) -> list[Block]:
         )
         measure = parse_measure(name)
         if points and name != results.comparison.primary and abs(measure.high - measure.low) != float("inf"):
-            blocks.append(Forest(points, measure.low, measure.high))
+            blocks.append(Forest(points, measure.low, measure.high, on_pages=True))
     return blocks
+
+
+def _files(results: Results) -> dict[str, str]:
+    """Give the file."""
+    return {FOREST_FILE: forest_csv(results)}
+
+
+FOREST: Final[OnDemand[object]] = OnDemand("forest", _blocks, files=_files)

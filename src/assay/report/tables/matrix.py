@@ -3,21 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
 
 from assay.report.case import Case
 from assay.report.groups import by_tag, group_means
 from assay.report.pages.document import Block, Cell, Heading, Table, table
-from assay.report.results import EngineFacts, MatrixPart, Results
+from assay.report.results import EngineFacts, Results
+from assay.report.tables.base import OnDemand
 from assay.scoring import parse_measure
-from assay.stats.records import MeanRow
+from assay.stats.records import Comparison, MeanRow
 
 #: Each value of this tag has a matrix of its own: hard queries are there to be seen apart.
 _APART = "difficulty"
 _WITHOUT = "Means without intervals, as published tables have them: Scores has them with. The best variant is in bold."
 
 
-def matrix(case: Case) -> Iterator[MatrixPart]:
+@dataclass(frozen=True, slots=True)
+class MatrixPart:
+    """Every engine on every measure, over all queries or a part of them."""
+
+    part: str  # "all", or a tag's value such as "difficulty = hard"
+    queries: int
+    means: tuple[MeanRow, ...]
+
+
+def _numbers(case: Case, comparison: Comparison) -> Iterator[MatrixPart]:
     """Average every measure over all headline queries, then over those of each difficulty."""
+    del comparison
     measures = case.claim.measures
     yield MatrixPart("all", len(case.headline), tuple(group_means(case, case.headline, measures)))
     parts = by_tag(case, _APART)
@@ -25,10 +38,10 @@ def matrix(case: Case) -> Iterator[MatrixPart]:
         yield MatrixPart(f"{_APART} = {value}", len(columns), tuple(group_means(case, columns, measures)))
 
 
-def matrix_blocks(results: Results) -> list[Block]:
+def _blocks(results: Results) -> list[Block]:
     """Show them."""
     blocks: list[Block] = []
-    for part in results.matrix:
+    for part in MATRIX.of(results):
         title = "Matrix" if part.part == "all" else f"Matrix, {part.part}"
         blocks += [Heading(f"{title} ({part.queries} queries)"), _table(results, part)]
     return blocks
@@ -62,3 +75,6 @@ def _cell(row: MeanRow | None, best: float | None, facts: EngineFacts) -> Cell:
     if row is None:
         return Cell("–")
     return Cell(f"{row.mean:.3f}", "good" if row.mean == best and facts.role == "contestant" else "plain")
+
+
+MATRIX: Final = OnDemand("matrix", _blocks, _numbers)

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
+from assay.report.case import rank_measure
 from assay.report.pages.document import Block, Heading, Paragraph, table
 from assay.report.results import Ranks, Results
+from assay.report.tables.base import OnDemand
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,9 +26,10 @@ class Thumb:
 THUMB = Thumb()
 
 
-def rank_blocks(results: Results) -> list[Block]:
+def _blocks(results: Results) -> list[Block]:
     """Show one row an engine, one column a rank; then the winner by the largest number, and the verdict beside it."""
-    columns = ["engine", f">RR@{results.k}", "the guide says", *(f">{rank}" for rank in range(1, results.k + 1))]
+    measure = rank_measure(results.comparison.primary, results.k)
+    columns = ["engine", f">{measure}", "the guide says", *(f">{rank}" for rank in range(1, results.k + 1))]
     rows = [
         [results.shown(item.engine), f"{_mean(item):.3f}", THUMB.word(_mean(item)), *map(str, _counts(item))]
         for item in results.ranks
@@ -63,7 +67,10 @@ def _winner(results: Results) -> str:
     won = f"{best[0]} ({means[best[0]]:.3f})" if len(best) == 1 else f"nobody, {' and '.join(best)} are equal"
     said = "; ".join(f"{r.engine} against {r.baseline}: {r.claim}, MDE {r.mde_text}" for r in rows)
     return (
-        f"Winner by the largest RR@{results.k}: {won}. What may be claimed on "
+        f"Winner by the largest {rank_measure(results.comparison.primary, results.k)}: {won}. What may be claimed on "
         f"{results.comparison.primary}: {said}. The MDE is the smallest difference that these queries would probably "
         "have shown; below it the larger number may be either's."
     )
+
+
+RANKS: Final[OnDemand[object]] = OnDemand("ranks", _blocks)

@@ -6,13 +6,14 @@ import fcntl
 import os
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from assay.errors import EnvironmentFailure
 from assay.files import remove_leftovers
+from assay.locks import Held, let_go, opened
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,29 +29,25 @@ class Patience:
 PATIENCE: Final = Patience()
 
 _NAME: Final = "lock"
-#: What this process holds. A child made by fork would go on holding it after its parent was killed.
-_held: Final[set[int]] = set()
 
 
 @contextmanager
 def writer_lock(folder: Path, patience: Patience = PATIENCE) -> Iterator[None]:
     """Hold a folder against other writers; the system lets go when the holder dies, and the next one cleans up."""
-    handle = _opened(folder)
-    _held.add(handle)
+    held = _opened(folder)
     try:
-        _wait(handle, folder, patience)
-        _settle(handle, folder)
+        _wait(held.handle, folder, patience)
+        _settle(held.handle, folder)
         yield
     finally:
-        _held.discard(handle)
-        os.close(handle)
+        let_go(held)
 
 
-def _opened(folder: Path) -> int:
+def _opened(folder: Path) -> Held:
     """Open the file that is locked; it is never removed, since somebody may be waiting for it."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        return os.open(folder / _NAME, os.O_RDWR | os.O_CREAT, 0o644)
+        return opened(folder / _NAME, os.O_RDWR | os.O_CREAT)
     except OSError as error:
         raise _unusable(folder, error) from error
 
@@ -98,14 +95,3 @@ def _unusable(folder: Path, error: OSError) -> EnvironmentFailure:
         file=folder,
         hint="free some space, or set ASSAY_INDEX_DIR to a folder you can write",
     )
-
-
-def _let_go() -> None:
-    """Close in a forked child what only the parent holds; the parent's lock stays."""
-    for handle in sorted(_held):
-        with suppress(OSError):
-            os.close(handle)
-    _held.clear()
-
-
-os.register_at_fork(after_in_child=_let_go)

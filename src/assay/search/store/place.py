@@ -8,6 +8,7 @@ import re
 from pathlib import Path
 from typing import Final
 
+from assay.artefacts.kinds import INDEX
 from assay.corpus.cache import cache_dir
 
 #: The one file of an index, beside its lock.
@@ -21,7 +22,7 @@ _HASHED: Final = 20
 def index_dir() -> Path:
     """Find the folder of all indexes."""
     own = os.environ.get("ASSAY_INDEX_DIR")
-    return Path(own).expanduser() if own else cache_dir() / "index"
+    return Path(own).expanduser() if own else cache_dir() / INDEX.name
 
 
 def index_folder(root: Path, shape: str) -> Path:

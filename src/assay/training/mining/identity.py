@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
-from collections.abc import Iterator
 from dataclasses import asdict
 from functools import cache
-from importlib import metadata, resources
-from importlib.resources.abc import Traversable
+from importlib import metadata
 from typing import Final
 
+from assay.artefacts import code_digest
+from assay.digests import digest_of
 from assay.syntax.grammars import packages
 from assay.training.mining.config import MiningConfig
 from assay.training.mining.repositories import Repository
@@ -31,24 +29,11 @@ _MINERS: Final = (
 def shard_identity(repository: Repository, config: MiningConfig, exclusions: str) -> str:
     """Digest all that decides what is in a shard; `exclusions` is the digest of theirs."""
     facts = [repository.name, repository.commit, asdict(config), exclusions, _code_digest()]
-    return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
+    return digest_of(facts)
 
 
 @cache
 def _code_digest() -> str:
-    """Digest the code that mines, so that nobody has to remember to raise a number when it changes."""
-    home = resources.files("assay")
+    """Digest the code that mines and the parsers that it asks."""
     versions = {name: metadata.version(name) for name in ("tree-sitter", "PyStemmer", *packages())}
-    digest = hashlib.sha256(json.dumps(versions, sort_keys=True).encode())
-    for name, data in (source for place in _MINERS for source in _sources(home.joinpath(place))):
-        digest.update(name.encode() + b"\0" + data)
-    return digest.hexdigest()
-
-
-def _sources(place: Traversable) -> Iterator[tuple[str, bytes]]:
-    """Read the code and queries of a folder, or a file alone, by name."""
-    if place.is_dir():
-        for entry in sorted(place.iterdir(), key=lambda entry: entry.name):
-            yield from _sources(entry)
-    elif place.name.endswith((".py", ".scm")):
-        yield place.name, place.read_bytes()
+    return digest_of([versions, code_digest(*_MINERS)])

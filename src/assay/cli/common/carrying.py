@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from assay.cli.output import counted, emit, say, teller
+from assay.cli.common.output import counted, emit, say, teller
 
 if TYPE_CHECKING:
     from assay.experiment.places.place import Missing

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,17 +14,26 @@ if TYPE_CHECKING:
     from assay.types import Claim, Run, Suite
 
 
-def add_claim(parser: argparse.ArgumentParser) -> None:
-    """Add the flags that say which claim is made."""
+#: The flags that say which claim is made.
+_CLAIM: Mapping[str, Mapping[str, Any]] = {
+    "measure": {"action": "append", "metavar": "M", "help": "a measure such as nDCG@10 (repeatable)"},
+    "primary": {"metavar": "M", "help": "the measure verdicts are about"},
+    "baseline": {"metavar": "ENGINE", "help": "the engine the others are compared with"},
+    "margin": {"type": float, "metavar": "X", "help": "smallest difference that matters (0.02)"},
+    "alpha": {"type": float, "metavar": "X", "help": "error rate of the verdicts (0.05)"},
+    "family": {"metavar": "LIST", "help": "engines that get a verdict, by commas; globs too (all)"},
+    "cluster-by": {"metavar": "UNIT", "help": "drawn independently: auto, repository, intent, tag:NAME"},
+    "seed": {"type": int, "metavar": "N", "help": "seed of every random draw (0)"},
+}
+#: Those that mean something where the engines to compare are chosen otherwise.
+JUDGING = ("primary", "margin", "alpha", "cluster-by", "seed")
+
+
+def add_claim(parser: argparse.ArgumentParser, flags: Sequence[str] = tuple(_CLAIM)) -> None:
+    """Add the flags that say which claim is made, or some of them."""
     group = parser.add_argument_group("the claim")
-    group.add_argument("--measure", action="append", metavar="M", help="a measure such as nDCG@10 (repeatable)")
-    group.add_argument("--primary", metavar="M", help="the measure verdicts are about")
-    group.add_argument("--baseline", metavar="ENGINE", help="the engine the others are compared with")
-    group.add_argument("--margin", type=float, metavar="X", help="smallest difference that matters (0.02)")
-    group.add_argument("--alpha", type=float, metavar="X", help="error rate of the verdicts (0.05)")
-    group.add_argument("--family", metavar="LIST", help="engines that get a verdict, by commas; globs too (all)")
-    group.add_argument("--cluster-by", metavar="UNIT", help="drawn independently: auto, repository, intent, tag:NAME")
-    group.add_argument("--seed", type=int, metavar="N", help="seed of every random draw (0)")
+    for flag in flags:
+        group.add_argument(f"--{flag}", **_CLAIM[flag])
 
 
 def add_full(parser: argparse.ArgumentParser) -> None:
@@ -99,7 +108,7 @@ def split_today(suite: Suite) -> Suite:
 
 def log_look(args: argparse.Namespace, run: Run, command: str) -> None:
     """Write down that results on sealed queries are shown once more."""
-    from assay.cli.output import say
+    from assay.cli.common.output import say
     from assay.gold.split.looks import log_looks
     from assay.gold.split.parts import sealed_queries
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from assay.cli.output import say
+from assay.cli.common.output import say
 from assay.errors import ConfigError, meant
 
 if TYPE_CHECKING:

@@ -6,7 +6,10 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from assay.cli.output import say, teller
+from assay.cli.common.options import JUDGING, add_claim, claim_flags
+from assay.cli.common.output import say, teller, warn
+from assay.cli.common.specs import add_questions, add_source, declared_by, listed, question_flags
+from assay.errors import ConfigError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -15,29 +18,18 @@ if TYPE_CHECKING:
     from assay.experiment.ledger.settings import LedgerPlan
     from assay.experiment.places.place import Missing
     from assay.experiment.spec import Spec
+    from assay.experiment.tuning.devdata import DevData, Use
     from assay.types import Run, Suite
 
 
 def add_varied(parser: argparse.ArgumentParser, engine: str) -> None:
     """Add the flags that say what is varied, on what, and where the run goes."""
     parser.add_argument("engine", nargs="?", metavar="ENGINE", help=engine)
-    parser.add_argument("--config", metavar="FILE", help="an assay.toml (default: the one in this folder, if any)")
-    parser.add_argument(
-        "--set", action="append", default=[], metavar="TABLE.KEY=VALUE", help="change any key of the file (repeatable)"
-    )
-    parser.add_argument("--gold", action="append", metavar="PATH", help="gold file or folder, or 'stdlib' (repeatable)")
-    parser.add_argument("--corpus", metavar="SPEC", help="for gold formats that name none: folder, git:URL@REV, …")
-    parser.add_argument("--tag", action="append", metavar="K=V:ROWS", help="tag rows of a CSV: difficulty=hard:101-127")
-    parser.add_argument("-k", type=int, metavar="N", help="results asked for and scored (10)")
-    parser.add_argument("--forms", metavar="LIST", help="phrasings to ask, by commas (all)")
+    add_source(parser)
+    add_questions(parser)
     parser.add_argument("--jobs", type=int, metavar="N", help="processes to run in (all processors)")
     parser.add_argument("--out", metavar="FOLDER", help="keep the run there, as `assay run` does (not kept)")
-    parser.add_argument("--allow-missing", action="store_true", help="report targets that are not there and go on")
-    claim = parser.add_argument_group("the claim")
-    claim.add_argument("--primary", metavar="M", help="the measure verdicts are about")
-    claim.add_argument("--margin", type=float, metavar="X", help="smallest difference that matters (0.02)")
-    claim.add_argument("--alpha", type=float, metavar="X", help="error rate of the verdicts (0.05)")
-    claim.add_argument("--seed", type=int, metavar="N", help="seed of every random draw (0)")
+    add_claim(parser, JUDGING)
 
 
 def add_ledger(parser: argparse.ArgumentParser) -> None:
@@ -51,7 +43,7 @@ def add_ledger(parser: argparse.ArgumentParser) -> None:
 
 def add_rule(group: argparse._ArgumentGroup | argparse.ArgumentParser) -> None:
     """Add the flags of an entry."""
-    group.add_argument("--rule", metavar="NAME", help="the rule that decides: proven, or seed-001 ([ledger] rule)")
+    group.add_argument("--rule", metavar="NAME", help="the rule that decides ([ledger] rule); a wrong name lists them")
     group.add_argument("--by", default="", metavar="WHO", help="who tried it")
     group.add_argument("--again", action="store_true", help="add a comparison that is in the ledger already")
 
@@ -60,27 +52,25 @@ def varied_spec(args: argparse.Namespace) -> Spec:
     """Read the configuration file, if there is one, and apply the flags."""
     from assay.experiment.spec import override
 
-    given = {
-        "gold": tuple(args.gold) if args.gold else None,
-        "corpus": args.corpus,
-        "tags": tuple(args.tag) if args.tag else None,
-        "k": args.k,
-        "forms": tuple(form.strip() for form in args.forms.split(",")) if args.forms else None,
-        "jobs": args.jobs,
-        "primary": args.primary,
-        "margin": args.margin,
-        "alpha": args.alpha,
-        "seed": args.seed,
-    }
-    return override(declared(args), **given)
+    return override(declared_by(args), **question_flags(args), **claim_flags(args), jobs=args.jobs)
 
 
-def declared(args: argparse.Namespace) -> Spec:
-    """Read assay.toml of this folder, or the one that is named."""
-    from assay.experiment.spec import FILE, load_spec
+def varied_data(args: argparse.Namespace, spec: Spec, use: Use) -> DevData:
+    """Load the queries that may be used; what a flag or the file asks for and may not have is refused by name."""
+    from assay.experiment.running.loading import load_suite
+    from assay.experiment.spec.own_tables import placed
+    from assay.experiment.tuning.devdata import dev_data
 
-    path = Path(args.config) if args.config else Path(FILE)
-    return load_spec(path if args.config or path.is_file() else None, sets=getattr(args, "set", []))
+    asked = listed(args.split)
+    suite = load_suite(spec)
+    try:
+        data = dev_data(suite, spec.split if asked is None else asked, use)
+    except ConfigError as error:
+        raise (error if asked else placed(error, spec, "run", {"split": spec.split})) from error
+    for note in data.notes:
+        if note.kind == "used up":
+            warn(note.text)
+    return data
 
 
 def run_varied(args: argparse.Namespace, spec: Spec, suite: Suite) -> Run:
@@ -119,9 +109,13 @@ def plan_ledger(args: argparse.Namespace, spec: Spec) -> LedgerPlan | None:
 def add_found(args: argparse.Namespace, plan: LedgerPlan, entries: Sequence[Entry]) -> tuple[Entry, ...]:
     """Add entries and say which."""
     from assay.experiment.ledger.book import add_entries
+    from assay.experiment.tuning.devdata import used_up
 
     added = add_entries(plan.path, entries, again=args.again)
     accepted = sum(entry.accepted for entry in added)
     numbers = f"{added[0].number}" if len(added) == 1 else f"{added[0].number} to {added[-1].number}"
     say(args, f"{plan.path}: entry {numbers} added; {accepted} of {len(added)} accepted")
+    spent = sorted({part for entry in added for part in entry.spent})
+    if spent:
+        warn(f"{plan.path}: entry {numbers}: {used_up(spent).text}")
     return added

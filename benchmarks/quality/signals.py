@@ -1,4 +1,4 @@
-"""What is each signal worth? Added one by one, and left out one by one: `python -m benchmarks ledger`."""
+"""What is each signal worth? Added one by one, and left out one by one: `python -m benchmarks signals`."""
 
 from __future__ import annotations
 

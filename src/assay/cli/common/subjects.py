@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
+from assay.cli.common.specs import config_file
 from assay.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -35,12 +35,12 @@ def add_subject(parser: argparse.ArgumentParser) -> None:
 
 def engine_named(text: str, config: str | None) -> Recipe:
     """Find an engine: one that assay.toml names, with its seed, else a kind, `kind:value`, a preset or its file."""
-    from assay.experiment.spec import FILE, read_spec, recipe_of
+    from assay.experiment.spec import load_spec, recipe_of
     from assay.experiment.spec.recipe import Recipe
 
-    path = Path(config) if config else Path(FILE)
-    if config or path.is_file():
-        spec = read_spec(path)
+    path = config_file(config)
+    if path:
+        spec = load_spec(path)
         if text in spec.engines or spec.subject(text) is not None:
             return recipe_of(spec, text)
     return Recipe(text)
@@ -74,10 +74,10 @@ def without_ours(corpus: CorpusSpec, config: str | None) -> CorpusSpec:
 def _own_files(corpus: CorpusSpec, config: str | None) -> list[str]:
     """List assay.toml and the gold files that it names, as paths of a corpus."""
     from assay.experiment.places.own_files import files_of, inside
-    from assay.experiment.spec import FILE, read_spec
+    from assay.experiment.spec import load_spec
 
-    path = Path(config or FILE)
-    return inside(corpus, None, files_of(read_spec(path))) if config or path.is_file() else []
+    path = config_file(config)
+    return inside(corpus, None, files_of(load_spec(path))) if path else []
 
 
 def _on_gold(source: str, path: str | None) -> NamedCorpus:

@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from assay.cli.output import emit, say
+from assay.cli.common.output import emit, say
 from assay.errors import ConfigError
 
 if TYPE_CHECKING:

@@ -1,0 +1,63 @@
+"""The source files that a piece of Python code comes from: its module, its package, and what those import beside it."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from assay.engines.fingerprints import code_in, file_seen
+
+_IMPORT = re.compile(r"^[ \t]*import[ \t]+([\w., \t]+)", re.MULTILINE)
+_FROM = re.compile(r"^[ \t]*from[ \t]+(\w[\w.]*)[ \t]+import\b", re.MULTILINE)
+
+
+def sources_seen(*modules: str) -> list[tuple[str, str]]:
+    """Digest the source files of modules that are imported; one without a file has none."""
+    seen: dict[str, str] = {}
+    for module in modules:
+        home, files = _files_of(module)
+        waiting = list(files)
+        while waiting:
+            path = waiting.pop()
+            name = os.path.relpath(path, home)
+            if name not in seen:
+                seen[name] = file_seen(path)
+                waiting += _beside(path, home)
+    return sorted(seen.items())
+
+
+def _files_of(module: str) -> tuple[str, list[str]]:
+    """Find the folder that a module is imported from, and its files: all of a package's, or its own."""
+    top = sys.modules.get(module.partition(".")[0])
+    places = list(getattr(top, "__path__", ()))
+    if places:
+        own = getattr(sys.modules.get(module), "__file__", None)
+        inside = code_in(places[0]) or ([own] if own else [])
+        return os.path.dirname(places[0]), inside
+    file = getattr(top, "__file__", None)
+    return (os.path.dirname(file), [file]) if file and file.endswith(".py") else ("", [])
+
+
+def _beside(path: str, home: str) -> Iterator[str]:
+    """Find what a file imports from the folder that its module lies in, unless packages are installed there."""
+    if "site-packages" in home.split(os.sep) or not path.endswith(".py"):
+        return
+    for name in sorted(_imported(path)):
+        file, folder = os.path.join(home, f"{name}.py"), os.path.join(home, name)
+        if os.path.isfile(file):
+            yield file
+        elif os.path.isdir(folder):
+            yield from code_in(folder)
+
+
+def _imported(path: str) -> set[str]:
+    """List the first names of all modules that a file imports; a line that only looks like an import does no harm."""
+    try:
+        text = Path(path).read_text("utf-8", "replace")
+    except OSError:
+        return set()
+    named = [name for line in _IMPORT.findall(text) for name in line.split(",")]
+    return {name.split()[0].partition(".")[0] for name in [*named, *_FROM.findall(text)] if name.split()}

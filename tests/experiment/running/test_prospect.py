@@ -1,0 +1,65 @@
+"""What a run would do: nothing is asked, nothing is written, and what is said of it comes true."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from assay.experiment.executing.serial import Here
+from assay.experiment.running.loading import load_suite
+from assay.experiment.running.matrix import How, matrix, prospect
+from assay.experiment.spec import Spec
+from assay.report.commands.prospect import prospect_document, prospect_json
+from assay.report.pages.markdown import to_markdown
+
+
+@pytest.fixture
+def spec(shop, monkeypatch, tmp_path):
+    monkeypatch.setenv("ASSAY_CACHE_DIR", str(tmp_path / "cache"))
+    engines = {f"stem-{n}": {"kind": "builtin", "search": {"stem": {"files": n / 10}}} for n in range(3)}
+    engines["tool"] = {"kind": "command", "argv": ["printf", "shop/cart.py\\n%.0s", "{query}"]}
+    engines["needy"] = {"kind": "builtin", "requires": ["env:ASSAY_NO_SUCH_VARIABLE"]}
+    return Spec(gold=("gold.yaml",), engines=engines, k=5, jobs=1)
+
+
+def look(spec, **how):
+    return prospect(spec, load_suite(spec), how=How(Path("results"), **how))
+
+
+def text_of(found):
+    return to_markdown(prospect_document(found, 2))
+
+
+def test_nothing_is_asked_and_nothing_is_written(spec, tmp_path):
+    before = sorted(path for path in tmp_path.rglob("*") if path.is_file())
+    found = look(spec)
+    assert sorted(path for path in tmp_path.rglob("*") if path.is_file()) == before
+    assert found.left.cells == 7
+    assert "0 of 7 cells are there; 7 are left to ask" in text_of(found)
+
+
+def test_what_is_there_is_told_and_strangers_are_asked_again(spec):
+    matrix(spec, load_suite(spec), how=How(Path("results"), Here())).keeper.finish()
+    found = look(spec)
+    assert found.left.cells == 1
+    assert found.strangers == ("tool",)
+    text = text_of(found)
+    assert "6 of 7 cells are there; 1 are left to ask" in text
+    assert "nobody knows whether they are still what they were: tool." in text
+    assert "not needed" in text  # the candidates of engines whose answers are there
+    assert look(spec, fresh=True).left.cells == 7
+
+
+def test_what_is_skipped_is_told_with_its_reason(spec):
+    found = look(spec)
+    assert "ASSAY\\_NO\\_SUCH\\_VARIABLE" in text_of(found)
+    assert set(prospect_json(found)["skipped"]) == {"needy"}
+
+
+def test_engines_that_are_timed_are_all_asked(spec):
+    matrix(spec, load_suite(spec), how=How(Path("results"), Here()))
+    found = look(replace(spec, jobs=None, times=True))
+    assert found.timed
+    assert found.left.cells == 7
+    assert all(node.kept == 0 for node in found.tree.children)
+    assert "Times are measured" in text_of(found)

@@ -1,0 +1,62 @@
+"""Dotted keys: what is joined is split again, as TOML itself reads it."""
+
+import tomllib
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assay.dotted import applied, flat, joined, leaves, look_up, nested, parts
+from assay.errors import ConfigError
+
+NAMES = st.lists(st.text(max_size=5), min_size=1, max_size=4).map(tuple)
+
+
+@given(NAMES)
+def test_keys_are_split_as_they_are_joined(names):
+    assert parts(joined(names)) == names
+
+
+@given(NAMES)
+def test_joined_keys_mean_the_same_to_toml(names):
+    assert tomllib.loads(f"{joined(names)} = 0") == nested(names, 0)
+
+
+@given(st.text(st.sampled_from("ab.\"' \\\t\n-_é1=#"), max_size=9))
+def test_what_toml_reads_as_a_key_is_split_alike(key):
+    try:
+        table = tomllib.loads(f"{key} = 0")
+    except tomllib.TOMLDecodeError:
+        return
+    whole = list(leaves(table))
+    if len(whole) == 1 and whole[0][1] == 0 and "=" not in key and "#" not in key and key.strip() == key:
+        assert parts(key) == whole[0][0]
+
+
+@pytest.mark.parametrize(
+    ("key", "names"),
+    [
+        ('config.edits."a.b"', ("config", "edits", "a.b")),
+        ("'a.b'.c", ("a.b", "c")),
+        ("section.window size", ("section", "window size")),
+        ("servers.0.path/x", ("servers", "0", "path/x")),
+        ("größe . x", ("größe", "x")),
+    ],
+)
+def test_keys_as_people_write_them(key, names):
+    assert parts(key) == names
+
+
+@pytest.mark.parametrize("key", ["", ".", "a.", ".a", "a..b", 'a."b', '"a"b', "a\nb", 'a"b"', '"\\q"', " "])
+def test_what_is_no_key_is_refused(key):
+    with pytest.raises(ConfigError, match="no dotted key"):
+        parts(key)
+
+
+@given(
+    st.recursive(st.integers(), lambda inner: st.dictionaries(st.sampled_from(["a", "b.c", "d e"]), inner, min_size=1))
+)
+def test_flat_settings_say_what_the_table_says(value):
+    table = {"top": value}
+    assert applied({}, flat(table)) == table
+    assert all(look_up(table, key) == leaf for key, leaf in flat(table).items())
