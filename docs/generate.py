@@ -54,7 +54,23 @@ def measures() -> str:
         cut = f"{name}@k" if measure.kind.cutoff else name
         rows.append(f"| `{cut}` | {measure.about} | {settings} |")
     table = ["| measure | what it says | settings |", "|---|---|---|", *rows]
-    return "\n\n".join(["# Measures", MADE, "\n".join(table)]) + "\n"
+    return "\n\n".join(["# Measures", MADE, "\n".join(table), _CUT]) + "\n"
+
+
+_CUT = """## Which comes first, the cut-off or the folding of results of one file?
+
+The cut-off. An engine is asked for k results and `@k` keeps the first k as it returned them. At file level the results
+of one file are one answer, at the rank of the first of them among the different files; the places of the others are
+not filled up with what stands below the cut-off.
+
+So two cut-offs can disagree about one list. The right file is `c.py`, and the engine returns
+
+| place in the list | 1 | 2 | 3 | 4 | 5 | 6 |
+|---|---|---|---|---|---|---|
+| result | `a.py:1-9` | `a.py:20-30` | `b.py:1-5` | `a.py:40-44` | `b.py:9-12` | `c.py:3-8` |
+
+Of the different files `c.py` is the third, and place 6 is inside the first 10: `RR@10` = 1/3. Of the first 5 results
+none is of `c.py`: `Hit@5` = 0. At line level nothing is folded: `RR(level=lines)@10` = 1/6."""
 
 
 def lint() -> str:

@@ -317,10 +317,10 @@ class EngineRun:
     parallel: int = 1  # questions that were in flight at once
     variation: Variation | None = None
     date: str = ""  # the day it was asked, UTC
-    fingerprint: str = ""  # of the tool and models that answered; empty: not known
-    code: str = ""  # digest of Assay's own code that decides answers; empty: not known
     assay: str = ""  # the version that asked it; empty: that of the run
     environment: Mapping[str, object] = field(default_factory=dict)  # it was asked in; empty: that of the run
+    fingerprint: str = ""  # of the tool and models that answered; empty: not known
+    code: str = ""  # digest of Assay's own code that decides answers; empty: not known
 
 
 @dataclass(frozen=True, slots=True)

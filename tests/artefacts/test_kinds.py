@@ -24,7 +24,7 @@ def folders(path: Path) -> list[str]:
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div) and "cache_dir()" in ast.unparse(node.left):
             right = node.right.value if isinstance(node.right, ast.Attribute) else node.right
-            found.append(right.value if isinstance(right, ast.Constant) else ast.unparse(right).split(".")[-1])
+            found.append(str(right.value) if isinstance(right, ast.Constant) else ast.unparse(right).split(".")[-1])
     return found
 
 

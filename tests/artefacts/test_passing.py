@@ -42,6 +42,7 @@ def killed(tmp):
     """Start a process that has a folder, and kill it in the midst."""
     process = subprocess.Popen([sys.executable, "-c", _LEAVES], stdout=subprocess.PIPE, text=True)
     with process:
+        assert process.stdout is not None
         folder = process.stdout.readline().strip()
         process.send_signal(signal.SIGKILL)
     assert os.path.isfile(f"{folder}/tool.toml")
@@ -117,4 +118,4 @@ def test_no_place_at_all_is_told(monkeypatch):
     monkeypatch.setattr(tempfile, "tempdir", "/nowhere")
     with pytest.raises(EnvironmentFailure, match="no place for temporary files") as caught, scratch():
         pass
-    assert "TMPDIR" in caught.value.hint
+    assert "TMPDIR" in str(caught.value.hint)

@@ -19,7 +19,7 @@ def test_those_that_are_made_from_a_suite_are_told_the_answers():
 
 
 def _source(module):
-    with open(import_module(module).__file__) as file:
+    with open(str(import_module(module).__file__)) as file:
         return file.read()
 
 

@@ -145,3 +145,74 @@ def test_terminal_without_a_terminal_has_no_escape_codes():
     stream = io.StringIO()
     print_document(DOCUMENT, stream)
     assert not set(stream.getvalue()) & UNFIT
+
+
+def test_commands_in_sentences_are_code_on_pages():
+    said = Document("t", (Paragraph("Ask `assay plan --power 0.8` first.", "warning"), table(["a"], [["b"]], "`x|y`.")))
+    assert "> **Note:** Ask `assay plan --power 0.8` first." in to_markdown(said)
+    assert to_markdown(said).endswith("\n\n`x|y`.\n")
+    page = to_html(said)
+    assert "Ask <code>assay plan --power 0.8</code> first.</p>" in page
+    assert "<code>x|y</code>." in page
+    assert "`" not in page
+    stream = io.StringIO()
+    print_document(said, stream)
+    assert "Ask `assay plan --power 0.8` first." in stream.getvalue()  # a terminal has no other way
+
+
+@pytest.mark.parametrize(
+    ("text", "markdown"),
+    [
+        ("a ` b", "a \\` b"),
+        ("``x`` and ` y `", "\\`\\`x\\`\\` and \\` y \\`"),
+        ("`a` ` `b`", "`a` \\` `b`"),
+        ("\\`[x](y)` <b>", "\\\\`[x](y)` &lt;b&gt;"),
+        ("@`team` and `@team`", "@`team` and `@team`"),
+        ("`# x`", "`# x`"),
+        ("`a\nb`", "`a b`"),
+    ],
+)
+def test_backticks_open_nothing_that_they_do_not_close(text, markdown):
+    assert to_markdown(Document("t", (Paragraph(text),))) == f"# t\n\n{markdown}\n"
+
+
+@pytest.mark.parametrize(
+    "evil", [f"`{EVIL}`", EVIL.replace("`code`", "`<script>x</script>` `"), "`" * 7 + EVIL + "`" * 5]
+)
+def test_code_shows_everything_as_text(evil):
+    said = Document("t", (Paragraph(evil), table(["a"], [[evil]], evil)))
+    seen = Tags()
+    seen.feed(to_html(said))
+    assert not seen.tags & {"script", "img", "a", "iframe", "link", "object"}
+    page = to_markdown(said)
+    outside = re.sub(r"(?<![\\`])`[^`]+`(?!`)", "", page)  # what a reader of Markdown takes for code
+    assert not re.search(r"<|(?<!\\)\[|(?<!\\)`", outside)
+    rows = [line for line in page.splitlines() if line.startswith("|")]
+    assert {len(re.findall(r"(?<!\\)\|", row)) for row in rows} == {2}
+
+
+def test_long_labels_are_wrapped_and_never_cut():
+    name = "sweep:language=0.9,files=0.2,decay=0.5 against everything that was declared " * 2
+    page = to_html(Document("t", (Forest((Estimate(name, 0.5, 0.2, 0.8),), 0.0, 1.0), Bars((Bar(name, 1, "1"),)))))
+    lines = re.findall(r'<text x="(\d+)" y="[\d.]+" text-anchor="end">([^<]*)</text>', page)
+    assert " ".join(text for _, text in lines) == f"{name.strip()} {name.strip()}"
+    assert all(7 * len(text) < int(x) for x, text in lines)
+    heights = [int(height) for height in re.findall(r'viewBox="0 0 \d+ (\d+)"', page)]
+    assert min(heights) > 15 * len(lines) / 2
+
+
+def test_wide_tables_scroll_in_their_box_and_names_of_measures_are_wrapped():
+    page = to_html(Document("t", (table(["engine", *[">nDCG(level=lines)@10"] * 12], [["x", *["0.5"] * 12]]),)))
+    assert '<div class="wide"><table class="many">' in page
+    assert "nDCG(<wbr>level=lines)<wbr>@10" in page
+    assert ".wide { overflow-x: auto;" in page
+
+
+def test_drawings_for_pages_take_no_line_of_a_terminal():
+    estimates = (Estimate("mine", 0.5, 0.25, 0.75),)
+    shown, left = io.StringIO(), io.StringIO()
+    print_document(Document("t", (Forest(estimates, 0.0, 1.0),)), shown)
+    print_document(Document("t", (Forest(estimates, 0.0, 1.0, on_pages=True),)), left)
+    assert "mine" in shown.getvalue()
+    assert left.getvalue() == "t\n"
+    assert "mine" in to_html(Document("t", (Forest(estimates, 0.0, 1.0, on_pages=True),)))

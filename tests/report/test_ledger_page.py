@@ -9,6 +9,7 @@ from assay.experiment.ledger.rule import PRESETS
 from assay.report.commands.ledger import entry_document, ledger_document, ledger_json
 from assay.report.pages.document import Paragraph, Table
 from assay.report.pages.markdown import to_markdown
+from assay.report.rows.records import corpora_hash
 from tests.experiment.ledger.entries import entry
 
 
@@ -81,3 +82,47 @@ def test_a_ledger_is_json_as_it_is_in_the_file():
 
 def test_an_empty_ledger_says_how_to_begin():
     assert "ledger add" in said(ledger_document(numbered()))
+
+
+def fact(document, name):
+    first = next(block for block in document.blocks if isinstance(block, Table))
+    return next(row[1].text for row in first.rows if row[0].text == name)
+
+
+def test_settings_that_are_empty_or_not_there_are_told():
+    changes: dict[str, tuple[object, object]] = {
+        "static": ("", None),
+        "without": (["references"], []),
+        "on": (True, False),
+        "n": (1, 2.5),
+    }
+    shown = fact(entry_document(replace(entry(1), changes=changes)), "change")
+    assert shown == 'static: "" → not set; without: ["references"] → []; on: true → false; n: 1 → 2.5'
+
+
+def test_one_of_a_kind_is_said_in_the_singular():
+    one = entry(1)
+    seen = replace(one.evidence, repositories=one.evidence.repositories[:1], clusters=1, queries=10)
+    assert fact(entry_document(replace(one, evidence=seen)), "queries") == "10 in 1 repository; 1 cluster"
+    assert fact(entry_document(one), "queries") == "70 in 2 repositories; 70 clusters"
+    text = said(ledger_document(numbered(entry(1), replace(entry(2), rule=PRESETS["seed-001"]))))
+    assert "(entry 1)." in text
+    assert "a mean above zero, 1 time." in text
+
+
+def test_folders_are_named_as_reports_name_them():
+    one = entry(1)
+    changes = tuple(replace(c, repository=f"path:{c.repository}-0a1b2c") for c in one.evidence.repositories)
+    reasons = (replace(one.reasons[0], text="too much is lost on path:r2-0a1b2c -0.3 (n=30)"),)
+    one = replace(one, number=1, evidence=replace(one.evidence, repositories=changes), reasons=reasons)
+    assert column(ledger_document(numbered(one)), "worst repository") == ["r2 -0.003 (n=30)"]
+    assert "path:" not in to_markdown(entry_document(one))
+
+
+def test_corpora_have_the_hash_that_reports_show():
+    one = replace(entry(1), corpora={"shop": "d" * 64})
+    assert fact(entry_document(one), "corpora") == f"shop {'d' * 12}"
+    two = {"shop": "d" * 64, "till": "e" * 64}
+    assert fact(entry_document(replace(one, corpora=two)), "corpora") == (
+        f"{corpora_hash(two)[:12]}: shop {'d' * 12}, till {'e' * 12}"
+    )

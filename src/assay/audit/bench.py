@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from assay.artefacts.passing import scratch
 from assay.audit.config import AuditConfig
 from assay.audit.rankings import Place, Reading
 from assay.audit.records import Finding, Question, Severity, Share
@@ -68,8 +68,7 @@ class Bench:
         self.subject = subject
         self.config = config
         self._stack = ExitStack()
-        place = tempfile.TemporaryDirectory(prefix="assay-audit-", ignore_cleanup_errors=True)
-        self._folder = Path(self._stack.enter_context(place)).resolve()
+        self._folder = self._stack.enter_context(scratch("assay-audit-")).resolve()
         self._copies = 0
         self._main: Asker | None = None
         self._kept: dict[tuple[str, int], Reading] = {}

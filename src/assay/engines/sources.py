@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 from assay.engines.fingerprints import code_in, file_seen
@@ -19,13 +18,16 @@ def sources_seen(*modules: str) -> list[tuple[str, str]]:
     seen: dict[str, str] = {}
     for module in modules:
         home, files = _files_of(module)
-        waiting = list(files)
+        waiting, followed = list(files), set[str]()
         while waiting:
             path = waiting.pop()
             name = os.path.relpath(path, home)
-            if name not in seen:
-                seen[name] = file_seen(path)
-                waiting += _beside(path, home)
+            if name in seen:
+                continue
+            seen[name] = file_seen(path)
+            news = _imported(path, home) - followed  # each module once: a package imports itself all over
+            followed |= news
+            waiting += [found for name in sorted(news) for found in _lying(name, home)]
     return sorted(seen.items())
 
 
@@ -41,20 +43,21 @@ def _files_of(module: str) -> tuple[str, list[str]]:
     return (os.path.dirname(file), [file]) if file and file.endswith(".py") else ("", [])
 
 
-def _beside(path: str, home: str) -> Iterator[str]:
-    """Find what a file imports from the folder that its module lies in, unless packages are installed there."""
+def _lying(name: str, home: str) -> list[str]:
+    """Find the files of a module that lies in a folder; none where it lies elsewhere."""
+    file, folder = os.path.join(home, f"{name}.py"), os.path.join(home, name)
+    if os.path.isfile(file):
+        return [file]
+    return list(code_in(folder)) if os.path.isdir(folder) else []
+
+
+def _imported(path: str, home: str) -> set[str]:
+    """List the first names of all modules that a file imports; a line that only looks like an import does no harm.
+
+    What is installed imports what is installed: that is not followed.
+    """
     if "site-packages" in home.split(os.sep) or not path.endswith(".py"):
-        return
-    for name in sorted(_imported(path)):
-        file, folder = os.path.join(home, f"{name}.py"), os.path.join(home, name)
-        if os.path.isfile(file):
-            yield file
-        elif os.path.isdir(folder):
-            yield from code_in(folder)
-
-
-def _imported(path: str) -> set[str]:
-    """List the first names of all modules that a file imports; a line that only looks like an import does no harm."""
+        return set()
     try:
         text = Path(path).read_text("utf-8", "replace")
     except OSError:

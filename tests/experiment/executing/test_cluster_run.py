@@ -22,11 +22,13 @@ from assay.experiment.spec import load_spec
 from benchmarks.experiments.loopback import loopback
 from tests.experiment.sweeping import command, environment, lay_out, written
 
-#: Engines of ours and of others, an index that two share, and one slow enough that something can happen meanwhile.
+#: Engines of ours and of others, and one slow enough that something can happen meanwhile.
 CONFIG = """\
 [run]
 gold = ["one.yaml", "two.yaml"]
 baseline = "mine"
+forms = ["human"]
+references = false
 jobs = 1
 
 [engines.mine]
@@ -36,15 +38,10 @@ kind = "builtin"
 kind = "command"
 argv = ["{python}", "{here}/tool.py", "search", "{store}", "{root}", "{query}", "1"]
 index = ["{python}", "{here}/tool.py", "index", "{store}", "{root}"]
-index_keys = []
 
 [engines.slow]
 kind = "command"
-argv = ["{python}", "-c", "import time; time.sleep(0.3); print('shop/cart.py')", "{query}"]
-
-[variants.heavy]
-engine = "tool"
-set = { argv = ["{python}", "{here}/tool.py", "search", "{store}", "{root}", "{query}", "9"] }
+argv = ["sh", "-c", "sleep 0.5; echo shop/cart.py", "{query}"]
 
 [variants.stem]
 engine = "mine"
@@ -101,6 +98,7 @@ class Running:
         return self.process.returncode, said
 
 
+@pytest.mark.soak  # the next one is stricter
 def test_run_on_a_cluster_gives_the_same_bytes(sweeping):
     folder, cluster = sweeping
     run_here(folder, "--out", "clustered", "--cluster", cluster.address, cache="cache-other")

@@ -45,13 +45,14 @@ def test_another_experiment_is_no_other_corpus(shop, gold, up, name):
     path = laid_out(shop, gold, up)
     before, _ = seen(path)
     (shop / name).parent.mkdir(exist_ok=True)
-    (shop / name).write_text('extends = "lib/base.toml"\n[run]\nout = "closer"\n')
-    (shop / "lib").mkdir()
-    (shop / "lib/base.toml").write_text('[engines.a]\nkind = "builtin"\n')
+    above = "../" * name.count("/")
+    (shop / name).write_text(f'extends = "{above}lib/deep/base.toml"\n[run]\nout = "closer"\n')
+    (shop / "lib/deep").mkdir(parents=True)
+    (shop / "lib/deep/base.toml").write_text('[engines.a]\nkind = "builtin"\n')
     after, place = seen(path)
     assert after == before  # the digest, and all that names a cell
     assert place.is_ours(name)
-    assert not {name, "assay.toml", "lib/base.toml"} & {file.path for file in place.corpus.files}
+    assert not {name, "assay.toml", "lib/deep/base.toml"} & {file.path for file in place.corpus.files}
 
 
 def test_templates_that_engines_name_are_hidden_too(shop):

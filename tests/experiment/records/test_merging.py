@@ -1,5 +1,6 @@
 """Runs merged: what can be compared takes part, what cannot says why, and the newest wins."""
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 from assay.cli.main import main
 from assay.experiment import read_run, write_run
 from assay.experiment.records import config_hash
+from assay.experiment.records.layout import TIMINGS
 from assay.experiment.records.merging import (
     CODE,
     RESET,
@@ -20,6 +22,7 @@ from assay.experiment.records.merging import (
     footing_of,
     merge_runs,
 )
+from assay.experiment.records.timings import IN_TURN, KEPT, SIDE_BY_SIDE
 from assay.experiment.running.engine_runs import joined
 from assay.experiment.running.loading import load_suite
 from assay.experiment.spec import load_spec
@@ -221,13 +224,15 @@ def test_answers_of_two_tools_fit_no_tool():
     assert joined("a", parts[:1]).fingerprint == "tool-1"
 
 
-def test_only_after_a_change_of_the_tool_marks_the_row_and_measures_it_again_without_only(shop):
+def test_only_after_a_change_of_the_tool_marks_the_row(shop, tmp_path, monkeypatch):
     """From the command line: the file of an engine changes between two runs."""
-    tool = shop / "tool.py"
+    tool = tmp_path / "lib" / "kept_tool.py"  # beside the corpus, not in it
+    tool.parent.mkdir()
+    monkeypatch.syspath_prepend(tool.parent)
     tool.write_text("def ask(query, k):\n    return ['shop/cart.py']\n")
     (shop / "assay.toml").write_text(
         '[run]\ngold = "gold.yaml"\n[engines.mine]\nkind = "builtin"\n'
-        '[engines.tool]\nkind = "python"\ncallable = "tool:ask"\n'
+        '[engines.tool]\nkind = "python"\ntarget = "kept_tool:ask"\n'
     )
     assert main(["run", "--quiet"]) == 0
     assert main(["run", "--quiet", "--only", "mine"]) == 0
@@ -238,3 +243,14 @@ def test_only_after_a_change_of_the_tool_marks_the_row_and_measures_it_again_wit
     assert (row.state, row.reason) == ("stale", TOOL)
     assert row.fingerprint
     assert row.code
+
+
+@pytest.mark.parametrize(("jobs", "reason"), [(1, IN_TURN), (2, SIDE_BY_SIDE)])
+def test_timings_say_how_cells_were_really_run(shop, jobs, reason):
+    (shop / "assay.toml").write_text('[run]\ngold = "gold.yaml"\ntimes = false\n[engines.mine]\nkind = "keywords"\n')
+    assert main(["run", "--quiet", "--fresh", "--jobs", str(jobs)]) == 0
+    cells = json.loads((shop / "results" / TIMINGS).read_text())["cells"]
+    assert {cell["reason"] for cell in cells} == {reason}
+    assert main(["run", "--quiet", "--jobs", "1"]) == 0
+    again = json.loads((shop / "results" / TIMINGS).read_text())["cells"]
+    assert {cell["reason"] for cell in again} == {KEPT}

@@ -117,7 +117,7 @@ def test_rankings_do_not_depend_on_taking_turns(shop):
         assert [r.hits for r in one.rankings] == [r.hits for r in other.rankings]
 
 
-def test_every_engine_is_closed_when_one_interrupts(shop):
+def test_every_engine_is_closed_when_one_interrupts(shop, monkeypatch, tmp_path):
     log: list[tuple[str, str]] = []
 
     class Stopped(Recording):
@@ -127,11 +127,12 @@ def test_every_engine_is_closed_when_one_interrupts(shop):
         def open_within(self, corpus, seconds):
             return self.open(corpus)
 
-    before = set(Path(tempfile.gettempdir()).glob("assay-*"))
+    (tmp_path / "passing").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "passing"))
     with pytest.raises(KeyboardInterrupt):
         run({"a": Recording("a", log), "b": Stopped("b", log)}, load_gold("gold.yaml"))
     assert {name for name, what in log if what == "close"} == {"a", "b"}
-    assert set(Path(tempfile.gettempdir()).glob("assay-*")) <= before
+    assert not [path for path in (tmp_path / "passing").glob("*/*") if path.is_dir()]
 
 
 def test_engine_that_keeps_timing_out_is_not_asked_for_ever(shop):

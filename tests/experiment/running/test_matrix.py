@@ -13,6 +13,7 @@ from assay.experiment.executing.given import Given
 from assay.experiment.executing.processes import Processes
 from assay.experiment.executing.serial import Here
 from assay.experiment.records.layout import UNFINISHED
+from assay.experiment.running.asking import stay_together
 from assay.experiment.running.loading import load_suite
 from assay.experiment.running.matrix import How, keeper_of, matrix, plan_of
 from assay.experiment.spec import Spec
@@ -254,23 +255,20 @@ def test_an_engine_with_another_name_takes_the_cells_of_the_first(spec):
 
 
 def test_variants_of_a_tool_are_kept_one_by_one(spec, monkeypatch):
-    from assay.experiment.cells import working
-
     tool = {"kind": "command", "index": ["true"], "index_keys": []}
     printing = ["printf", "shop/cart.py\\n%.0s", "{query}"]
     variants = {f"t{n}": {**tool, "argv": [*printing, str(n)]} for n in range(3)}
     tools = replace(spec, engines=variants, references=False)
-    asked = []
+    asked: list[str] = []
 
     def dying(group, *args, **kwargs):
         if len(asked) == 2:
             raise KeyboardInterrupt
         asked.extend(group)
-        return together(group, *args, **kwargs)
+        return stay_together(group, *args, **kwargs)
 
-    together = working.stay_together
-    monkeypatch.setattr(working, "stay_together", dying)
+    monkeypatch.setattr("assay.experiment.cells.working.stay_together", dying)
     with pytest.raises(KeyboardInterrupt):
         run(tools)
-    monkeypatch.setattr(working, "stay_together", together)
+    monkeypatch.setattr("assay.experiment.cells.working.stay_together", stay_together)
     assert {slot.engine for slot in run(tools).work.kept} == {"t0", "t1"}

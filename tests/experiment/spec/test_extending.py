@@ -186,6 +186,14 @@ def test_what_is_dropped_may_be_said_anew_and_nothing_of_the_old_is_left(tmp_pat
     assert spec.places["sweeps.try"].file == str(path)
 
 
+def test_engine_that_is_dropped_and_said_anew_belongs_to_who_says_it(tmp_path):
+    written(tmp_path, '[engines.tool]\nkind = "command"\nargv = ["x", "{query}"]\n', "lib/base.toml")
+    text = 'extends = "lib/base.toml"\ndrop = "engines.tool"\n[engines.tool]\npreset = "tool.toml"\n'
+    spec = load_spec(written(tmp_path, text))
+    assert spec.engines["tool"] == {"preset": "tool.toml"}
+    assert recipe_of(spec, "tool").folder == tmp_path
+
+
 @pytest.mark.parametrize(
     ("drop", "word", "hint"),
     [

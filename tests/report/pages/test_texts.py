@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.report.pages.texts import clip, shape, tame
+from assay.report.pages.texts import clip, repository_names, shape, tame
 
 
 def test_terminal_sequences_are_taken_out():
@@ -44,3 +44,14 @@ def test_long_text_is_clipped_to_one_line_and_says_so():
 def test_messages_that_differ_in_numbers_and_quotes_have_one_shape():
     assert shape("HTTP 500 after 1.25 s: 'abc'") == shape("HTTP 503 after 60 s: 'x y'")
     assert shape("HTTP 500") != shape("no answer")
+
+
+def test_folders_are_named_by_their_name_unless_two_share_it():
+    alone = repository_names(["path:click-e55115", "github:pallets/click", "path:odd"])
+    assert alone == {
+        "path:click-e55115": "click",
+        "github:pallets/click": "github:pallets/click",
+        "path:odd": "path:odd",
+    }
+    both = repository_names(["path:click-e55115", "path:click-0a1b2c", "path:a-b-0a1b2c"])
+    assert sorted(both.values()) == ["a-b", "click-0a1b2c", "click-e55115"]

@@ -17,6 +17,7 @@ from assay.report import analyse, publish, report_again
 from assay.report.pages.markdown import to_markdown
 from assay.report.rows import carry, read_rows, rows_text
 from assay.report.rows.carrying import GONE
+from assay.report.rows.records import corpora_hash
 from assay.report.sections import document
 from assay.types import Claim, Run
 
@@ -208,3 +209,20 @@ def test_new_rows_change_only_their_own_lines(shop, tmp_path):
     # The verdict on mine is adjusted for two comparisons now; base is untouched.
     assert plain[0][:4] == plain[1][:4]
     assert len(after) == len(before) + 1
+
+
+def test_hash_of_corpora_is_the_same_in_every_file(shop, tmp_path):
+    results = publish(asked("base", "mine"), CLAIM, tmp_path).results
+    row = json.loads((tmp_path / "rows.json").read_text())["rows"][0]
+    assert row["corpora_hash"] == row["corpora"]["shop"] == results.header.corpora["shop"].digest
+    page = (tmp_path / "RESULTS.md").read_text()
+    assert page.count(f"| {row['corpora_hash'][:12]} |") == 2 + 1  # two rows, and the inputs
+    assert f"corpora {row['corpora_hash']}." in page
+    assert read_rows(tmp_path) == results.rows
+
+
+def test_hash_of_several_corpora_depends_on_each_and_not_on_their_order():
+    one = corpora_hash({"a": "1", "b": "2"})
+    assert one == corpora_hash({"b": "2", "a": "1"})
+    assert len({one, corpora_hash({"a": "1", "b": "3"}), corpora_hash({"a": "2", "b": "1"})}) == 3
+    assert corpora_hash({"a": "1", "b": "1"}) == "1"

@@ -13,6 +13,7 @@ from assay.report import analyse, document, results_json, write_reports
 from assay.report.pages.document import Forest, Heading, Table
 from assay.report.pages.html import to_html
 from assay.report.pages.markdown import to_markdown
+from assay.report.pages.terminal import print_document
 from assay.report.tables import TABLES
 from assay.report.tables.base import OnDemand
 from assay.report.tables.bootstrap import BOOTSTRAP
@@ -249,3 +250,13 @@ def test_nobody_wins_where_the_numbers_are_equal():
     made = lab({"b": [1, 2] * 20, "x": [2, 1] * 20, "last": [9, 9] * 20})
     _, winner = section(analyse(made, Claim(("RR@10",), "b", tables=("ranks",))), "Ranks")
     assert winner.text.startswith("Winner by the largest RR@10: nobody, b and x are equal.")
+
+
+def test_forest_prints_the_primary_measure_only_and_pages_draw_all():
+    stream = io.StringIO()
+    report = document(analysed(lab(RANKS), "forest"))
+    print_document(report, stream)
+    drawn = [line for line in stream.getvalue().splitlines() if "●" in line]
+    assert len(drawn) == 3 + 2  # the means of three engines, and two differences
+    assert not [line for line in drawn if "Hit@" in line]
+    assert to_html(report).count("<circle") == 3 * 3 + 2

@@ -1,0 +1,83 @@
+"""Engines that rank alike: there is nothing to judge, and every table says that instead of a verdict."""
+
+from dataclasses import replace
+from pathlib import Path
+
+from assay.experiment.ledger.book import Ledger
+from assay.experiment.ledger.entry import as_mapping, from_mapping
+from assay.experiment.ledger.judging import Heading, Measured, make_entry
+from assay.experiment.ledger.rule import Rule
+from assay.report import analyse, document
+from assay.report.commands.claims import claims
+from assay.report.commands.ledger import entry_document, ledger_document
+from assay.report.comparing import compare_all_pairs, compare_engines, compare_runs
+from assay.report.pages.markdown import to_markdown
+from assay.stats.records import Verdict
+from assay.types import Claim
+from tests.report.labs import lab
+
+CLAIM = Claim(("RR@10",), "mine", tables=("pairs",))
+#: The twin ranks as mine does; the other has the same values on other queries.
+MADE = replace(
+    lab({"mine": [1, 2] * 5, "twin": [1, 2] * 5, "other": [2, 1] * 5}),
+    hashes={f"gold0/q{at}": f"h{at}" for at in range(10)},
+)
+SAID = "changed no ranking, on this repository"
+
+
+def verdicts(found):
+    return {row.engine: row.claim for row in found.rows}
+
+
+def test_run_says_that_nothing_changed_and_keeps_the_interval():
+    results = analyse(MADE, CLAIM)
+    row = next(row for row in results.comparison.rows if row.engine == "twin")
+    assert row.claim.startswith(SAID)
+    assert (row.interval.low, row.interval.high) == (-0.3, 0.3)  # ± 3 over ten clusters: DESIGN's rule of three
+    assert row.verdict is Verdict.INCONCLUSIVE
+    assert next(r for r in results.rows if r.engine == "twin").verdict == row.claim
+    assert "changed no ranking" not in verdicts(results.comparison)["other"]
+    page = to_markdown(document(results))
+    assert f"| twin | mine | {row.claim} | +0.000 \\[-0.300, +0.300\\] |" in page
+
+
+def test_square_of_pairs_shows_equals_as_equal():
+    page = to_markdown(document(analyse(MADE, CLAIM)))
+    rows = [line for line in page.split("## All pairs")[1].splitlines() if line[2:4] in ("1.", "2.", "3.")]
+    cells = [[cell.strip() for cell in line.split("|")[1:-1]] for line in rows]
+    assert cells == [["1. mine", "", "?", "="], ["2. other", "?", "", "?"], ["3. twin", "=", "?", ""]]
+
+
+def test_comparisons_say_it_inside_one_run_in_all_pairs_and_between_runs():
+    assert verdicts(compare_engines(MADE, CLAIM))["twin"].startswith(SAID)
+    pairs = {(row.engine, row.baseline): row.claim for row in compare_all_pairs(MADE, CLAIM).rows}
+    said = [claim for pair, claim in pairs.items() if set(pair) == {"mine", "twin"}]
+    assert said[0].startswith(SAID)
+    assert sum(SAID in claim for claim in pairs.values()) == 1
+    between = verdicts(compare_runs(MADE, _other_again(), CLAIM, ("before", "after")))
+    assert between["mine (after)"].startswith(SAID)
+    assert between["twin (after)"].startswith(SAID)
+    assert SAID not in between["other (after)"]
+    assert SAID in to_markdown(claims(compare_engines(MADE, CLAIM)))
+
+
+def _other_again():
+    """The same run, but for one engine."""
+    again = lab({"other": [1, 2] * 5}).engines[0]
+    return replace(MADE, engines=tuple(again if e.name == "other" else e for e in MADE.engines))
+
+
+def test_ledger_says_it_and_remembers():
+    engines = {engine.name: engine for engine in MADE.engines}
+    rows = {row.engine: row for row in compare_engines(MADE, CLAIM).rows}
+    made = {
+        name: make_entry(Heading(name), Measured(MADE, engines[name], engines["mine"], rows[name], ()), CLAIM, Rule())
+        for name in ("twin", "other")
+    }
+    read = {name: from_mapping(as_mapping(entry), "here") for name, entry in made.items()}
+    assert read["twin"].evidence.identical
+    assert not read["other"].evidence.identical
+    book = to_markdown(ledger_document(Ledger(Path("ledger.jsonl"), tuple(read.values()))))
+    assert book.count("| changed no ranking |") == 1
+    assert "changed no ranking, on this repository" in to_markdown(entry_document(read["twin"]))
+    assert "changed no ranking" not in to_markdown(entry_document(read["other"]))
