@@ -29,7 +29,7 @@ def as_json(capsys, *arguments: str) -> tuple[int, dict]:
 def test_run_with_flags_alone_prints_the_table_and_writes_the_files(shop, capsys):
     code, out, _ = call(capsys, *RUN)
     assert code == 0
-    for text in ("nDCG@10", "builtin", "keywords", "random", "oracle", "Only 3 queries", "against keywords"):
+    for text in ("nDCG@10", "builtin", "keywords", "random", "oracle", "Only 3 queries", "nothing beats keywords"):
         assert text in out
     written = {p.name for p in (shop / "results").iterdir()}
     assert {"run.json", "RESULTS.md", "results.json", "per-query.csv", "report.html", "engines"} <= written

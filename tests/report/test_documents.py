@@ -165,6 +165,7 @@ def test_commands_in_sentences_are_code_on_pages():
     [
         ("a ` b", "a \\` b"),
         ("``x`` and ` y `", "\\`\\`x\\`\\` and \\` y \\`"),
+        ("``x` y", "\\`\\`x\\` y"),
         ("`a` ` `b`", "`a` \\` `b`"),
         ("\\`[x](y)` <b>", "\\\\`[x](y)` &lt;b&gt;"),
         ("@`team` and `@team`", "@`team` and `@team`"),
