@@ -185,7 +185,7 @@ def test_ask_stops_when_the_whole_time_is_over():
     limits = HttpLimits(backoff_seconds=0.05, longest_backoff=0.05)
     with serving(in_turn(Reply("busy", 503))) as server, Connections(limits=limits) as connections:
         before = time.monotonic()
-        with pytest.raises(EngineError, match="answered 503.*asked"):
+        with pytest.raises(EngineError, match=r"503.*asked|asked .*503"):
             get(connections, server.url, Patience(retries=1000, whole=0.3))
         assert time.monotonic() - before < 0.6
     assert len(server.asked) > 2

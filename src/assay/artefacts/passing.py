@@ -48,16 +48,18 @@ def sweep(home: Path) -> None:
 def _made(prefix: str, stack: ExitStack) -> Path:
     """Make a folder under a lock that is there before it: nobody sweeps what is only half made."""
     while True:
-        home = _home()
-        _swept(home)
-        folder = home / f"{prefix}{os.getpid()}_{secrets.token_hex(4)}"
         try:
+            home = _home()
+            _swept(home)
+            folder = home / f"{prefix}{os.getpid()}_{secrets.token_hex(4)}"
             stack.callback(_remove_home, home)
             stack.enter_context(making(folder.with_name(folder.name + _LOCK)))
             stack.callback(_remove, folder)
             folder.mkdir(mode=0o700)
         except FileNotFoundError:  # whoever was the last there removed the place meanwhile
             stack.pop_all().close()
+            if not Path(tempfile.gettempdir()).is_dir():
+                raise
             continue
         return folder
 

@@ -68,6 +68,11 @@ class Keeper:
         stores = (self.lasting, self._unfinished) if key.lasting else (self._unfinished,)
         return any(store.has(KIND, key.digest) for store in stores)
 
+    def keeps(self, key: Key) -> bool:
+        """Tell whether a cell is where it belongs: one that may last is not, while it is kept for this run only."""
+        store = self.lasting if key.lasting else self._unfinished
+        return not self.fresh and store.has(KIND, key.digest)
+
     def read_turns(self, key: str, engines: Sequence[str]) -> dict[str, Cell] | None:
         """Give what engines that took turns did on a gold set, if all of it is kept."""
         cells = {name: self.read(Key(digest_of([key, name]), lasting=False)) for name in engines}

@@ -59,7 +59,7 @@ def run_cells(plan: Plan, slots: Iterable[Slot], fleet: Fleet, keeper: Keeper, t
         for name, cell in answered.items():
             slot = Slot(task.way.gold.name, name)
             key = plan.key(slot, grounds[slot.gold])
-            if not keeper.has(key):
+            if not keeper.keeps(key):
                 keeper.write(key, cell)
             cells[slot] = _slim(cell, lines.setdefault(slot.gold, {}))
         tell(Progress("", task.way.gold.name, len(cells), len(wanted), "cells"))
