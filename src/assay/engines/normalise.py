@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
+from typing import TypeGuard
 
 from assay.corpus import read_text
 from assay.errors import EngineError
@@ -98,6 +99,8 @@ class Normaliser:
 
     def _repair(self, hit: object) -> _Repaired:
         """Repair one hit."""
+        if self._is_fine(hit):
+            return _Repaired(hit, ())
         if not isinstance(hit, Hit) or not isinstance(hit.path, str):
             raise EngineError(
                 f"the engine returned {hit!r:.80} where a Hit with a path belongs", hint="give every Hit a text as path"
@@ -110,6 +113,15 @@ class Normaliser:
             breaches.append(_Breach("paths", UNKNOWN, hit.path))
         ranged = self._repair_range(replace(hit, path=path), breaches)
         return _Repaired(_repair_rest(ranged, breaches), tuple(breaches))
+
+    def _is_fine(self, hit: object) -> TypeGuard[Hit]:
+        """Tell a hit that needs no repair, as nearly all are."""
+        if type(hit) is not Hit or hit.path not in self._known or not isinstance(hit.snippet, str | None):
+            return False
+        if type(hit.start) is not int or type(hit.end) is not int:
+            return False
+        ranged = 1 <= hit.start <= hit.end <= self._lines(hit.path)
+        return ranged and (hit.score is None or (type(hit.score) is float and math.isfinite(hit.score)))
 
     def _repair_range(self, hit: Hit, breaches: list[_Breach]) -> Hit:
         """Bring the lines into order and into the file."""

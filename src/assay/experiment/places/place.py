@@ -72,16 +72,12 @@ class Place:
 
     def is_ours(self, path: str) -> bool:
         """Whether a path is our own file or lies in a folder of results: nobody can be blamed for finding the gold."""
-        folders = PurePosixPath(path).parents
-        return (
-            path in self.own
-            or path in self.changing
-            or (
-                path not in self.sizes
-                and ".." not in PurePosixPath(path).parts
-                and any((self.corpus.root / folder / MANIFEST).is_file() for folder in folders)
-            )
-        )
+        if path in self.own or path in self.changing:
+            return True
+        if path in self.sizes:
+            return False
+        parts = PurePosixPath(path)
+        return ".." not in parts.parts and any((self.corpus.root / up / MANIFEST).is_file() for up in parts.parents)
 
 
 def prepare(gold: Gold, forms: Sequence[str] | None, cache: Path | None, missing: Missing | None) -> Place:

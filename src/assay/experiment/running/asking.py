@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
 
@@ -19,7 +19,7 @@ from assay.errors import EngineError, EnvironmentFailure
 from assay.experiment.places.place import Place, Question
 from assay.experiment.places.workplace import workplace
 from assay.redaction import hiding
-from assay.types import Corpus, Ranking, Resources, Status
+from assay.types import Corpus, Hit, Ranking, Resources, Status
 
 #: Times are kept to the microsecond, so that what is computed from memory and from disk is the same.
 _DIGITS = 6
@@ -211,9 +211,9 @@ class _Desk:
     def _keep(self, question: Question, answer: Answer) -> None:
         """Make the record of one answer."""
         normal = self._normaliser(answer.hits, self._k, oversample=self.engine.oversample)
-        shown = [replace(hit, snippet=None, path=self._clean_path(hit.path)) for hit in normal.hits]
-        kept = [hit for hit in shown if not self._place.is_ours(hit.path)]
+        shown = [Hit(self._clean_path(hit.path), hit.start, hit.end, hit.score) for hit in normal.hits]
         ours = [hit.path for hit in shown if self._place.is_ours(hit.path)]
+        kept = [hit for hit in shown if hit.path not in ours]
         self._rankings[len(self._rankings)] = Ranking(
             gold=self._place.gold.name,
             query=question.query.id,
