@@ -110,7 +110,7 @@ def peaks_of(*codes: str, held: int) -> list[int | None]:
 def test_process_tells_its_own_memory_and_not_ours() -> None:
     if sys.platform != "linux":
         pytest.skip("LOUD: other systems give one figure only")
-    codes = ("print(flush=True); import time; time.sleep(0.2)", "block = b'x' * 60_000_000; print(flush=True)")
+    codes = ("print(flush=True); import time; time.sleep(1)", "block = b'x' * 60_000_000; print(flush=True)")
     small, large = peaks_of(*codes, held=200_000_000)  # the kernel counts what we hold for every program
     assert small is not None
     assert large is not None
