@@ -62,6 +62,7 @@ class Simulated:
     """A fleet of workers that answer at once; what would go through a scheduler is packed as if it did."""
 
     width = 125  # a hundred workers
+    near = False
 
     def __init__(self, setup: Setup) -> None:
         self._setup = setup

@@ -31,7 +31,7 @@ from assay.report.results import EngineFacts, Results, Strayed
 from assay.report.rows import make_rows
 from assay.report.spending import conditions, spending
 from assay.report.synthetic import suite_name, synthetic_notes, synthetic_sets
-from assay.report.tables import table_numbers, wanted
+from assay.report.tables import table_numbers
 from assay.report.wording import count
 from assay.scoring import Ties, evaluation_measures, parse_measure, ties
 from assay.stats import compare_slices
@@ -70,7 +70,7 @@ def analyse_case(case: Case) -> Results:
     facts = tuple(_facts(engine, ties_of, asked) for engine, ties_of in zip(run.engines, tied, strict=True))
     astray = strayed(run)
     raised = alarms(case)
-    shown = wanted(claim, run.header)
+    shown = claim.tables
     return Results(
         suite=suite_name(run),
         k=run.k,

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from assay.experiment.cells.estimating import Rate, estimate, learn, read_rates
+from assay.experiment.cells.tree import kept_indexes
 from assay.experiment.executing.serial import Here
 from assay.experiment.running.loading import load_suite
 from assay.experiment.running.matrix import How, matrix, plan_of
@@ -53,3 +54,12 @@ def test_an_index_that_is_shared_is_paid_once(made):
 def test_rates_that_cannot_be_read_were_never_known(tmp_path, text):
     (tmp_path / "rates.json").write_text(text)
     assert read_rates(tmp_path) == {}
+
+
+def test_an_index_that_is_kept_costs_nothing(made):
+    plan, work = made
+    rates = {kind: Rate(0.0, 0.0) for kind in ("keywords", "random", "oracle")} | {"builtin": Rate(10.0, 0.5)}
+    there = kept_indexes(plan, plan.slots, work.grounds)
+    assert there == {("shop", plan.asked["a"].company)}
+    left = estimate(plan, plan.slots, work.grounds, rates, 1, there)
+    assert left.seconds == pytest.approx(0.5 * work.grounds["shop"].questions)

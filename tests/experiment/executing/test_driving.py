@@ -19,6 +19,8 @@ from tests.experiment.executing.tasks import Job, do, double, refuse
 class Flaky:
     """A fleet that settles a task when it is sent: lost as often as a plan says, or held for ever."""
 
+    near = False
+
     def __init__(self, losses, width=1, held=()):
         self.width = width
         self.losses = dict(losses)

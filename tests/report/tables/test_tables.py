@@ -128,10 +128,9 @@ def test_matrix_shows_hard_queries_apart():
     assert section(analysed(made, "matrix"), "Matrix, difficulty = standard (30 queries)")
 
 
-def test_a_run_of_cells_has_the_matrix_unless_told_otherwise():
+def test_no_table_is_shown_that_nobody_asked_for():
     cells = replace(lab(RANKS), header=Header(timed=False))
-    assert analysed(cells).tables == ("matrix",)
-    assert analysed(lab(RANKS)).tables == ()
+    assert analysed(cells).tables == ()
     assert analysed(cells, "ranks").tables == ("ranks",)
 
 

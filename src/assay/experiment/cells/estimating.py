@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -61,9 +61,17 @@ def learn(plan: Plan, work: Work, folder: Path | None = None) -> None:
 
 
 def estimate(
-    plan: Plan, slots: Iterable[Slot], grounds: Mapping[str, Ground], rates: Mapping[str, Rate], width: int
+    plan: Plan,
+    slots: Iterable[Slot],
+    grounds: Mapping[str, Ground],
+    rates: Mapping[str, Rate],
+    width: int,
+    there: Collection[tuple[str, str]] = (),
 ) -> Estimate:
-    """Guess how long some cells take: an index once for those that share it, every question for every engine."""
+    """Guess how long some cells take: an index once for those that share it, every question for every engine.
+
+    `there` has the indexes that are kept, by gold set and company.
+    """
     cells = list(slots)
     kinds = {slot.engine: kind_of(plan, slot.engine) for slot in cells}
     unknown = tuple(sorted({kind for kind in kinds.values() if kind not in rates}))
@@ -71,7 +79,8 @@ def estimate(
     if unknown:
         return Estimate(len(cells), asked, None, unknown)
     indexes = {(slot.gold, plan.asked[slot.engine].company): kinds[slot.engine] for slot in cells}
-    seconds = sum(grounds[gold].size / 1e6 * rates[kind].index for (gold, _), kind in indexes.items())
+    made = {place: kind for place, kind in indexes.items() if place not in there}
+    seconds = sum(grounds[gold].size / 1e6 * rates[kind].index for (gold, _), kind in made.items())
     seconds += sum(grounds[slot.gold].questions * rates[kinds[slot.engine]].query for slot in cells)
     return Estimate(len(cells), asked, seconds / max(1, min(width, len(indexes))))
 

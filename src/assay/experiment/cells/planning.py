@@ -89,11 +89,6 @@ class Plan:
         golds = [[gold.name, gold_hash(gold)] for gold in self.suite.golds]
         return digest_of([package_digest(), engines, golds, self.k, list(self.forms), self.missing, dict(self.skipped)])
 
-    @cached_property
-    def _golds(self) -> dict[str, Gold]:
-        """The gold sets by name: there may be ten thousand, and a visit asks for one."""
-        return {gold.name: gold for gold in self.suite.golds}
-
     def way(self, gold: Gold) -> WayIn:
         """Tell a worker how to get to a gold set."""
         return WayIn(gold, self.forms, self.missing, folder=Path.cwd(), code=package_digest())
@@ -109,12 +104,12 @@ class Plan:
             groups.setdefault((slot.gold, self.asked[slot.engine].company), []).append(slot.engine)
         divided = _divide([(gold, names) for (gold, _), names in groups.items()], grounds, 2 * width)
         divided.sort(key=lambda group: (-_work(group, grounds), group))
-        return [self._visit(gold, names, grounds[gold]) for gold, names in divided]
+        return [self._visit(names, grounds[gold]) for gold, names in divided]
 
-    def _visit(self, gold: str, names: Sequence[str], ground: Ground) -> Visit:
+    def _visit(self, names: Sequence[str], ground: Ground) -> Visit:
         """Make the task."""
         recipes = tuple(replace(self.asked[name].recipe, suite=None) for name in names)
-        return Visit(self.way(self._golds[gold]), ground.facts.digest, recipes, self.k, self.limits, self.reuse_index)
+        return Visit(self.way(ground.gold), ground.facts.digest, recipes, self.k, self.limits, self.reuse_index)
 
 
 _Group = tuple[str, list[str]]

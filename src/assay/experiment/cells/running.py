@@ -12,8 +12,7 @@ from assay.experiment.cells.records import Cell, Ground, Slot, labelled
 from assay.experiment.cells.working import Keeping, Visit, look, visit
 from assay.experiment.executing.base import Fleet
 from assay.experiment.executing.driving import gather
-from assay.experiment.executing.processes import Processes
-from assay.experiment.executing.serial import Here
+from assay.experiment.places.place import questions_of
 from assay.experiment.records.timings import IN_TURN, KEPT, SHARDED, SIDE_BY_SIDE, CellTiming
 from assay.experiment.running.asking import Progress, Stay, Tell
 from assay.experiment.running.engine_runs import engine_run
@@ -63,13 +62,13 @@ def run_cells(plan: Plan, slots: Iterable[Slot], fleet: Fleet, keeper: Keeper, t
                 keeper.write(key, cell)
             cells[slot] = _slim(cell, lines.setdefault(slot.gold, {}))
         tell(Progress("", task.way.gold.name, len(cells), len(wanted), "cells"))
-    way = IN_TURN if isinstance(fleet, Here) else SIDE_BY_SIDE
+    way = IN_TURN if fleet.width == 1 else SIDE_BY_SIDE
     return Work(grounds, {slot: cells[slot] for slot in wanted}, kept, way)
 
 
 def _near(task: Visit, plan: Plan, grounds: Mapping[str, Ground], fleet: Fleet, keeper: Keeper) -> Visit:
     """Let workers on this machine keep their cells themselves, one by one."""
-    if not isinstance(fleet, Here | Processes):
+    if not fleet.near:
         return task
     gold = task.way.gold.name
     keys = {recipe.name: plan.key(Slot(gold, recipe.name), grounds[gold]) for recipe in task.recipes}
@@ -80,13 +79,8 @@ def lost_cells(plan: Plan, task: Visit, grounds: Mapping[str, Ground]) -> dict[s
     """Count what killed every worker it was sent to as failed: one engine must not cost the others their results."""
     ground = grounds[task.way.gold.name]
     gold = ground.gold.name
-    forms = task.way.forms
-    rankings = tuple(
-        Ranking(gold, query.id, form, status=Status.CRASH, error=_DIED)
-        for query in ground.gold.queries
-        for form in query.ordered_forms
-        if not forms or form in forms
-    )
+    asked = questions_of(ground.gold, task.way.forms)
+    rankings = tuple(Ranking(gold, q.query.id, q.form, status=Status.CRASH, error=_DIED) for q in asked)
     stay = Stay(rankings, None, notes=(f"on {gold}: {_DIED}",))
     made = {recipe.name: plan.asked[recipe.name].engine for recipe in task.recipes}
     said = {name: engine_run(name, engine, gold, stay) for name, engine in made.items()}

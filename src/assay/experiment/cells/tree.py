@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from assay.artefacts import Artefacts
-from assay.engines.sharing import Step, kept_steps, sharing
+from assay.engines.sharing import STEP_KINDS, Step, kept_steps, sharing
 from assay.experiment.cells.keeping import Keeper
 from assay.experiment.cells.planning import Plan
 from assay.experiment.cells.records import Ground, Slot
@@ -52,6 +52,17 @@ def plan_tree(plan: Plan, grounds: Mapping[str, Ground], keeper: Keeper | None) 
     about = f"{files:,} files, {size:.1f} MB"
     branches = _branches(paths, 0, len(grounds))
     return Node("corpora", about, len(grounds), len(grounds), len(plan.asked), branches)
+
+
+def kept_indexes(plan: Plan, slots: Iterable[Slot], grounds: Mapping[str, Ground]) -> frozenset[tuple[str, str]]:
+    """Find the indexes of some cells that are kept whole, by gold set and company."""
+    store = Artefacts()
+    found = {(slot.gold, plan.asked[slot.engine].company): plan.asked[slot.engine].engine for slot in slots}
+    return frozenset(
+        place
+        for place, engine in found.items()
+        if (shares := sharing(engine)) and kept_steps(shares, grounds[place[0]].facts.digest, store) >= set(STEP_KINDS)
+    )
 
 
 def _path(plan: Plan, name: str, grounds: Mapping[str, Ground], keeper: Keeper | None) -> _Path:

@@ -21,7 +21,7 @@ from assay.experiment.cells.keeping import Keeper
 from assay.experiment.cells.keys import Key
 from assay.experiment.cells.records import Cell, Ground, Spent
 from assay.experiment.cells.surveying import hit_lines, survey
-from assay.experiment.places.place import Missing, Place, prepare
+from assay.experiment.places.place import Missing, Place, prepare, reopen
 from assay.experiment.running.asking import Limits, Stay, Tell, stay_together
 from assay.experiment.running.engine_runs import engine_run
 from assay.experiment.spec.recipe import Recipe
@@ -33,7 +33,7 @@ from assay.types import EngineRun, Gold, Suite
 class WayIn:
     """How to get to a gold set and its corpus."""
 
-    gold: Gold  # as it was loaded
+    gold: Gold  # as it was loaded; for a visit with its anchors resolved
     forms: tuple[str, ...] = ()
     missing: Missing | None = None
     folder: Path | None = None  # where relative paths begin: a worker of a cluster stands elsewhere
@@ -71,7 +71,8 @@ class Visit:
 
 def look(way: WayIn) -> Ground:
     """Open a corpus, resolve the anchors, and say what is there."""
-    return survey(_place(way))
+    _check_code(way)
+    return survey(_named(prepare(_from_here(way), way.forms or None, None, way.missing), way))
 
 
 def visit(task: Visit) -> dict[str, Cell]:
@@ -81,7 +82,9 @@ def visit(task: Visit) -> dict[str, Cell]:
 
 def ask_there(task: Visit, tell: Tell) -> dict[str, Cell]:
     """Ask engines at one gold set, telling how far it is."""
-    place = _place(task.way)
+    _check_code(task.way)
+    # each time anew: somebody may have changed it since it was last seen
+    place = _named(reopen(_from_here(task.way), task.way.forms), task.way)
     if place.corpus.digest != task.corpus:
         raise _changed(place)
     suite = Suite((place.gold,))
@@ -144,15 +147,18 @@ def _worker() -> str:
     return f"{socket.gethostname()}:{os.getpid()}"
 
 
-def _place(way: WayIn) -> Place:
-    """Open a gold set's corpus, each time anew: somebody may have changed it since it was last seen."""
+def _named(place: Place, way: WayIn) -> Place:
+    """Write a gold set down with its file as it was named, wherever this process stands."""
+    return replace(place, gold=replace(place.gold, source=way.gold.source))
+
+
+def _check_code(way: WayIn) -> None:
+    """Refuse work that another Assay planned."""
     if way.code and way.code != package_digest():
         raise EnvironmentFailure(
             f"{socket.gethostname()} has another Assay than the one that planned this",
             hint="install the same version on every worker, and restart them",
         )
-    place = prepare(_from_here(way), way.forms or None, None, way.missing)
-    return replace(place, gold=replace(place.gold, source=way.gold.source))  # written down as it was named
 
 
 def _from_here(way: WayIn) -> Gold:

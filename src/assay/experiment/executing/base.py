@@ -32,6 +32,11 @@ class Fleet(Protocol):
         """How many tasks are worth having in flight now; more workers may come."""
         ...
 
+    @property
+    def near(self) -> bool:
+        """Whether its workers have the same folders as whoever sends the tasks."""
+        ...
+
     def submit(self, function: Callable[..., T], /, *args: object) -> Future[T]:
         """Send a task; when its worker dies over it, its future has a WorkerLost."""
         ...

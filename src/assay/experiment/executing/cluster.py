@@ -55,6 +55,8 @@ class _State:
 class Cluster:
     """The workers of a Dask scheduler. When one dies, Dask gives its tasks to others; that is not done here as well."""
 
+    near = False
+
     def __init__(self, address: str, patience: Patience | None = None) -> None:
         """Connect, wait for the first worker, and make sure that all that are there have the same Assay."""
         self.address = address

@@ -22,6 +22,8 @@ class Executor(Protocol):
 class Given:
     """A fleet made of an executor. Its workers are its own: what breaks there is not mended here, nor closed."""
 
+    near = False  # nobody knows where they are
+
     def __init__(self, executor: Executor, *, width: int | None = None) -> None:
         """Take an executor; without a width its own count of workers is asked, then the processors of this machine."""
         self._executor = executor

@@ -23,6 +23,8 @@ class Processes:
     (A pool of the standard library breaks as a whole, and cannot tell which of its tasks did it.)
     """
 
+    near = True
+
     def __init__(self, count: int = 0) -> None:
         """Take as many workers as there are processors, or `count`; each is started when it is first needed."""
         if count < 0:

@@ -13,6 +13,7 @@ class Here:
     """A fleet of none: a task is done when it is sent."""
 
     width = 1
+    near = True
 
     def submit(self, function: Callable[..., T], /, *args: object) -> Future[T]:
         """Do a task; an interrupt goes through to whoever sent it."""

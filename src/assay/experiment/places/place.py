@@ -84,15 +84,10 @@ def prepare(gold: Gold, forms: Sequence[str] | None, cache: Path | None, missing
     """Open a gold set's corpus and resolve its anchors."""
     _check_measures(gold)
     _check_forms(gold, forms)
-    base = Path(gold.source).parent if gold.source else None
-    own = _own_files(gold.corpus, base, gold.source)
-    changing = changing_files(gold.corpus, base, gold.source) if gold.source else []
-    corpus = _open(gold, base, [*own, *changing], cache)
+    place = reopen(gold, forms, cache)
     policy = missing or ("report" if gold.corpus.kind == "stdlib" else "error")
-    resolution = resolve(gold, corpus, missing=policy)
-    questions = tuple(
-        Question(q, form) for q in resolution.gold.queries for form in q.ordered_forms if forms is None or form in forms
-    )
+    resolution = resolve(gold, place.corpus, missing=policy)
+    questions = questions_of(resolution.gold, forms)
     problems = tuple(p.message for p in resolution.problems)
     if not questions:
         line = resolution.problems[0].line if resolution.problems else None
@@ -102,8 +97,21 @@ def prepare(gold: Gold, forms: Sequence[str] | None, cache: Path | None, missing
             line=line,
             hint="is it the gold set of another corpus?",
         )
-    sizes = LineSizes(corpus)
-    return Place(resolution.gold, corpus, problems, questions, frozenset(own), sizes, frozenset(changing))
+    return replace(place, gold=resolution.gold, problems=problems, questions=questions)
+
+
+def reopen(gold: Gold, forms: Sequence[str] | None, cache: Path | None = None) -> Place:
+    """Open the corpus of a gold set as it is now; its anchors are resolved already, or will be."""
+    base = Path(gold.source).parent if gold.source else None
+    own = _own_files(gold.corpus, base, gold.source)
+    changing = changing_files(gold.corpus, base, gold.source) if gold.source else []
+    corpus = _open(gold, base, [*own, *changing], cache)
+    return Place(gold, corpus, (), questions_of(gold, forms), frozenset(own), LineSizes(corpus), frozenset(changing))
+
+
+def questions_of(gold: Gold, forms: Sequence[str] | None) -> tuple[Question, ...]:
+    """List what a gold set asks: every form of every query, or those that are wanted."""
+    return tuple(Question(q, form) for q in gold.queries for form in q.ordered_forms if not forms or form in forms)
 
 
 def _open(gold: Gold, base: Path | None, own: Sequence[str], cache: Path | None) -> Corpus:

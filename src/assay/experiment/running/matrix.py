@@ -13,7 +13,7 @@ from assay.experiment.cells.keeping import Keeper, unfinished
 from assay.experiment.cells.outline import outline_of, run_of
 from assay.experiment.cells.planning import Asked, Plan
 from assay.experiment.cells.running import Work, run_cells, survey_all
-from assay.experiment.cells.tree import Node, plan_tree
+from assay.experiment.cells.tree import Node, kept_indexes, plan_tree
 from assay.experiment.executing.base import Fleet
 from assay.experiment.executing.processes import Processes
 from assay.experiment.executing.serial import Here
@@ -125,7 +125,8 @@ def prospect(
     keeper = keeper_of(plan, how)
     timed = is_timed(spec, how)
     left = [slot for slot in plan.slots if timed or not keeper.has(plan.key(slot, grounds[slot.gold]))]
-    guess = estimate(plan, left, grounds, read_rates(), 1 if timed else width)
+    there = () if timed else kept_indexes(plan, left, grounds)
+    guess = estimate(plan, left, grounds, read_rates(), 1 if timed else width, there)
     tree = plan_tree(plan, grounds, None if timed else keeper)
     strangers = tuple(name for name, one in plan.asked.items() if not timed and one.engine.identity is None)
     return Prospect(tree, guess, plan.skipped, timed, strangers)

@@ -15,15 +15,9 @@ from assay.report.tables.forest import FOREST
 from assay.report.tables.matrix import MATRIX
 from assay.report.tables.spread import RANKS
 from assay.stats.records import Comparison
-from assay.types import Claim, Header
 
 #: By the name that `[run] tables` knows them by.
 TABLES: Final[Mapping[str, OnDemand[Any]]] = {each.name: each for each in (MATRIX, BOOTSTRAP, FOREST, RANKS, PAIRS)}
-
-
-def wanted(claim: Claim, header: Header) -> tuple[str, ...]:
-    """Give the tables that are shown: those declared, else the matrix where cells were run and no times taken."""
-    return claim.tables or (() if header.timed else (MATRIX.name,))
 
 
 def table_numbers(names: tuple[str, ...], case: Case, comparison: Comparison) -> dict[str, tuple[object, ...]]:
