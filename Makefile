@@ -6,13 +6,15 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 WORKERS ?= auto
 # A real peer that the adapters are tested on, in an environment of its own: its packages are not ours.
 SEMBLE := semble[mcp]==0.7.0
+# The script of axe-core, which a package for another driver brings: that driver is not needed.
+AXE := axe-playwright-python
 
 .PHONY: demo test check bench soak fix docs clean
 
 demo: $(VENV)/.installed  ## measure the shipped engines on the Python standard library
 	$(BIN)/assay demo
 
-test: check $(VENV)/.peers  ## everything that must hold, in minutes
+test: check $(VENV)/.peers $(VENV)/.browser  ## everything that must hold, in minutes
 	$(BIN)/python -m pytest -n $(WORKERS)
 
 check: $(VENV)/.developed  ## lint, format, types
@@ -56,3 +58,12 @@ $(VENV)/.peers: $(VENV)/.developed Makefile
 	@$(PYTHON) -m venv --clear --without-pip $(VENV)/peers/semble \
 	  && $(PIP) --python $(VENV)/peers/semble/bin/python install --quiet '$(SEMBLE)' && touch $@ \
 	  || { rm -rf $(VENV)/peers/semble; echo "!! $(SEMBLE) cannot be installed here: tests/peers will skip it" >&2; }
+
+# Debian's browser and its driver, where we may install them; else the browser tests skip and say so.
+$(VENV)/.browser: $(VENV)/.developed Makefile
+	@$(PIP) install --quiet --no-deps $(AXE) || echo "!! no $(AXE): the tests of accessibility will skip" >&2
+	@command -v chromedriver >/dev/null || { test "$$(id -u)" = 0 && command -v apt-get >/dev/null \
+	  && { apt-get install -qq -y chromium chromium-driver || { apt-get update -qq && apt-get install -qq -y chromium chromium-driver; }; } \
+	     >$(VENV)/browser.log 2>&1; } || true
+	@command -v chromedriver >/dev/null && touch $@ \
+	  || echo "!! no chromedriver here (apt-get install chromium chromium-driver): tests/browser will skip" >&2

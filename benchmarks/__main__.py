@@ -44,6 +44,7 @@ class Bench:
 BENCHES: Final = (
     Bench("scoring", "benchmarks.bench_scoring", "Scoring beside ir_measures", "harness"),
     Bench("stats", "benchmarks.bench_stats", "All-pairs statistics beside scipy", "harness"),
+    Bench("report", "benchmarks.report.page", "The report of 20 engines × 1,250 queries", "harness"),
     Bench("visible", "benchmarks.quality.visible", "Files: semble's visible half", "quality"),
     Bench("octocode", "benchmarks.quality.octocode", "Lines: octocode's sets", "quality"),
     Bench("halves", "benchmarks.quality.halves", "Files: tuned on one half, scored on the other", "quality", long=True),

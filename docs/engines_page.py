@@ -204,7 +204,7 @@ def _python_engines() -> str:
     """Describe what an engine in Python has to offer and what it may, from the protocols."""
     bare = as_engine(_Bare())  # type: ignore[arg-type]  # what it lacks is filled in
     own = [
-        f"| `{name}` | {_code(repr(getattr(bare, name)) if name != 'config' else '')} | {_about(FullEngine, name)} |"
+        f"| `{name}` | {_code(_declared(bare, name))} | {_about(FullEngine, name)} |"
         for name in wrapping._DECLARED
         if name != "role"
     ]
@@ -216,6 +216,15 @@ def _python_engines() -> str:
     engine = ["| an engine may declare | default | meaning |", "|---|---|---|", *own]
     session = ["| a session may also have | meaning |", "|---|---|", *calls]
     return "\n\n".join([_PYTHON, "\n".join(engine), "\n".join(session), _PYTHON_EXAMPLE])
+
+
+#: What every engine has of its own: there is no default to show.
+_OWN = ("config", "fingerprint")
+
+
+def _declared(bare: object, name: str) -> str:
+    """Give the default of what an engine may declare; nothing where each engine has its own."""
+    return "" if name in _OWN else repr(getattr(bare, name))
 
 
 class _Bare:

@@ -2,57 +2,38 @@
 
 from __future__ import annotations
 
-import argparse
 import json
-import os
 from collections.abc import Callable
 from dataclasses import Field
 from pathlib import Path
 from typing import Any
 
-from assay.cli.main import build_parser
 from assay.gold.lint import RULES
 from assay.scoring import MEASURES
 from assay.search.pages import config_schema
 from assay.training.adapting.config import AdaptConfig
 from assay.training.config import TrainConfig
 from assay.training.recipe import settings_of
+from docs.commands_page import commands
 from docs.engines_page import MADE, engines
+from docs.peers_page import peers
+from docs.python_page import exit_codes, python
+from docs.records_page import records
+from docs.settings_page import settings
+from docs.simulations_page import statistics
 
 _Setting = tuple[str, Field[Any], object]
 
 FOLDER = Path(__file__).parent
 
 
-def commands() -> str:
-    """Collect the help of every command."""
-    os.environ["COLUMNS"] = "100"  # argparse folds its help at the terminal's width
-    parser = build_parser()
-    parts = ["# Commands", MADE, *_blocks("assay", parser)]
-    return "\n\n".join(parts) + "\n"
-
-
-def _blocks(name: str, parser: argparse.ArgumentParser) -> list[str]:
-    """Show a command's help, and that of the commands below it."""
-    actions = [a for a in parser._actions if isinstance(a, argparse._SubParsersAction)]
-    below = [
-        block for a in actions for key, command in a.choices.items() for block in _blocks(f"{name} {key}", command)
-    ]
-    return [_block(name, parser), *below]
-
-
-def _block(name: str, parser: argparse.ArgumentParser) -> str:
-    """Show one command's help."""
-    return f"## {name}\n\n```text\n{parser.format_help().strip()}\n```"
-
-
 def measures() -> str:
     """Describe every measure with its settings."""
     rows = []
     for name, measure in MEASURES.items():
-        settings = ", ".join(f"`{p.name}`: {p.expects}" for p in measure.kind.params)
+        taken = ", ".join(f"`{p.name}`: {p.expects}" for p in measure.kind.params).replace("|", "\\|")
         cut = f"{name}@k" if measure.kind.cutoff else name
-        rows.append(f"| `{cut}` | {measure.about} | {settings} |")
+        rows.append(f"| `{cut}` | {measure.about} | {taken} |")
     table = ["| measure | what it says | settings |", "|---|---|---|", *rows]
     return "\n\n".join(["# Measures", MADE, "\n".join(table), _CUT]) + "\n"
 
@@ -150,6 +131,8 @@ _TRAINING = """\
 `assay train FOLDER --out DIR` learns word vectors and a table of translations from the git repositories in a folder,
 and writes DIR/model. It needs `pip install '.[train]'` in a checkout; a search needs numpy only:
 
+<!-- not run: it learns for minutes from repositories of yours; tests/training learns from small ones -->
+
 ```sh
 assay train ~/code --recipe recipe.toml --out trained
 assay search "where are retries limited?" \\
@@ -157,6 +140,8 @@ assay search "where are retries limited?" \\
 ```
 
 A recipe is a TOML file; what it leaves out is as in the table below.
+
+<!-- a recipe of assay train -->
 
 ```toml
 seed = 1
@@ -174,6 +159,8 @@ _ADAPTING = """\
 
 `assay train --adapt REPO --out DIR` starts from the model that ships with Assay, or from the one that `--from` names,
 and learns the words of one git repository, a checkout or a bare one:
+
+<!-- not run: it learns from a repository of yours; tests/training adapts to a small one -->
 
 ```sh
 assay train --adapt ~/code/shop --out adapted
@@ -208,11 +195,17 @@ def search_schema() -> str:
 
 
 PAGES: dict[str, Callable[[], str]] = {
-    "commands.md": commands,
-    "engines.md": engines,
-    "lint.md": lint,
-    "measures.md": measures,
-    "training.md": training,
+    "guides/training.md": training,
+    "how-we-know/peers.md": peers,
+    "how-we-know/statistics.md": statistics,
+    "reference/commands.md": commands,
+    "reference/engines.md": engines,
+    "reference/exit-codes.md": exit_codes,
+    "reference/json.md": records,
+    "reference/lint.md": lint,
+    "reference/measures.md": measures,
+    "reference/python.md": python,
+    "reference/settings.md": settings,
     "../src/assay/data/schemas/search.schema.json": search_schema,
 }
 

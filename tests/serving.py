@@ -93,6 +93,7 @@ def serving(answer: Answering) -> Iterator[Server]:
 
         do_GET = do_POST
         do_PUT = do_POST
+        do_PATCH = do_POST
 
         def log_message(self, *arguments: object) -> None:
             """Stay silent."""

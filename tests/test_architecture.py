@@ -24,6 +24,7 @@ ALLOWED = {
     "http": {"errors", "clock", "redaction"},
     "chat": {"errors", "http"},
     "clock": set(),
+    "screen": set(),
     "redaction": {"errors"},
     "processes": {"errors", "types"},
     "_version": set(),
@@ -66,6 +67,7 @@ ALLOWED = {
     "scoring": {"errors", "types", "syntax"},
     "stats": {"errors", "types", "files", "scoring"},
     "data": set(),
+    "browser": {"errors"},
 }
 ALLOWED["training"] = {
     "errors", "types", "files", "digests", "settings", "dotted", "toml", "syntax", "corpus", "artefacts", "search",
@@ -77,11 +79,13 @@ ALLOWED["report"] = {*ALLOWED} - {"search", "engines", "corpus", "training"}
 ALLOWED["audit"] = {*ALLOWED} - {"search", "training"}
 # What an agent may ask is what a person may: it sees both halves, as the command line does.
 ALLOWED["agent"] = {*ALLOWED} - {"training"}
+# The pages of a server ask what the command line asks: reports, gold, and the engine once more with other settings.
+ALLOWED["web"] = {*ALLOWED} - {"training"}
 # The engine is a product of its own (`assay search`), so the command line may ask it directly. That opens no way from
 # the engine to the answers: gold, scoring and stats still never meet search, and a test below says so.
 ALLOWED["cli"] = {*ALLOWED}
 ALLOWED["__main__"] = {"cli"}
-ALLOWED["__init__"] = {*ALLOWED} - {"cli", "report", "training", "audit", "agent"}
+ALLOWED["__init__"] = {*ALLOWED} - {"cli", "report", "training", "audit", "agent", "web", "browser"}
 
 DOORS = {"engines/builtin.py": {"search"}}
 

@@ -9,6 +9,7 @@ import pytest
 
 from assay.cli.main import build_parser, main
 from docs.generate import FOLDER, PAGES
+from tests.running_pages import pages
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -72,7 +73,7 @@ def test_readme_gold_example_is_a_gold_file(tmp_path):
     assert gold.queries[0].adversaries[0].confusion == "retries jobs, never requests"
 
 
-ENGINES = (FOLDER / "engines.md").read_text(encoding="utf-8")
+ENGINES = (FOLDER / "reference" / "engines.md").read_text(encoding="utf-8")
 
 
 def test_page_of_engines_names_every_placeholder_there_is():
@@ -146,8 +147,8 @@ LEFT_BY_RUNS = {"runs/", "qrels/", "gold.review/"}
 def architecture_paths() -> list[str]:
     """List modules, folders and other files of ours that the page names."""
     named = re.findall(r"`([\w./-]+(?:\.py|\.toml|\.txt|\.scm|\.schema\.json|/))`", ARCHITECTURE)
-    pages = re.findall(r"\bdocs/[\w-]+\.md", ARCHITECTURE)
-    return sorted({*named, *pages} - LEFT_BY_RUNS)
+    documents = re.findall(r"\bdocs/[\w/-]+\.md", ARCHITECTURE)
+    return sorted({*named, *documents} - LEFT_BY_RUNS)
 
 
 def is_there(named: str, places: set[str]) -> bool:
@@ -171,7 +172,7 @@ def test_rooms_of_the_architecture_are_those_on_disk():
         assert {name for name in below if f"| `{name}/` |" not in ARCHITECTURE} == set()
 
 
-@pytest.mark.parametrize("page", ["README.md", "ARCHITECTURE.md", *(f"docs/{one.name}" for one in FOLDER.glob("*.md"))])
+@pytest.mark.parametrize("page", ["README.md", "ARCHITECTURE.md", *(f"docs/{page}" for page in pages())])
 def test_links_lead_somewhere(page):
     text = (ROOT / page).read_text(encoding="utf-8")
     targets = re.findall(r"\]\((?!https?:|mailto:|#)([^)\s#]+)", re.sub(r"```.*?```", "", text, flags=re.DOTALL))

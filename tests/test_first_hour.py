@@ -1,37 +1,28 @@
-"""The first hour of a team, as docs/first-hour.md tells it: every command is run as it stands."""
+"""The first hour of a team, as docs/tutorials/write-gold.md tells it: every command is run as it stands."""
 
 import re
-import shutil
 from collections import Counter
 from pathlib import Path
 
 import pytest
 
 from assay import load_gold
-from assay.corpus import open_corpus, parse_spec
-from assay.errors import EnvironmentFailure
-from tests.running_pages import DOCS, run_page
+from tests.running_pages import DOCS, Ran, run_page
 
-PAGE = DOCS / "first-hour.md"
+PAGE = "tutorials/write-gold.md"
 LEAST = 30  # queries of a set that says anything
 
 
 @pytest.fixture(scope="module")
-def hour(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Run the page in an empty folder, or skip and say why."""
-    folder = tmp_path_factory.mktemp("hour")
-    cache = folder / "cache"
-    try:
-        open_corpus(parse_spec("pypi:flask==3.1.0"), cache=cache)
-    except EnvironmentFailure as error:
-        pytest.skip(f"docs/first-hour.md was NOT run: {error}")
-    work = folder / "work"
-    work.mkdir()
-    for votes in ("ann.csv", "bob.csv"):
-        shutil.copy(PAGE.parent / "first-hour" / votes, work)
-    said = run_page(PAGE, work, cache)
-    (work / "said").write_text(said, "utf-8")
-    return work
+def ran(tmp_path_factory: pytest.TempPathFactory) -> Ran:
+    """Run the page."""
+    return run_page(PAGE, tmp_path_factory)
+
+
+@pytest.fixture
+def hour(ran: Ran) -> Path:
+    """Where the page ran."""
+    return ran.work
 
 
 def test_first_hour_ends_with_a_reviewed_set_of_thirty(hour):
@@ -53,9 +44,9 @@ def test_first_hour_splits_every_query_and_no_file_twice(hour):
     assert all(len(found) == 1 for found in homes.values()), homes
 
 
-def test_first_hour_says_what_the_page_says(hour):
-    said = (hour / "said").read_text("utf-8")
-    page = PAGE.read_text("utf-8")
+def test_first_hour_says_what_the_page_says(ran):
+    said = ran.said
+    page = (DOCS / PAGE).read_text("utf-8")
     kappa = re.search(r"Cohen's κ: ann, bob\s+([0-9.]+)", said)
     assert kappa is not None
     assert f"κ = {float(kappa[1]):.2f}" in page

@@ -1,36 +1,31 @@
-"""docs/tuning.md: every command is run as it stands, and the page says what the program does."""
+"""docs/guides/tuning.md: every command is run as it stands, and the page says what the program does."""
 
 import re
 from pathlib import Path
 
 import pytest
 
-from assay.corpus import open_corpus, parse_spec
-from assay.errors import EnvironmentFailure
 from assay.experiment.ledger.book import read_ledger
 from assay.experiment.ledger.rule import Rule
-from tests.running_pages import DOCS, run_page
+from tests.running_pages import DOCS, Ran, run_page
 
-PAGE = DOCS / "tuning.md"
+PAGE = DOCS / "guides/tuning.md"
 
 
 @pytest.fixture(scope="module")
-def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Run the page in an empty folder, or skip and say why."""
-    folder = tmp_path_factory.mktemp("tuning")
-    cache = folder / "cache"
-    try:
-        open_corpus(parse_spec("pypi:flask==3.1.0"), cache=cache)
-    except EnvironmentFailure as error:
-        pytest.skip(f"docs/tuning.md was NOT run: {error}")
-    work = folder / "work"
-    work.mkdir()
-    (work / "said").write_text(run_page(PAGE, work, cache), "utf-8")
-    return work
+def ran(tmp_path_factory: pytest.TempPathFactory) -> Ran:
+    """Run the page."""
+    return run_page("guides/tuning.md", tmp_path_factory)
 
 
-def test_the_page_shows_what_it_tells_of(page):
-    said = (page / "said").read_text("utf-8")
+@pytest.fixture
+def page(ran: Ran) -> Path:
+    """Where the page ran."""
+    return ran.work
+
+
+def test_the_page_shows_what_it_tells_of(page, ran):
+    said = ran.said
     for text in (
         "mine taken apart",
         "changed no ranking",

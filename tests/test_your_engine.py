@@ -1,4 +1,4 @@
-"""Five kinds of engine, as docs/your-engine.md puts them under test: every command is run as it stands."""
+"""Five kinds of engine, as docs/tutorials/add-engine.md puts them under test: every command is run as it stands."""
 
 import json
 from pathlib import Path
@@ -7,19 +7,21 @@ import pytest
 
 from assay.experiment import read_run
 from assay.types import Status
-from tests.running_pages import DOCS, run_page
+from tests.running_pages import Ran, run_page
 
 TOKEN = b"open-sesame-42"
 
 
 @pytest.fixture(scope="module")
-def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Run the page in an empty folder."""
-    folder = tmp_path_factory.mktemp("page")
-    work = folder / "work"
-    work.mkdir()
-    (work / "said").write_text(run_page(DOCS / "your-engine.md", work, folder / "cache"), "utf-8")
-    return work
+def ran(tmp_path_factory: pytest.TempPathFactory) -> Ran:
+    """Run the page."""
+    return run_page("tutorials/add-engine.md", tmp_path_factory)
+
+
+@pytest.fixture
+def page(ran: Ran) -> Path:
+    """Where the page ran."""
+    return ran.work
 
 
 def test_page_asks_every_engine_every_question(page):
@@ -43,11 +45,10 @@ def test_page_tells_a_class_its_corpus_and_its_options(page):
     assert words.config["engine"] == {"least": 2}
 
 
-def test_page_checks_engines_where_their_paths_begin(page):
-    said = (page / "said").read_text("utf-8")
-    assert "cli works" in said
-    assert "words works" in said
-    assert "filed works" in said
+def test_page_checks_engines_where_their_paths_begin(ran):
+    assert "cli works" in ran.said
+    assert "words works" in ran.said
+    assert "filed works" in ran.said
 
 
 def test_page_renders_a_file_for_a_tool_and_leaves_the_template(page):
@@ -65,10 +66,11 @@ def test_page_counts_what_the_api_bills(page):
     assert all(ranking.cost is not None and (ranking.cost.tokens or 0) > 0 for ranking in api.rankings)
 
 
-def test_page_leaves_no_token_anywhere(page):
+def test_page_leaves_no_token_anywhere(page, ran):
     written = [path for folder in ("results", "audit") for path in (page / folder).rglob("*") if path.is_file()]
     assert written
-    assert not [path for path in (*written, page / "said") if TOKEN in path.read_bytes()]
+    assert not [path for path in written if TOKEN in path.read_bytes()]
+    assert TOKEN.decode() not in ran.said
 
 
 def test_page_audits_an_engine_that_keeps_its_word(page):

@@ -422,3 +422,34 @@ class Symbol:
     end: int
     name: str
     kind: str  # class, function, method, constant
+
+
+@dataclass(frozen=True, slots=True)
+class WaterfallStep:
+    """What one stage of an engine did to one candidate."""
+
+    stage: str
+    score: float
+    change: float
+    rank: int  # after the stage, from 1; 0 when it does not match at all
+    before: int
+
+
+@dataclass(frozen=True, slots=True)
+class WaterfallRow:
+    """A candidate and its way through the stages."""
+
+    path: str
+    start: int | None
+    end: int | None
+    steps: tuple[WaterfallStep, ...]  # one a stage
+
+
+@dataclass(frozen=True, slots=True)
+class Waterfall:
+    """Why the results of one query are where they are: what was looked up, and what each stage did."""
+
+    kind: str  # what the engine took the query for
+    terms: tuple[str, ...]
+    stages: tuple[str, ...]
+    candidates: tuple[WaterfallRow, ...]  # in the order of the answer, then those that were followed beside it

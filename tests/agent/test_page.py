@@ -1,4 +1,4 @@
-"""docs/agents.md cannot rot: its configurations parse, and what they start is a server with the tools it names."""
+"""docs/guides/agents.md cannot rot: its configurations parse, and what they start is a server with the tools it names."""
 
 import json
 import os
@@ -15,7 +15,7 @@ from mcp import Client, StdioServerParameters, stdio_client
 
 from assay.cli.main import build_parser
 
-PAGE = (Path(__file__).parents[2] / "docs" / "agents.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[2] / "docs" / "guides" / "agents.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```", PAGE, flags=re.MULTILINE | re.DOTALL)
 FORMATS: dict[str, Any] = {"json": json.loads, "toml": tomllib.loads}
 FOLDERS = ("/path/to/shop", "${workspaceFolder}", "~/code/shop")

@@ -199,7 +199,7 @@ def test_a_wrong_rule_is_told_all_there_are_and_so_is_the_page(run, capsys):
     from assay.experiment.ledger.rule import PRESETS
 
     _, _, err = call(capsys, *ADD, "--rule", "nonsense")
-    page = (Path(__file__).parents[2] / "docs" / "tuning.md").read_text()
+    page = (Path(__file__).parents[2] / "docs" / "guides" / "tuning.md").read_text()
     for name in PRESETS:
         assert name in err
         assert f'"{name}"' in page

@@ -12,6 +12,7 @@ from assay.report import analyse, document, results_json
 from assay.report.commands.claims import claims
 from assay.report.commands.gating import gate_document, judge_gate
 from assay.report.comparing import compare_all_pairs, compare_engines, compare_runs
+from assay.report.evidence.gathering import gather
 from assay.report.pages.markdown import to_markdown
 from assay.types import Claim
 
@@ -36,6 +37,10 @@ def mixed(shop):
     """A run in which one engine works, one fails on everything and one never opens."""
     engines: dict[str, Any] = {"base": lambda q, k: ["shop/cart.py"], "mine": right, "dead": breaks, "shut": Shut()}
     return run(engines, load_gold("gold.yaml"))
+
+
+def seen(result):
+    return gather((result,), CLAIM.measures, "results")
 
 
 def without(result, *names):
@@ -75,7 +80,7 @@ def test_compare_and_gate_agree_with_the_report(mixed):
     assert (compared.failed, compared.family_size) == (reported.failed, reported.family_size)
     assert results_json(analyse(mixed, CLAIM))["comparison"]["failed"] == ["dead", "shut"]
     assert "failed, not compared" in to_markdown(claims(compared))
-    gate = judge_gate(mixed, CLAIM, (), compared, engine=None, strict=False)
+    gate = judge_gate(seen(mixed), CLAIM, (), compared, engine=None, strict=False)
     assert gate.exit_code == 4
     assert {check.what for check in gate.checks if not check.passed and "compared" in check.detail} == {
         "dead is compared",
@@ -101,7 +106,7 @@ def test_nothing_is_compared_with_a_baseline_that_failed(mixed):
     assert found.leader == "mine"
     assert found.slices == ()
     assert "nothing is compared with the baseline" in to_markdown(document(found))
-    gate = judge_gate(mixed, claim, (), compare_engines(mixed, claim, "mine"), engine="mine", strict=False)
+    gate = judge_gate(seen(mixed), claim, (), compare_engines(mixed, claim, "mine"), engine="mine", strict=False)
     assert gate.exit_code == 4  # green would say that nothing is worse
 
 
@@ -120,10 +125,10 @@ def test_engine_that_failed_in_one_of_two_runs_is_not_compared(mixed, shop):
         assert [row.engine for row in found.rows] == ["base (new)", "mine (new)"]
         assert found.family_size == 2
         assert name in found.failed
-        assert judge_gate(new, CLAIM, (), found, engine=None, strict=False).exit_code == 4
+        assert judge_gate(seen(new), CLAIM, (), found, engine=None, strict=False).exit_code == 4
     only = compare_runs(mixed, better, CLAIM, ("old", "new"), "dead")
     assert (only.rows, only.failed) == ((), ("dead (old)",))
-    assert judge_gate(better, CLAIM, (), only, engine="dead", strict=False).exit_code == 4
+    assert judge_gate(seen(better), CLAIM, (), only, engine="dead", strict=False).exit_code == 4
 
 
 def test_engine_that_failed_is_no_reason_to_compare_two_others(mixed):

@@ -11,6 +11,7 @@ from assay.errors import EngineTimeout
 from assay.experiment import read_run, write_run
 from assay.experiment.spec.claim import make_measures
 from assay.report import analyse, document, results_json, write_reports
+from assay.report.case import open_case
 from assay.report.mishaps import breaches, mishaps, strayed
 from assay.report.pages.html import to_html
 from assay.report.pages.markdown import to_markdown
@@ -31,8 +32,11 @@ def made(shop, mine, **settings):
     return run({"base": right, "mine": mine}, load_gold("gold.yaml"), **settings)
 
 
+CLAIM = Claim(make_measures(10, None, ()), "base")
+
+
 def results(result):
-    return analyse(result, Claim(make_measures(10, None, ()), "base"))
+    return analyse(result, CLAIM)
 
 
 def terminal(result, *, full):
@@ -183,7 +187,7 @@ def test_hostile_run_is_written_and_read_again(shop, tmp_path):
     result = hostile(shop)
     write_run(result, tmp_path)
     assert read_run(tmp_path) == result
-    write_reports(results(result), result, tmp_path)
+    write_reports(results(result), open_case(result, CLAIM), tmp_path)
     data = json.loads((tmp_path / "results.json").read_text(encoding="utf-8"))
     assert set(data["mishaps"][0]) == {"engine", "kind", "queries", "share", "message", "first"}
     assert set(data["breaches"][0]) == {"engine", "kind", "queries", "times", "of", "example"}

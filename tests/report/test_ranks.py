@@ -18,7 +18,7 @@ def asked(hits, target):
     return Run(Suite((gold,)), 10, (EngineRun("mine", (Ranking("gold", "q", "human", tuple(hits)),)),), lines=LINES)
 
 
-#: docs/measures.md has this list.
+#: docs/reference/measures.md has this list.
 FOLDED = asked(
     [
         Hit("a.py", 1, 9),

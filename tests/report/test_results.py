@@ -3,6 +3,7 @@
 import csv
 import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,10 +12,13 @@ from assay import Hit, load_gold, run
 from assay.experiment.spec.claim import make_measures
 from assay.gold import join
 from assay.report import analyse, document, results_json, write_reports
+from assay.report.analysis import analyse_case
+from assay.report.case import open_case
 from assay.report.pages.markdown import to_markdown
 from assay.report.ranks import _shape
 from assay.report.sections import _ranked
-from assay.types import Claim
+from assay.types import Claim, Span, Suite, Target
+from tests.report.labs import lab
 
 
 def made(shop, engines, **spec):
@@ -66,6 +70,31 @@ def test_results_break_down_by_words_shared_with_the_answer(results):
     cut = next(b for b in results.breakdowns if b.by.startswith("words shared"))
     sizes = {g.group: g.queries for g in cut.groups if g.engine == "mine"}
     assert sizes == {"names the answer": 1, "no word in common": 2}  # only "total" stands in its own symbol
+
+
+def test_results_break_down_by_repository_and_language_with_the_statistics_of_every_group():
+    run = lab({"mine": [1, 2, 0, 1] * 5, "other": [1] * 20}, repositories=2)
+    golds = [
+        replace(g, queries=tuple(replace(q, targets=(*q.targets, Target(Span("first.go"), 1))) for q in g.queries))
+        for g in run.suite.golds
+    ]
+    golds[1] = replace(
+        golds[1], queries=tuple(replace(q, targets=(Target(Span("right.rs"), 2),)) for q in golds[1].queries)
+    )
+    case = open_case(replace(run, suite=Suite(tuple(golds))), Claim(("RR@10",), "other"))
+    cuts = {cut.by: cut for cut in analyse_case(case).breakdowns}
+    mine = {g.group: g for g in cuts["language of the answer"].groups if g.engine == "mine"}
+    assert {name: (g.queries, g.mean) for name, g in mine.items()} == {"python": (10, 0.5), "rust": (10, 0.0)}
+    assert mine["python"].low < 0.5 < mine["python"].high
+    assert [g.queries for g in cuts["repository"].groups if g.engine == "mine"] == [10, 10]
+
+
+def test_one_language_and_one_repository_are_no_groups_and_the_documents_stay_short():
+    case = open_case(lab({"mine": [1, 2], "other": [1, 1]}, repositories=2), Claim(("RR@10",), "other"))
+    found = analyse_case(case)
+    assert "language of the answer" not in {cut.by for cut in found.breakdowns}
+    assert "repository" in {cut.by for cut in found.breakdowns}
+    assert "By repository" not in to_markdown(document(found))
 
 
 def test_results_show_every_form(results):
@@ -172,7 +201,7 @@ def test_shape_of_a_rank_distribution_is_said_in_words(counts, missed, word):
 def test_written_files_agree_with_the_results(shop, tmp_path):
     result, spec = made(shop, {"base": lambda q, k: ["shop/cart.py"], "mine": right_for_two}, baseline="base")
     found = analyse(result, spec)
-    write_reports(found, result, tmp_path)
+    write_reports(found, open_case(result, spec), tmp_path)
     assert json.loads((tmp_path / "results.json").read_text()) == json.loads(json.dumps(results_json(found)))
     with open(tmp_path / "per-query.csv", newline="") as stream:
         rows = list(csv.DictReader(stream))

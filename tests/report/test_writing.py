@@ -16,6 +16,7 @@ from assay.experiment import read_run, write_run
 from assay.experiment.records.timings import CellTiming, write_timings
 from assay.experiment.spec.claim import make_measures
 from assay.report import analyse, document, publish, require_parquet, results_json, write_reports
+from assay.report.case import open_case
 from assay.report.pages.markdown import to_markdown
 from assay.report.time_and_space import NO_TIMES
 from assay.types import Claim, Status
@@ -36,26 +37,26 @@ def files(folder):
 def test_writing_twice_and_reading_between_gives_equal_bytes(made, tmp_path):
     for name in ("one", "two"):
         write_run(made, tmp_path / name)
-        write_reports(analyse(made, CLAIM), made, tmp_path / name, parquet=True)
+        write_reports(analyse(made, CLAIM), open_case(made, CLAIM), tmp_path / name, parquet=True)
         made = read_run(tmp_path / name)
     assert files(tmp_path / "one") == files(tmp_path / "two")
 
 
 def test_nothing_of_the_machine_is_in_the_files(made, tmp_path, shop):
     write_run(made, tmp_path / "out")
-    write_reports(analyse(made, CLAIM), made, tmp_path / "out")
+    write_reports(analyse(made, CLAIM), open_case(made, CLAIM), tmp_path / "out")
     for name, data in files(tmp_path / "out").items():
         assert str(tmp_path).encode() not in data, name
 
 
 def test_files_of_engines_that_are_gone_are_removed(made, tmp_path):
-    write_reports(analyse(made, CLAIM), made, tmp_path)
+    write_reports(analyse(made, CLAIM), open_case(made, CLAIM), tmp_path)
     assert (tmp_path / "runs" / "lines" / "mine.trec").exists()
     old = tmp_path / "runs" / "files" / "mine.trec"  # where an earlier Assay had whole files
     old.parent.mkdir()
     old.write_text("q Q0 a 1 1 t\n")
     left = replace(made, engines=made.engines[:1])
-    write_reports(analyse(left, CLAIM), left, tmp_path)
+    write_reports(analyse(left, CLAIM), open_case(left, CLAIM), tmp_path)
     assert sorted(p.name for p in (tmp_path / "runs").rglob("*.trec")) == ["base.trec", "base.trec"]
 
 
@@ -99,7 +100,7 @@ def test_results_hold_rows_and_what_was_skipped(made):
 
 
 def test_parquet_has_what_the_csv_has_with_types(made, tmp_path):
-    write_reports(analyse(made, CLAIM), made, tmp_path, parquet=True)
+    write_reports(analyse(made, CLAIM), open_case(made, CLAIM), tmp_path, parquet=True)
     table = pyarrow.parquet.read_table(tmp_path / "per-query.parquet")
     assert {str(table.schema.field(name).type) for name in ("engine", "query", "hash")} == {"string"}
     assert {str(table.schema.field(name).type) for name in CLAIM.measures} == {"double"}

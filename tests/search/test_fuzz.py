@@ -19,7 +19,8 @@ from assay.search import Index
 from assay.syntax import outline as outlines
 from assay.syntax.guarding import can_guard, guarded
 from assay.syntax.nesting import looks_torn, nesting_problem
-from assay.syntax.outline import OutlineLimits, outline
+from assay.syntax.outline import outline
+from assay.syntax.parsing import ParsingLimits
 from tests.search.conftest import CorpusOf, write_files
 
 #: Of the processor, for all files of one kind; each may take the second and a bit that outline.py allows, and many do.
@@ -91,7 +92,7 @@ def test_line_of_a_megabyte_and_one_of_five(corpus_of: CorpusOf, tmp_path: Path)
 
 def test_parse_that_takes_too_long_is_cut_off() -> None:
     source = "!+/" * 20_000
-    impatient = OutlineLimits(seconds=0.2, seconds_per_byte=0)
+    impatient = ParsingLimits(seconds=0.2, seconds_per_byte=0)
     begin = time.process_time()
     found = outline(source, "go", impatient)
     assert found.problem == "parsing it took too long"
@@ -103,14 +104,14 @@ def test_parse_that_takes_too_long_is_cut_off() -> None:
 
 def test_source_is_fed_piece_by_piece_with_the_same_result() -> None:
     text = "".join(f'// é {n}\nconst a{n} = require("x");\nfunction f{n}(b) {{ return g(b); }}\n' for n in range(200))
-    whole = outline(text, "javascript", OutlineLimits(piece=10**9))
+    whole = outline(text, "javascript", ParsingLimits(piece=10**9))
     assert (len(whole.definitions), len(whole.imports)) == (200, 200)
     for piece in (1, 7, 256):
-        assert outline(text, "javascript", OutlineLimits(piece=piece, text=3)) == whole
+        assert outline(text, "javascript", ParsingLimits(piece=piece, text=3)) == whole
 
 
 def test_tree_of_too_many_errors_is_left_alone() -> None:
-    found = outline("( " * 900, "python", OutlineLimits(tangle=1000))
+    found = outline("( " * 900, "python", ParsingLimits(tangle=1000))
     assert found.problem == "it holds too many errors"
 
 
@@ -152,7 +153,7 @@ def test_work_that_crashes_or_never_ends_gives_nothing() -> None:
 
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 def test_parser_that_crashes_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(outlines, "_parsed", lambda *args: os.kill(os.getpid(), signal.SIGKILL))
+    monkeypatch.setattr(outlines, "parsed", lambda *args: os.kill(os.getpid(), signal.SIGKILL))
     monkeypatch.setattr(outlines, "can_guard", lambda: True)
     assert outline("(" * 20, "python").problem == "its parser failed"
 

@@ -29,7 +29,8 @@ from assay.errors import ConfigError, nearest
 
 if TYPE_CHECKING:
     from assay.search import Index
-    from assay.search.trace import Candidate, Lost, Step, Trace
+    from assay.search.trace import Lost, Trace
+    from assay.types import WaterfallRow, WaterfallStep
 
 #: A score that changed by less did not change.
 _LEAST = 1e-9
@@ -98,11 +99,8 @@ def _trace_json(trace: Trace, lost: Lost | None) -> dict[str, Any]:
     return {
         "schema": "assay/explain/1",
         "query": trace.question.text,
-        "kind": trace.question.kind,
-        "terms": list(trace.question.terms),
         "per": trace.per,
-        "stages": [stage.name for stage in trace.stages],
-        "candidates": [asdict(candidate) for candidate in trace.candidates()],
+        **asdict(trace.waterfall()),
         "expect": None if lost is None else asdict(lost),
     }
 
@@ -132,7 +130,7 @@ def _waterfall(page: Page, index: Index, trace: Trace) -> Iterator[str]:
         yield from _steps(page, candidate)
 
 
-def _steps(page: Page, candidate: Candidate) -> Iterator[str]:
+def _steps(page: Page, candidate: WaterfallRow) -> Iterator[str]:
     """Write a row for each stage that changed a candidate's score or its rank."""
     wide = max(len(step.stage) for step in candidate.steps)
     for step in candidate.steps:
@@ -141,7 +139,7 @@ def _steps(page: Page, candidate: Candidate) -> Iterator[str]:
             yield f"       {step.stage:<{wide}}  {change:>8}  {step.score:7.3f}  {_ranks(page, step)}"
 
 
-def _ranks(page: Page, step: Step) -> str:
+def _ranks(page: Page, step: WaterfallStep) -> str:
     """Write how a rank changed."""
     if step.rank == step.before:
         return page.dim(f"#{step.rank}")

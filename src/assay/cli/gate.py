@@ -1,30 +1,47 @@
 """Turn a run into an exit code for CI.
 
   assay gate results --against baseline-results     each shared engine against its earlier run
+  assay gate results --against baseline.json        ... or against a baseline file in version control
+  assay gate results --write-baseline baseline.json write that file
   assay gate results --baseline keywords            each engine against another one of the same run
   assay gate results --require 'Hit@5>=0.70'        a floor (repeatable; may be all there is)
+  assay gate r1 r2 r3 --against baseline.json       repeats of one run; so is a folder of `assay run --repeat 3`
 
 0 pass · 1 regression proven, or a floor missed · 3 inconclusive under --strict · 4 more than 5 % of an engine's
-queries failed · 5 not comparable. Inconclusive is 0 with a warning otherwise.
+queries failed · 5 not comparable. Inconclusive is 0 with a warning otherwise. --github says it in a job of GitHub
+Actions: job summary, annotations, and one comment on the pull request, by the token in GITHUB_TOKEN.
 """
 
 from __future__ import annotations
 
 import argparse
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from assay.cli.common.options import add_claim, claim_for, log_look, read_results, refuse
-from assay.cli.common.output import emit
+from assay.cli.common.output import counted, emit, warn
+from assay.errors import AssayError, ConfigError, EnvironmentFailure
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from assay.report.commands.gating import Gate
+    from assay.report.evidence.record import Evidence
+    from assay.report.github.annotations import Spot
+    from assay.report.github.publishing import Stage
+    from assay.types import Run
+
+_RESULTS = "results"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the flags of this command."""
-    parser.add_argument("results", nargs="?", default="results", help="folder of the candidate run (results)")
-    parser.add_argument("--against", metavar="FOLDER", help="folder of the baseline run")
+    parser.add_argument("results", nargs="*", help="folder of the candidate run, several for repeats of it (results)")
+    parser.add_argument(
+        "--against", action="append", metavar="PLACE", help="folder of the baseline run, or a baseline file"
+    )
+    parser.add_argument("--write-baseline", metavar="FILE", help="write the run as a baseline file, and judge nothing")
     parser.add_argument("--engine", metavar="NAME", help="gate this engine only")
     parser.add_argument("--require", action="append", default=[], metavar="RULE", help="a floor such as 'Hit@5>=0.70'")
     parser.add_argument("--strict", action="store_true", help="an inconclusive comparison exits with 3")
@@ -33,6 +50,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="compare runs whose corpus changed in between; said in the result",
     )
+    parser.add_argument(
+        "--made-by",
+        metavar="FILE",
+        help="what `assay run --json` wrote: where that run failed, old results are not judged",
+    )
+    parser.add_argument("--github", action="store_true", help="tell GitHub: job summary, annotations, comment")
+    parser.add_argument("--no-comment", action="store_true", help="with --github: no comment on the pull request")
     add_claim(parser)
 
 
@@ -40,27 +64,158 @@ def handle(args: argparse.Namespace) -> int:
     """Judge the run."""
     from assay.report.commands.gating import gate_document
 
-    gate = _gate(args)
-    emit(args, gate_document(gate), {"schema": "assay/gate/1", "exit_code": gate.exit_code, **asdict(gate)})
+    _check_flags(args)
+    if args.write_baseline:
+        return _write_baseline(args)
+    runs: list[Run] = []
+    try:
+        gate = _gate(args, runs)
+    except AssayError as error:
+        _tell_error(args, error)
+        raise
+    data = {"schema": "assay/gate/1", "exit_code": gate.exit_code, "verdict": gate.verdict, **asdict(gate)}
+    emit(args, gate_document(gate), data)
+    _tell_gate(args, gate, runs)
     return gate.exit_code
 
 
-def _gate(args: argparse.Namespace) -> Gate:
-    """Check floors, failures and comparisons."""
-    from assay.report.commands.gating import judge_gate, parse_floor
-    from assay.report.comparing import compare_engines, compare_runs
+def _check_flags(args: argparse.Namespace) -> None:
+    """Refuse flags that mean nothing together."""
+    if args.no_comment and not args.github:
+        raise ConfigError("--no-comment means nothing without --github", hint="leave it out")
+    judging = {"--against": args.against, "--require": args.require, "--strict": args.strict, "--github": args.github}
+    judging |= {"--engine": args.engine, "--allow-changed-corpus": args.allow_changed_corpus}
+    for flag, given in judging.items():
+        if args.write_baseline and given:
+            raise ConfigError(f"--write-baseline judges nothing, and {flag} asks for it", hint="give one of the two")
+
+
+def _write_baseline(args: argparse.Namespace) -> int:
+    """Write a run, or its repeats, as a baseline file."""
+    from assay.report.evidence.baseline import write_baseline
+    from assay.report.evidence.gathering import gather
+    from assay.report.pages.document import Document, Paragraph
+
+    runs, name = _read(args.results or [_RESULTS])
+    claim = claim_for(runs[0], args)
+    seen = gather(runs, claim.measures, name)
+    write_baseline(Path(args.write_baseline), seen, claim)
+    queries = len(seen.scores.units)
+    facts = {"file": args.write_baseline, "repeats": seen.repeats, "queries": queries}
+    each = f", each the mean of {seen.repeats} repeats" if seen.repeats > 1 else ""
+    text = f"{counted(queries, 'query', 'queries')}{each}, written to {args.write_baseline}."
+    emit(
+        args,
+        Document("assay gate: baseline written", (Paragraph(text),)),
+        {"schema": "assay/baseline-written/1", **facts},
+    )
+    return 0
+
+
+def _gate(args: argparse.Namespace, runs: list[Run]) -> Gate:
+    """Check floors, failures and comparisons; `runs` is filled with what was read."""
+    from assay.report.commands.gating import floor_measures, judge_gate, parse_floor
+    from assay.report.comparing import compare_evidence, compare_within
+    from assay.report.evidence.gathering import gather
 
     floors = [parse_floor(text) for text in args.require]
-    run = read_results(args.results)
-    claim = claim_for(run, args)
-    log_look(args, run, "gate")
-    comparison, known = None, None
-    if args.against:
-        refuse(args, "two runs", "baseline")
-        old = read_results(args.against)
-        known = [engine.name for engine in old.engines]
-        names = (args.against, args.results)
-        comparison = compare_runs(old, run, claim, names, args.engine, moved=args.allow_changed_corpus)
+    if args.made_by:
+        _check_made(Path(args.made_by))
+    found, name = _read(args.results or [_RESULTS])
+    runs += found
+    claim = claim_for(runs[0], args)
+    log_look(args, runs[0], "gate")
+    measures = tuple(dict.fromkeys((*claim.measures, *floor_measures(floors, runs[0].k))))
+    old = _old(args, runs[0], claim.measures)
+    seen = gather(runs, measures, name)
+    comparison = None
+    if old is not None:
+        comparison = compare_evidence(old, seen, claim, args.engine, moved=args.allow_changed_corpus)
     elif args.baseline or not floors:
-        comparison = compare_engines(run, claim, args.engine)
-    return judge_gate(run, claim, floors, comparison, engine=args.engine, strict=args.strict, known=known)
+        comparison = compare_within(seen, claim, args.engine)
+    return judge_gate(seen, claim, floors, comparison, engine=args.engine, strict=args.strict, old=old)
+
+
+def _check_made(path: Path) -> None:
+    """Raise what the run ended with: results that lie there are then those of an earlier one."""
+    import json
+
+    try:
+        data = json.loads(path.read_bytes())
+    except (OSError, ValueError, RecursionError):
+        data = {}
+    if not isinstance(data, dict) or "schema" not in data:
+        raise EnvironmentFailure("the run wrote no result", file=path, hint="its log says why")
+    if data["schema"] == "assay/error/1":
+        failure = AssayError(f"the run failed: {data.get('error')}")
+        failure.exit_code = int(data.get("exit_code", AssayError.exit_code))
+        raise failure
+
+
+def _old(args: argparse.Namespace, run: Run, measures: Sequence[str]) -> Evidence | None:
+    """Read what the run is compared with: a baseline file, a run, or repeats of one."""
+    from assay.report.comparing import refuse_unlike
+    from assay.report.evidence.gathering import gather
+    from assay.report.evidence.reading import read_baseline
+
+    if not args.against:
+        return None
+    refuse(args, "two runs", "baseline")
+    files = [place for place in args.against if Path(place).is_file()]
+    if files and len(args.against) > 1:
+        raise ConfigError("a baseline file stands alone", hint="name one file, or folders only")
+    if files:
+        return read_baseline(Path(files[0]))
+    old, name = _read(args.against)
+    refuse_unlike(old[0], run, moved=args.allow_changed_corpus)
+    return gather(old, measures, name)
+
+
+def _read(places: Sequence[str]) -> tuple[list[Run], str]:
+    """Read a run or its repeats, and say how all of them are called."""
+    from assay.experiment.records.repeats import repeats_in
+
+    folders = [str(folder) for place in places for folder in (repeats_in(Path(place)) or (place,))]
+    runs = [read_results(folder) for folder in folders]
+    return runs, places[0] if len(runs) == 1 else f"{places[0]} ×{len(runs)}"
+
+
+def _stage(args: argparse.Namespace) -> Stage:
+    """Say where GitHub listens; annotations go to stderr, where the runner reads them too and JSON does not."""
+    import os
+
+    from assay.report.github.context import read_context
+    from assay.report.github.publishing import Stage
+
+    subject = "\0".join([*(args.results or [_RESULTS]), args.engine or ""])
+    return Stage(read_context(os.environ, subject), warn, comment=not args.no_comment)
+
+
+def _tell_gate(args: argparse.Namespace, gate: Gate, runs: Sequence[Run]) -> None:
+    """Tell GitHub the outcome, if asked to."""
+    if not args.github:
+        return
+    from assay.report.github.annotations import of_gate
+    from assay.report.github.page import gate_page
+    from assay.report.github.publishing import publish
+
+    publish(_stage(args), gate_page(gate), of_gate(gate, _places(runs[0])))
+
+
+def _tell_error(args: argparse.Namespace, error: AssayError) -> None:
+    """Tell GitHub why there is no verdict, if asked to."""
+    if not args.github:
+        return
+    from assay.report.github.annotations import Annotation, Spot
+    from assay.report.github.page import error_page
+    from assay.report.github.publishing import publish
+
+    spot = Spot(error.file, error.line)
+    publish(_stage(args), error_page(error), [Annotation("error", "assay gate", str(error), spot)])
+
+
+def _places(run: Run) -> dict[tuple[str, str], Spot]:
+    """Say where the queries stand in their gold files."""
+    from assay.report.github.annotations import Spot
+
+    return {(gold.name, query.id): Spot(gold.source, query.line) for gold in run.suite.golds for query in gold.queries}

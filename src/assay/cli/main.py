@@ -29,9 +29,12 @@ from assay.cli import (
     merge,
     plan,
     related,
+    report,
     run,
     score,
     search,
+    serve,
+    show,
     train,
     tune,
 )
@@ -58,7 +61,10 @@ _COMMANDS = (
     run,
     merge,
     score,
+    report,
     compare,
+    show,
+    serve,
     gate,
     ablate,
     tune,
@@ -135,8 +141,10 @@ class _Command(argparse.ArgumentParser):
     def parse_known_args(  # type: ignore[override]  # one of its overloads, the one that is called
         self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
     ) -> tuple[argparse.Namespace, list[str]]:
-        """Take a single leftover word for the folder, where none was given."""
+        """Take leftover words for more of them, or a single one for the folder, where none was given."""
         found, extra = super().parse_known_args(args, namespace)
+        if hasattr(found, "words") and not any(word.startswith("-") for word in extra):
+            found.words, extra = [*found.words, *extra], []
         if (
             len(extra) == 1
             and not extra[0].startswith("-")

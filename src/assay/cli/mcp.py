@@ -5,7 +5,7 @@ assay mcp ~/shop ~/lib               several folders; nothing outside of them is
 assay mcp --config assay.toml        its engines and gold sets may be named by calls; no others are executed
 assay mcp --http 127.0.0.1:8765      by HTTP, for this machine alone
 
-docs/agents.md has the configuration of each agent.
+docs/guides/agents.md has the configuration of each agent.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from assay.cli.common.options import add_full
+from assay.cli.common.options import add_full, add_page, page_flags
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -20,6 +20,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", default="results", metavar="FOLDER", help="where the run goes (results)")
     parser.add_argument("--forget", action="store_true", help="drop the rows of earlier runs that do not fit this one")
     parser.add_argument("--parquet", action="store_true", help="write per-query.parquet too (extra: parquet)")
+    add_page(parser)
     add_full(parser)
 
 
@@ -33,8 +34,9 @@ def handle(args: argparse.Namespace) -> int:
     from assay.report import require_parquet
 
     folder = check_folder(Path(args.out))
+    page = page_flags(args)
     if args.parquet:
         require_parquet()
     whole = unite(Path(part) for part in args.parts)
     carried = Carried(run_of(whole.outline, whole.work), whole.work)
-    return present(args, carried, whole.outline.claim, folder, whole.declared)
+    return present(args, carried, whole.outline.claim, folder, whole.declared, page)

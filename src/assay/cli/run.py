@@ -15,12 +15,12 @@ Variants and sweeps of assay.toml run side by side and share what they can; --dr
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from assay.cli.common.options import add_claim, add_full, claim_flags, family_flag
+from assay.cli.common.options import add_claim, add_full, add_page, claim_flags, family_flag, page_flags
 from assay.cli.common.output import counted, emit, say, teller, warn
 from assay.cli.common.specs import add_questions, add_source, declared_by, listed, question_flags
 from assay.errors import ConfigError
@@ -30,8 +30,9 @@ if TYPE_CHECKING:
     from assay.experiment.records.merging import Declared
     from assay.experiment.running.experiments import Carried
     from assay.experiment.spec import Spec
+    from assay.report.explorer.settings import PagePlan
     from assay.report.publishing import Published
-    from assay.types import Claim, Suite
+    from assay.types import Claim, Run, Suite
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -54,8 +55,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--one-at-a-time", action="store_true", help="open one engine at a time (they take turns at every question)"
     )
     parser.add_argument("--out", metavar="FOLDER", help="where the run goes (results)")
+    parser.add_argument(
+        "--repeat", type=int, metavar="N", help="run it N times, into OUT/1 to OUT/N, for engines that answer by chance"
+    )
     parser.add_argument("--forget", action="store_true", help="drop the rows of earlier runs that do not fit this one")
     parser.add_argument("--parquet", action="store_true", help="write per-query.parquet too (extra: parquet)")
+    add_page(parser)
     parser.add_argument("--no-references", action="store_true", help="leave out random, keywords and oracle")
     _add_way(parser)
     add_full(parser)
@@ -90,6 +95,8 @@ def handle(args: argparse.Namespace) -> int:
         return show_plan(args, spec, suite, missing)
     if args.shard:
         return run_shard(args, spec, suite, missing)
+    if args.repeat is not None:
+        return run_repeats(args, spec, suite, missing)
     return execute(args, spec, suite, missing)
 
 
@@ -101,12 +108,56 @@ def execute(args: argparse.Namespace, spec: Spec, suite: Suite, missing: Missing
     from assay.report import require_parquet
 
     folder = check_folder(Path(spec.out))
+    page = page_flags(args, spec)
     if args.parquet:
         require_parquet()
     _tell_sealed(args, spec, suite)
     with how_of(args, folder) as how:
         carried = carried_out(args, spec, suite, missing, how)
-    return present(args, carried, spec.claim(), folder, declared_hashes(spec, suite))
+    return present(args, carried, spec.claim(), folder, declared_hashes(spec, suite), page)
+
+
+def run_repeats(args: argparse.Namespace, spec: Spec, suite: Suite, missing: Missing | None) -> int:
+    """Run a checked specification several times, each into a folder of its own, and say how steady engines are.
+
+    Nothing that was kept is used: an answer that is taken from another repeat says nothing about chance.
+    """
+    from assay.cli.common.carrying import carried_out, how_of
+    from assay.experiment.records.merging import declared_hashes
+    from assay.experiment.records.repeats import repeat_folders
+    from assay.report import require_parquet
+    from assay.report.case import dead_engines
+
+    folders, page = repeat_folders(Path(spec.out), args.repeat), page_flags(args, spec)
+    if args.parquet:
+        require_parquet()
+    _tell_sealed(args, spec, suite)
+    anew = argparse.Namespace(**{**vars(args), "fresh": True})
+    runs, dead = [], False
+    for number, folder in enumerate(folders, 1):
+        say(args, f"repeat {number} of {len(folders)}")
+        with how_of(anew, folder) as how:
+            carried = carried_out(anew, spec, suite, missing, how)
+        published(args, carried, spec.claim(), folder, declared_hashes(spec, suite), page)
+        runs.append(carried.run)
+        dead = dead or bool(dead_engines(carried.run))
+    _tell_repeats(args, runs, spec)
+    return 4 if dead else 0
+
+
+def _tell_repeats(args: argparse.Namespace, runs: Sequence[Run], spec: Spec) -> None:
+    """Say how steady engines are."""
+    from assay.report.case import real_engines
+    from assay.report.evidence.gathering import gather
+    from assay.report.evidence.steadiness import steadiness, steadiness_blocks
+    from assay.report.pages.document import Document
+
+    claim = spec.claim()
+    seen = gather(runs, (claim.primary,), spec.out)
+    found = [steadiness(seen, name, claim.primary) for name in real_engines(seen)]
+    data = {"schema": "assay/repeats/1", "folder": spec.out, "steadiness": found}
+    emit(args, Document(f"assay run: {len(runs)} repeats", tuple(steadiness_blocks(found))), data)
+    say(args, f"\nwritten to {spec.out}/1 to {spec.out}/{len(runs)}; `assay gate {spec.out}` takes them together")
 
 
 def run_shard(args: argparse.Namespace, spec: Spec, suite: Suite, missing: Missing | None) -> int:
@@ -134,27 +185,37 @@ def run_shard(args: argparse.Namespace, spec: Spec, suite: Suite, missing: Missi
 
 
 def present(
-    args: argparse.Namespace, carried: Carried, claim: Claim, folder: Path, declared: Mapping[str, Declared]
+    args: argparse.Namespace,
+    carried: Carried,
+    claim: Claim,
+    folder: Path,
+    declared: Mapping[str, Declared],
+    page: PagePlan,
 ) -> int:
     """Write the records and the reports of a run, and print the report."""
     from assay.report import WRITTEN, document, results_json
     from assay.report.case import dead_engines
 
-    done = published(args, carried, claim, folder, declared)
+    done = published(args, carried, claim, folder, declared, page)
     emit(args, document(done.results, full=args.full), results_json(done.results) if args.json else {})
     say(args, f"\nwritten to {folder}/: {WRITTEN}")
     return 4 if dead_engines(carried.run) else 0
 
 
 def published(
-    args: argparse.Namespace, carried: Carried, claim: Claim, folder: Path, declared: Mapping[str, Declared]
+    args: argparse.Namespace,
+    carried: Carried,
+    claim: Claim,
+    folder: Path,
+    declared: Mapping[str, Declared],
+    page: PagePlan,
 ) -> Published:
     """Write the records and the reports of a run into its folder, beside what stands there."""
     from assay.cli.common.carrying import write_down
     from assay.report import publish
 
     forget, parquet = getattr(args, "forget", False), getattr(args, "parquet", False)
-    done = publish(carried.run, claim, folder, declared=declared, forget=forget, parquet=parquet)
+    done = publish(carried.run, claim, folder, declared=declared, forget=forget, parquet=parquet, page=page)
     write_down(folder, carried)
     return done
 
@@ -207,6 +268,10 @@ def _check_runnable(args: argparse.Namespace, spec: Spec) -> None:
     """Refuse what cannot be run here, and tell what would be run twice."""
     from assay.experiment.spec import twin_notes, unmet
 
+    if args.repeat is not None and args.repeat < 2:
+        raise ConfigError(f"--repeat {args.repeat}", hint="2 or more; a run that is not repeated needs no flag")
+    if args.repeat is not None and args.shard:
+        raise ConfigError("--repeat and --shard", hint="run the shards of each repeat into a folder of its own")
     flag = next((flag for flag in ("cluster", "shard") if getattr(args, flag)), None)
     if spec.times and flag:
         raise ConfigError(f"times = true with --{flag}", hint="cells that run side by side have no times: --no-times")

@@ -7,7 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from assay.cli.common.options import add_claim, add_full, claim_for, log_look, read_results
+from assay.cli.common.brisk import without_collecting
+from assay.cli.common.options import add_claim, add_full, add_page, claim_for, log_look, page_flags, read_results
 from assay.cli.common.output import emit, say, warn
 from assay.errors import AssayError, ConfigError
 
@@ -20,6 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("results", nargs="?", default="results", help="folder that `assay run` wrote (results)")
     parser.add_argument("--write", action="store_true", help="replace every report in the folder")
     parser.add_argument("--parquet", action="store_true", help="with --write: per-query.parquet too (extra: parquet)")
+    add_page(parser)
     parser.add_argument(
         "--without-pooled", action="store_true", help="also score without the labels that engines' results brought up"
     )
@@ -27,24 +29,26 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_claim(parser)
 
 
+@without_collecting()
 def handle(args: argparse.Namespace) -> int:
     """Score, print, and write where asked."""
     from assay.experiment import writing
-    from assay.report import document, report_again, require_parquet, results_json, write_reports
+    from assay.report import document, reopen, require_parquet, results_json, write_reports
     from assay.report.pages.document import Heading
     from assay.report.unpooled import score_unpooled
 
-    if args.parquet and not args.write:
-        raise ConfigError("--parquet means nothing without --write", hint="add --write")
+    _check_flags(args)
     if args.parquet:
         require_parquet()
+    page = page_flags(args)
     run = read_results(args.results)
     claim = claim_for(run, args)
     log_look(args, run, "score")
-    results = report_again(run, claim, Path(args.results))
+    found = reopen(run, claim, Path(args.results))
+    results = found.results
     if args.write:
         with writing(Path(args.results)):
-            write_reports(results, run, Path(args.results), parquet=args.parquet)
+            write_reports(results, found.case, Path(args.results), parquet=args.parquet, page=page)
         say(args, f"written to {args.results}/")
     shown, data = document(results, full=args.full), results_json(results)
     if args.without_pooled:
@@ -57,6 +61,13 @@ def handle(args: argparse.Namespace) -> int:
     for source, many in changed.items():
         warn(f"{source} changed since this run: {many} {'query' if many == 1 else 'queries'}; run again")
     return 0
+
+
+def _check_flags(args: argparse.Namespace) -> None:
+    """Refuse flags about files where none is written."""
+    for flag in ("parquet", "max_size", "no_source"):
+        if getattr(args, flag) and not args.write:
+            raise ConfigError(f"--{flag.replace('_', '-')} means nothing without --write", hint="add --write")
 
 
 def _changed(run: Run, gold: Gold) -> int:

@@ -2,7 +2,7 @@
 
 The folder is searched for repositories, also bare ones; only permissively licensed ones are learned from. DIR/model is
 the finished model, DIR/work holds what is done so far and may be removed afterwards. The same repositories, recipe and
-seed give the same model, byte for byte. docs/training.md has what a recipe may say.
+seed give the same model, byte for byte. docs/guides/training.md has what a recipe may say.
 
 With --adapt REPO a model that there is, by default the one that ships with Assay, is made fit for one repository from
 its comments, names and history, whatever its licence. Files that it did not learn from say whether it is better there;

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 from assay.corpus.writer import is_inside
 from assay.errors import CorpusError
@@ -24,7 +25,7 @@ def decode_text(data: bytes) -> str:
 
 def read_bytes(corpus: Corpus, path: str) -> bytes:
     """Read a file as it is."""
-    real = _inside(corpus, path)
+    real = inside(corpus.root, path)
     try:
         with open(real, "rb") as stream:
             return stream.read()
@@ -32,16 +33,14 @@ def read_bytes(corpus: Corpus, path: str) -> bytes:
         raise _unreadable(corpus, path, error) from error
 
 
-def _inside(corpus: Corpus, path: str) -> str:
+def inside(folder: Path, path: str) -> str:
     """Find a file on disk, refusing any that is not below the root, links followed."""
-    root = os.path.realpath(corpus.root)
+    root = os.path.realpath(folder)
     if path and "\0" not in path and not path.startswith("/") and ".." not in path.split("/"):
         real = os.path.realpath(os.path.join(root, path))
         if is_inside(real, root):
             return real
-    raise CorpusError(
-        f"{path!r} is not inside the corpus", file=corpus.root, hint="name files relative to the corpus root"
-    )
+    raise CorpusError(f"{path!r} is not inside the corpus", file=folder, hint="name files relative to the corpus root")
 
 
 def _unreadable(corpus: Corpus, path: str, error: OSError) -> CorpusError:

@@ -9,7 +9,7 @@ from typing import Protocol, cast, runtime_checkable
 
 from assay.engines.fingerprints import fingerprint_of
 from assay.errors import EngineError
-from assay.types import Corpus, Cost, Hit, Role, Suite
+from assay.types import Corpus, Cost, Hit, Role, Suite, Waterfall
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +153,14 @@ class FilteringSession(Protocol):
 
     def search_filtered(self, query: str, k: int, wanted: Wanted, seconds: float | None) -> Answered:
         """Search among what is wanted only."""
+
+
+@runtime_checkable
+class ExplainingSession(Protocol):
+    """A session that can say why its results are where they are. It is asked after a run, never in one."""
+
+    def explain(self, query: str, k: int, also: Sequence[str] = ()) -> Waterfall:
+        """Follow the k best candidates through every stage, and those of some files wherever they stand."""
 
 
 @runtime_checkable

@@ -22,7 +22,7 @@ from assay.search.identity import (
 from assay.search.laws import STAGES, flatten
 from assay.search.sharing import Keys, share_index
 from assay.settings import read_settings
-from assay.types import Corpus, Hit, Role
+from assay.types import Corpus, Hit, Role, Waterfall
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +102,10 @@ class BuiltinSession:
     def search_filtered(self, query: str, k: int, wanted: Wanted, _seconds: float | None) -> Sequence[Hit]:
         """Give the k best of those that are wanted."""
         return self._index.search(query, k, per=self._per, paths=wanted.paths, languages=wanted.languages)
+
+    def explain(self, query: str, k: int, also: Sequence[str] = ()) -> Waterfall:
+        """Follow the k best through every stage, and what some files have that matches at all."""
+        return self._index.explain(query, per=self._per, k=k, expect=also).waterfall()
 
     def update_within(self, corpus: Corpus, _seconds: float | None) -> None:
         """Take in what changed."""

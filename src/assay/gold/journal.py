@@ -5,11 +5,11 @@ from __future__ import annotations
 import fcntl
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from assay.errors import EnvironmentFailure, GoldError
 from assay.files import sync_folder
@@ -20,11 +20,40 @@ if TYPE_CHECKING:
     from assay.gold.native.nodes import Field
 
 
+T = TypeVar("T")
+
+
 @dataclass(frozen=True, slots=True)
 class JournalLimits:
     """How much of a journal is read."""
 
     bytes: int = 256_000_000  # some 250,000 proposals; beyond it the file was not written here
+
+
+class Remembered(Generic[T]):
+    """What was made of a journal, for as long as the journal is the same: a server reads it with every request."""
+
+    def __init__(self, path: Path, read: Callable[[], T]) -> None:
+        self._path, self._read = path, read
+        self._known: tuple[tuple[int, int, int], T] | None = None
+
+    def __call__(self) -> T:
+        """Give it, read anew where the file is another one, longer or younger."""
+        key = self._key()
+        known = self._known
+        if known is None or known[0] != key:
+            known = self._known = (key, self._read())  # what came in between has another key, and is read next time
+        return known[1]
+
+    def _key(self) -> tuple[int, int, int]:
+        """Tell a journal from what it was before."""
+        try:
+            now = os.stat(self._path)
+        except FileNotFoundError:
+            return (0, 0, 0)
+        except OSError as error:
+            raise _unreadable(self._path, error) from error
+        return (now.st_ino, now.st_size, now.st_mtime_ns)
 
 
 class Journal:

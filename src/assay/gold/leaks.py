@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
 from pathlib import PurePosixPath
 
 from assay.syntax.identifiers import STOP_WORDS, parts, words
@@ -35,6 +36,7 @@ def _answer_forms(targets: Iterable[Target]) -> frozenset[str]:
     return frozenset(form for name in names for word in words(name) for form in _forms(word))
 
 
+@lru_cache(maxsize=1 << 14)  # the words of a repository's paths come again and again
 def _forms(word: str) -> frozenset[str]:
     """Give a word and what is left of it without a plural s, -es, -ed, -ing or a last e: caches, cached, cache."""
     stems = {word.removesuffix(ending) for ending in ("s", "es", "ed", "ing", "e")}

@@ -34,7 +34,7 @@ from assay.report.synthetic import suite_name, synthetic_notes, synthetic_sets
 from assay.report.tables import table_numbers
 from assay.report.wording import count
 from assay.scoring import Ties, evaluation_measures, parse_measure, ties
-from assay.stats import compare_slices
+from assay.stats import compare_slices, means_only
 from assay.stats.config import settings_of
 from assay.stats.records import Comparison, SliceRow
 from assay.types import Claim, EngineRun, Role, Run, Status
@@ -110,6 +110,14 @@ def analyse_case(case: Case) -> Results:
         tables=shown,
         numbers=table_numbers(shown, case, comparison),
     )
+
+
+def challenger_of(run: Run, claim: Claim) -> str:
+    """Name the best engine that is compared with the baseline, as the report does, without the rest of it."""
+    case = open_case(run, replace(claim, measures=(claim.primary,)))
+    scores = pick(case.scores, measures=(claim.primary,))
+    means = means_only(scores, baseline=claim.baseline, primary=claim.primary, alpha=claim.alpha, cluster=claim.cluster)
+    return _challenger(case, means)
 
 
 def _comparison(case: Case) -> Comparison:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol, cast
 
 from assay.errors import ConfigError
-from assay.scoring import RR, parse_measure, score
+from assay.scoring import RR, Level, parse_measure, score
 from assay.scoring.evaluate import Scorer, as_scorer
-from assay.types import Claim, EngineRun, Query, Run, Scores, Status, Unit, order_forms
+from assay.types import Claim, EngineRun, Query, Role, Run, Scores, Status, Unit, order_forms
 
 if TYPE_CHECKING:
     from assay.types import FloatArray
@@ -52,13 +52,13 @@ def open_case(run: Run, claim: Claim) -> Case:
     return Case(run, claim, scores, scorer, queries, headline)
 
 
-def level_of(primary: str) -> str:
+def level_of(primary: str) -> Level:
     """Give the level that a measure finds answers at; what has no choice of one looks at lines."""
     measure = parse_measure(primary)
     if measure.of is not None:
         return level_of(repr(measure.of))
     chosen = any(param.name == "level" for param in measure.kind.params)
-    return str(measure["level"]) if chosen else "lines"
+    return cast("Level", measure["level"]) if chosen else "lines"
 
 
 def rank_measure(primary: str, k: int) -> str:
@@ -66,23 +66,43 @@ def rank_measure(primary: str, k: int) -> str:
     return repr(RR(level=level_of(primary)) @ k)
 
 
-def real_engines(run: Run) -> tuple[str, ...]:
+class Entrant(Protocol):
+    """An engine of a run, or what is known of one."""
+
+    @property
+    def name(self) -> str:
+        """How it is called."""
+
+    @property
+    def role(self) -> Role:
+        """What it is in a table."""
+
+
+class Field(Protocol):
+    """A run, or the evidence that was made of one."""
+
+    @property
+    def engines(self) -> Sequence[Entrant]:
+        """Who took part, in the order shown."""
+
+
+def real_engines(run: Field) -> tuple[str, ...]:
     """The engines that compete: all but floor and ceiling."""
     return tuple(e.name for e in run.engines if e.role in ("contestant", "yardstick"))
 
 
-def contestants(run: Run) -> tuple[str, ...]:
+def contestants(run: Field) -> tuple[str, ...]:
     """The engines under test; where there is none, those that stand for them."""
     return tuple(e.name for e in run.engines if e.role == "contestant") or real_engines(run)
 
 
-def rivals(run: Run, baseline: str) -> tuple[str, ...]:
+def rivals(run: Field, baseline: str) -> tuple[str, ...]:
     """The engines that are compared with the baseline: nobody declared the references, so they join no family."""
     tested = tuple(name for name in contestants(run) if name != baseline)
     return tested or tuple(name for name in real_engines(run) if name != baseline)
 
 
-def family_of(run: Run, claim: Claim) -> tuple[str, ...]:
+def family_of(run: Field, claim: Claim) -> tuple[str, ...]:
     """Name the engines whose comparisons get a verdict: the declared ones that were run, else all rivals."""
     if not claim.family:
         return rivals(run, claim.baseline)
@@ -90,13 +110,13 @@ def family_of(run: Run, claim: Claim) -> tuple[str, ...]:
     return tuple(name for name in claim.family if name in asked and name != claim.baseline)
 
 
-def competing(run: Run, claim: Claim) -> tuple[str, ...]:
+def competing(run: Field, claim: Claim) -> tuple[str, ...]:
     """Name the engines whose pairs are compared: all that compete, or a declared family with its baseline."""
     declared = {claim.baseline, *claim.family} if claim.family else set(real_engines(run))
     return tuple(name for name in real_engines(run) if name in declared)
 
 
-def absent_notes(run: Run, claim: Claim) -> tuple[str, ...]:
+def absent_notes(run: Field, claim: Claim) -> tuple[str, ...]:
     """Say which engines of the declared family were not run: no claim is made of them."""
     asked = {engine.name for engine in run.engines}
     absent = [name for name in claim.family if name not in asked]

@@ -2,34 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from dataclasses import replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from assay.errors import ConfigError, EngineError, NotComparableError
 from assay.report.case import absent_notes, competing, contestants, dead_engines, family_of, pick, rivals
-from assay.report.synthetic import synthetic_notes
+from assay.report.evidence.gathering import gather
+from assay.report.evidence.record import Evidence
+from assay.report.synthetic import notes_on, synthetic_notes
 from assay.scoring import identical_rankings, score
 from assay.stats import Names, all_pairs, compare, compare_scores, means, means_only
 from assay.stats.config import settings_of
-from assay.stats.records import AllPairs, Comparison
-from assay.types import Claim, Run, Scores
+from assay.stats.records import AllPairs, Comparison, ComparisonRow
+from assay.types import Claim, CorpusFacts, Run, Scores
 
 _Found = TypeVar("_Found", bound=Comparison)
 
 
 def compare_engines(run: Run, claim: Claim, engine: str | None = None) -> Comparison:
     """Compare one engine of a run, or every one that competes, with the baseline."""
-    family = (engine,) if engine and not claim.family else family_of(run, claim)
+    return compare_within(gather((run,), claim.measures, ""), claim, engine)
+
+
+def compare_within(seen: Evidence, claim: Claim, engine: str | None = None) -> Comparison:
+    """Compare engines of one run, or of all its repeats, with the baseline."""
+    family = (engine,) if engine and not claim.family else family_of(seen, claim)
     if not family:
         raise ConfigError(
             f"nothing to compare with {claim.baseline}", hint="run another engine, or choose a --baseline"
         )
-    others = rivals(run, claim.baseline) if claim.family else ()
+    others = rivals(seen, claim.baseline) if claim.family else ()
     chosen = tuple(dict.fromkeys((claim.baseline, *family, *others)))
-    found = compare_family(pick(score(run, claim.measures), engines=chosen), claim, family, dead_engines(run))
-    found = mark_identical(_narrowed(found, claim, engine) if engine and claim.family else found, run)
-    return replace(found, notes=(*synthetic_notes(run), *absent_notes(run, claim), *found.notes))
+    scores = pick(seen.scores, engines=chosen, measures=claim.measures)
+    found = compare_family(scores, claim, family, seen.dead)
+    found = _narrowed(found, claim, engine) if engine and claim.family else found
+    found = _mark_same(found, {one.name: one.answers for one in seen.engines})
+    return replace(found, notes=(*notes_on(seen.synthetic, seen.golds), *absent_notes(seen, claim), *found.notes))
 
 
 def mark_identical(found: _Found, run: Run) -> _Found:
@@ -37,6 +46,16 @@ def mark_identical(found: _Found, run: Run) -> _Found:
     same = {frozenset((twins.first, twins.second)) for twins in identical_rankings(run)}
     rows = (replace(row, identical=frozenset((row.engine, row.baseline)) in same) for row in found.rows)
     return replace(found, rows=tuple(rows))
+
+
+def _mark_same(found: Comparison, answers: Mapping[str, Sequence[str]]) -> Comparison:
+    """Mark the comparisons of engines that gave one and the same answers in every repeat."""
+
+    def is_same(row: ComparisonRow) -> bool:
+        given = {*answers[row.engine], *answers[row.baseline]}
+        return len(given) == 1 and "" not in given
+
+    return replace(found, rows=tuple(replace(row, identical=is_same(row)) for row in found.rows))
 
 
 def _narrowed(found: Comparison, claim: Claim, engine: str) -> Comparison:
@@ -113,41 +132,76 @@ def compare_runs(
     Runs that asked for different k, or on a corpus that changed, are refused; `moved` allows the latter.
     """
     refuse_unlike(old, new, moved=moved)
-    found = mark_identical(_between(old, new, claim, Names(*names), engine), _side_by_side(old, new, Names(*names)))
-    return replace(found, notes=(*synthetic_notes(old, new), *_changes(old, new), *found.notes))
+    before, after = gather((old,), claim.measures, names[0]), gather((new,), claim.measures, names[1])
+    return compare_evidence(before, after, claim, engine, moved=moved)
+
+
+def compare_evidence(
+    old: Evidence, new: Evidence, claim: Claim, engine: str | None = None, *, moved: bool = False
+) -> Comparison:
+    """Compare what two sides share, each a run, its repeats or a baseline file; refusals are those of two runs."""
+    _refuse(_Facts(old.k, old.corpora), _Facts(new.k, new.corpora), moved=moved)
+    measures = _shared_measures(old, claim)
+    found = _between(old, new, replace(claim, measures=measures), engine)
+    answers = {f"{one.name} ({side.name})": one.answers for side in (old, new) for one in side.engines}
+    synthetic = notes_on((*old.synthetic, *new.synthetic), (*old.golds, *new.golds))
+    return replace(_mark_same(found, answers), notes=(*synthetic, *_changes(old, new, claim), *found.notes))
+
+
+def _shared_measures(old: Evidence, claim: Claim) -> tuple[str, ...]:
+    """Give the measures of a claim that a baseline has values of; without the primary one nothing is compared."""
+    if claim.primary not in old.scores.measures:
+        raise NotComparableError(
+            f"{old.name} has no values of {claim.primary}",
+            hint=f"it has {', '.join(old.scores.measures)}; write it anew with --write-baseline, or choose --primary",
+        )
+    return tuple(name for name in claim.measures if name in old.scores.measures)
+
+
+@dataclass(frozen=True, slots=True)
+class _Facts:
+    """What two sides must have in common."""
+
+    k: int
+    corpora: Mapping[str, CorpusFacts]
 
 
 def refuse_unlike(old: Run, new: Run, *, moved: bool = False) -> None:
     """Refuse two runs that must not be compared."""
+    _refuse(_Facts(old.k, old.header.corpora), _Facts(new.k, new.header.corpora), moved=moved)
+
+
+def _refuse(old: _Facts, new: _Facts, *, moved: bool) -> None:
+    """Refuse what was asked for other k, or on a corpus that changed."""
     if old.k != new.k:
         raise NotComparableError(
             f"one run asked for {old.k} results, the other for {new.k}", hint="run both with one k"
         )
-    if not moved and _moved(old, new):
-        raise NotComparableError(
-            " ".join(_moved(old, new)), hint="--allow-changed-corpus compares all the same, and says so"
-        )
+    changed = _moved(old.corpora, new.corpora)
+    if not moved and changed:
+        raise NotComparableError(" ".join(changed), hint="--allow-changed-corpus compares all the same, and says so")
 
 
-def _between(old: Run, new: Run, claim: Claim, names: Names, engine: str | None) -> Comparison:
-    """Compare what both runs have an answer of; what failed in one of them leaves both."""
-    chosen = [(engine,) if engine else contestants(run) for run in (old, new)]
-    sides = [pick(score(run, claim.measures), engines=who) for run, who in zip((old, new), chosen, strict=True)]
+def _between(old: Evidence, new: Evidence, claim: Claim, engine: str | None) -> Comparison:
+    """Compare what both sides have an answer of; what failed in one of them leaves both."""
+    sides, names = (old, new), Names(old.name, new.name)
+    chosen = [(engine,) if engine else contestants(side) for side in sides]
+    scores = [pick(side.scores, engines=who, measures=claim.measures) for side, who in zip(sides, chosen, strict=True)]
     failed = [
-        (name, f"{name} ({called})")
-        for run, who, called in zip((old, new), chosen, (names.old, names.new), strict=True)
+        (name, f"{name} ({side.name})")
+        for side, who in zip(sides, chosen, strict=True)
         for name in who
-        if name in dead_engines(run)
+        if name in side.dead
     ]
     dead = {name for name, _ in failed}
-    left = [[name for name in side.engines if name not in dead] for side in sides]
+    left = [[name for name in side.engines if name not in dead] for side in scores]
     shared = set(chosen[0]) & set(chosen[1])
     if failed and (not all(left) or (shared and shared <= dead)):
         found = means_only(
-            sides[1], baseline=names.old, primary=claim.primary, alpha=claim.alpha, cluster=claim.cluster
+            scores[1], baseline=names.old, primary=claim.primary, alpha=claim.alpha, cluster=claim.cluster
         )
         return _without(found, [called for _, called in failed])
-    kept = [pick(side, engines=who) for side, who in zip(sides, left, strict=True)]
+    kept = [pick(side, engines=who) for side, who in zip(scores, left, strict=True)]
     found = compare_scores(
         *kept,
         primary=claim.primary,
@@ -158,24 +212,31 @@ def _between(old: Run, new: Run, claim: Claim, names: Names, engine: str | None)
     return _without(found, [called for _, called in failed])
 
 
-def _side_by_side(old: Run, new: Run, names: Names) -> Run:
-    """Put the engines of two runs into one, under the names that their comparison gives them."""
-    sides = ((old, names.old), (new, names.new))
-    return replace(
-        new, engines=tuple(replace(e, name=f"{e.name} ({called})") for run, called in sides for e in run.engines)
-    )
+def _changes(old: Evidence, new: Evidence, claim: Claim) -> list[str]:
+    """Say what else differs between two sides than what is being compared."""
+    was = {engine.name: engine.settings for engine in old.engines}
+    set_anew = [e.name for e in new.engines if e.name in was and was[e.name] != e.settings]
+    notes = _moved(old.corpora, new.corpora)
+    notes += [f"Settings changed between the runs: {', '.join(set_anew)}."] if set_anew else []
+    lost = [name for name in claim.measures if name not in old.scores.measures]
+    notes += [f"{old.name} has no values of {', '.join(lost)}."] if lost else []
+    return notes + _claimed_otherwise(old, claim)
 
 
-def _changes(old: Run, new: Run) -> list[str]:
-    """Say what else differs between two runs than what is being compared."""
-    was = {engine.name: engine.config for engine in old.engines}
-    set_anew = [e.name for e in new.engines if e.name in was and was[e.name] != e.config]
-    return _moved(old, new) + ([f"Settings changed between the runs: {', '.join(set_anew)}."] if set_anew else [])
+def _claimed_otherwise(old: Evidence, claim: Claim) -> list[str]:
+    """Say that another claim was declared then: who may loosen a margin may let a regression pass."""
+    was = old.claim
+    names = ("primary", "margin", "alpha", "cluster") if was else ()
+    told = [
+        f"{name} {getattr(was, name)} → {getattr(claim, name)}"
+        for name in names
+        if getattr(was, name) != getattr(claim, name)
+    ]
+    return [f"The claim is not the one of {old.name}: {', '.join(told)}."] if told else []
 
 
-def _moved(old: Run, new: Run) -> list[str]:
+def _moved(before: Mapping[str, CorpusFacts], after: Mapping[str, CorpusFacts]) -> list[str]:
     """Say which corpora changed between two runs."""
-    before, after = old.header.corpora, new.header.corpora
     return [
         f"The corpus of {name} changed between the runs ({before[name].files} → {after[name].files} files)."
         for name in sorted(before.keys() & after.keys())

@@ -1,4 +1,4 @@
-"""The same scores over parts of the queries: by form, leak and tag, over phrasings, against adversaries."""
+"""The same scores over parts of the queries: by form, place, leak and tag, over phrasings, against adversaries."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from typing import Literal
 import numpy as np
 
 from assay.gold import overlaps
+from assay.gold.languages import language_of
 from assay.report.case import Case, forms_of, pick
+from assay.report.pages.texts import repository_names
 from assay.report.results import Breakdown, GroupMean, Layer, Phrasing, Trap
 from assay.scoring import breakdown, evaluation_means, evaluation_measures, parse_measure, score
 from assay.stats import means
@@ -19,14 +21,19 @@ from assay.types import Scores, Target, Unit
 _KINDS: tuple[Literal["relationship", "strength"], ...] = ("relationship", "strength")
 #: A breakdown by a tag with more groups than this is an index, not a table.
 _MOST_GROUPS = 8
+#: Languages and repositories are looked for by name, so a long list of them is read; this many fill a page.
+_MOST_PLACES = 50
+#: The cuts that only the page shows: in a document of lines they would push what decides out of sight.
+PAGE_CUTS = ("language of the answer", "repository")
 
 
 def breakdowns(case: Case) -> Iterator[Breakdown]:
-    """Cut the queries by form, by leak and by each tag that has few values."""
+    """Cut the queries by form, language, repository, leak, and by each tag that has few values."""
     units = case.scores.units
     forms = {f: [i for i, u in enumerate(units) if u.form == f] for f in forms_of(units)}
     if len(forms) > 1:
         yield _breakdown(case, "form", forms)
+    yield from _by_place(case)
     leaky = {
         i: overlaps(case.queries[units[i].gold, units[i].query].forms[units[i].form], _targets(case, units[i]))
         for i in case.headline
@@ -40,6 +47,18 @@ def breakdowns(case: Case) -> Iterator[Breakdown]:
         parts = by_tag(case, tag)
         if 1 < len(parts) <= _MOST_GROUPS:
             yield _breakdown(case, tag, parts)
+
+
+def _by_place(case: Case) -> Iterator[Breakdown]:
+    """Cut the queries by where their answers are, as far as they are in several places."""
+    units, called = case.scores.units, repository_names(unit.repository for unit in case.scores.units)
+    languages = [language_of(case.queries[units[i].gold, units[i].query]) for i in case.headline]
+    repositories = [called[units[i].repository] for i in case.headline]
+    for by, values in zip(PAGE_CUTS, (languages, repositories), strict=True):
+        names = sorted(set(values))
+        if 1 < len(names) <= _MOST_PLACES:
+            parts = {name: [i for i, v in zip(case.headline, values, strict=True) if v == name] for name in names}
+            yield _breakdown(case, by, parts)
 
 
 def by_tag(case: Case, tag: str) -> dict[str, list[int]]:

@@ -11,11 +11,14 @@ from assay.experiment.records import earlier_run, write_run, writing
 from assay.experiment.records.merging import Declared, Merged, footing_of, merge_runs
 from assay.experiment.spec.claim import BASELINE, claim_of
 from assay.report.analysis import analyse, analyse_case
-from assay.report.case import open_case, pick
+from assay.report.case import Case, open_case
+from assay.report.explorer.settings import PagePlan
 from assay.report.results import Results
 from assay.report.rows import Row, carry, read_rows
 from assay.report.writing import make_reports
 from assay.types import Claim, Run
+
+_USUAL = PagePlan()
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +38,7 @@ def publish(
     declared: Mapping[str, Declared] | None = None,
     forget: bool = False,
     parquet: bool = False,
+    page: PagePlan = _USUAL,
 ) -> Published:
     """Write a run and its reports into a folder that nobody else writes to meanwhile.
 
@@ -51,17 +55,31 @@ def publish(
         results = analyse_case(case)
         rows = carry(results.rows, earlier, footing_of(run), merged.stale)
         results = replace(results, rows=rows, warnings=(*said, *results.warnings))
-        chosen = pick(case.scores, measures=results.measures)
-        reports = make_reports(results, run, parquet=parquet, scores=chosen)
+        reports = make_reports(results, case, parquet=parquet, page=page)
         write_run(run, folder)
         reports.write(folder)
     return Published(run, results, merged.kept)
 
 
+@dataclass(frozen=True, slots=True)
+class Reopened:
+    """A run that was read from its folder, scored, and what may be said of it."""
+
+    case: Case
+    results: Results
+
+
+def reopen(run: Run, claim: Claim, folder: Path) -> Reopened:
+    """Score the run in a folder, and compute what may be said of it, with the rows of earlier runs kept there."""
+    case = open_case(run, claim)
+    results = analyse_case(case)
+    rows = carry(results.rows, read_rows(folder) or (), footing_of(run))
+    return Reopened(case, replace(results, rows=rows))
+
+
 def report_again(run: Run, claim: Claim, folder: Path) -> Results:
-    """Compute what may be said of the run in a folder, with the rows of earlier runs that are kept there."""
-    results = analyse(run, claim)
-    return replace(results, rows=carry(results.rows, read_rows(folder) or (), footing_of(run)))
+    """Compute what may be said of the run in a folder."""
+    return reopen(run, claim, folder).results
 
 
 def _with_claim(run: Run, claim: Claim) -> tuple[Run, tuple[str, ...]]:

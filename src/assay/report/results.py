@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any, cast
 
+from assay.report.pages.plain import plain
 from assay.report.rows.records import Row
 from assay.stats.records import Comparison, SliceRow
 from assay.types import Header, Role
@@ -262,3 +264,9 @@ class Results:
         """Name an engine in a table of scores, marked where its values are those of failures only."""
         dead = any(facts.name == engine and facts.answered_nothing for facts in self.engines)
         return f"{engine} (failed)" if dead else engine
+
+
+def results_json(results: Results) -> dict[str, Any]:
+    """Give the results as JSON can hold them."""
+    fields = cast(dict[str, Any], plain(results))
+    return {"schema": "assay/results/1", **fields, "skipped": fields["header"]["skipped"]}

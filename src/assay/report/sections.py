@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from assay.report.analysis import FAILED_SHARE, FEW_QUERIES
 from assay.report.behaviour import behaviour_blocks, breach_blocks, mishap_blocks, stderr_blocks
 from assay.report.case import level_of
-from assay.report.comparison import comparison_blocks, p_text
+from assay.report.comparison import comparison_blocks, p_text, verdict_tone
+from assay.report.groups import PAGE_CUTS
 from assay.report.pages.document import (
     Bar,
     Bars,
@@ -17,11 +19,14 @@ from assay.report.pages.document import (
     Forest,
     Heading,
     Paragraph,
+    Spark,
+    Sparks,
     Table,
+    Tone,
     table,
 )
 from assay.report.pages.texts import repository_names
-from assay.report.results import Breakdown, Failure, Results, Trap
+from assay.report.results import Breakdown, Failure, Ranks, Results, Trap
 from assay.report.rows import row_blocks, skipped_blocks
 from assay.report.rows.records import HASH_DIGITS, corpora_hash
 from assay.report.synthetic import marked
@@ -49,7 +54,7 @@ def document(results: Results, *, full: bool = True) -> Document:
         *table_blocks(results),
         *_breakdowns(results, full=full),
         *_traps(results, full=full),
-        *_ranks(results),
+        *_ranks(results, full=full),
         *_failures(results),
         *mishap_blocks(results),
     ]
@@ -63,7 +68,16 @@ def document(results: Results, *, full: bool = True) -> Document:
         *stderr_blocks(results),
         *_inputs(results),
     ]
-    return Document(headline(results), tuple([*short, *more] if full else short))
+    return Document(headline(results), tuple([*short, *more] if full else short), headline_tone(results))
+
+
+def headline_tone(results: Results) -> Tone:
+    """Say how the headline is to be taken."""
+    facts = next(f for f in results.engines if f.name == results.challenger)
+    if facts.failed > FAILED_SHARE * facts.asked:
+        return "bad"
+    row = next((r for r in results.comparison.rows if r.engine == results.challenger), None)
+    return "plain" if row is None else verdict_tone(row)
 
 
 def headline(results: Results) -> str:
@@ -184,7 +198,8 @@ _SHORT_CUTS = ("form", "difficulty")
 def _breakdowns(results: Results, *, full: bool) -> list[Block]:
     """Show the primary measure by difficulty, form, leak and so on."""
     blocks: list[Block] = []
-    for cut in results.breakdowns if full else [c for c in results.breakdowns if c.by in _SHORT_CUTS]:
+    told = [cut for cut in results.breakdowns if cut.by not in PAGE_CUTS]
+    for cut in told if full else [c for c in told if c.by in _SHORT_CUTS]:
         blocks += [Heading(f"By {cut.by}"), _groups(results, cut)]
     return blocks
 
@@ -271,16 +286,42 @@ def _layers(results: Results) -> list[Block]:
     return [Heading("Over the queries whose evaluation layer names the measure"), table(columns, rows, note)]
 
 
-def _ranks(results: Results) -> list[Block]:
-    """Show where the first right answer stood: the best engine as a picture, every engine in a sentence."""
-    shown = [item for item in results.ranks if item.engine == results.leader]
-    title = f"Rank of the first right answer: {results.leader}, {_by_level(results)}"
-    blocks: list[Block] = [Heading(title)]
-    for item in shown:
-        total = sum(item.counts) + item.missed
-        bars = [Bar(f"rank {r}", n, f"{n} ({n / total:.0%})") for r, n in enumerate(item.counts, start=1)]
-        blocks.append(Bars((*bars, Bar("not found", item.missed, f"{item.missed} ({item.missed / total:.0%})"))))
-    return [*blocks, *(Paragraph(f"{item.engine}: {item.sentence}") for item in results.ranks)]
+def _ranks(results: Results, *, full: bool) -> list[Block]:
+    """Show where the first right answer stood: every engine in a line, the best one also as a picture."""
+    if not results.ranks:
+        return []
+    blocks: list[Block] = [Heading(f"Rank of the first right answer, {_by_level(results)}"), _sparks(results)]
+    leading = [item for item in results.ranks if item.engine == results.leader]
+    if full:
+        blocks += [Paragraph(f"{item.engine}, rank by rank:") for item in leading]
+        blocks += [_bars(item) for item in leading]
+    told = results.ranks if full else leading
+    return [*blocks, *(Paragraph(f"{item.engine}: {item.sentence}") for item in told)]
+
+
+def _sparks(results: Results) -> Sparks:
+    """Draw every engine's ranks in a line, best first, to one scale."""
+    items = {item.engine: item for item in results.ranks}
+    sparks = tuple(_spark(results.shown(name), items[name]) for name in _ranked(results) if name in items)
+    last = f" to {results.k}" if results.k > 1 else ""
+    drawn = Sparks(sparks)
+    note = f"One column a rank, 1{last}; apart: not found. The tallest is {drawn.most:.0%} of the queries."
+    return replace(drawn, note=note)
+
+
+def _spark(name: str, item: Ranks) -> Spark:
+    """Draw one engine's ranks as shares of its queries."""
+    total = (sum(item.counts) + item.missed) or 1
+    shares = tuple(count / total for count in item.counts)
+    words = f"{shares[0] if shares else 0:.0%} at 1, {item.missed / total:.0%} not found"
+    return Spark(name, shares, item.missed / total, words)
+
+
+def _bars(item: Ranks) -> Bars:
+    """Draw one engine's ranks with their counts."""
+    total = (sum(item.counts) + item.missed) or 1
+    bars = [Bar(f"rank {r}", n, f"{n} ({n / total:.0%})") for r, n in enumerate(item.counts, start=1)]
+    return Bars((*bars, Bar("not found", item.missed, f"{item.missed} ({item.missed / total:.0%})")))
 
 
 def _by_level(results: Results) -> str:

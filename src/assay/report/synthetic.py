@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 
 from assay.types import Run
 
@@ -15,12 +15,17 @@ def synthetic_sets(run: Run) -> tuple[str, ...]:
     return tuple(gold.name for gold in run.suite.golds if gold.synthetic)
 
 
-def synthetic_notes(*runs: Run) -> tuple[str, ...]:
+def synthetic_notes(run: Run) -> tuple[str, ...]:
     """Say that numbers rest on synthetic gold, if they do."""
-    names = list(dict.fromkeys(name for run in runs for name in synthetic_sets(run)))
+    return notes_on(synthetic_sets(run), [gold.name for gold in run.suite.golds])
+
+
+def notes_on(synthetic: Iterable[str], golds: Iterable[str]) -> tuple[str, ...]:
+    """Say which of some gold sets are synthetic, if any is."""
+    names = list(dict.fromkeys(synthetic))
     if not names:
         return ()
-    every = len({gold.name for run in runs for gold in run.suite.golds})
+    every = len(set(golds))
     which = "This gold is" if len(names) == every else f"{len(names)} of {every} gold sets are"
     more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
     return (

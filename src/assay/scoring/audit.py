@@ -85,7 +85,10 @@ def _means(scores: Scores, values: FloatArray) -> FloatArray:
 
 def _has_ties(ranking: Ranking) -> bool:
     """Tell whether two neighbours have the same score."""
-    return any(a.score is not None and a.score == b.score for a, b in pairwise(ranking.hits))
+    scores = [hit.score for hit in ranking.hits]
+    if len(set(scores)) == len(scores):  # most have none, and this tells it at once
+        return False
+    return any(a is not None and a == b for a, b in pairwise(scores))
 
 
 def _rate(engine: EngineRun) -> float:

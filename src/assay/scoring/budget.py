@@ -30,18 +30,18 @@ class Passage:
 
     span: Span | None  # None: a file that the corpus does not have
     tokens: int
-    sums: tuple[int, ...]  # bytes of the file up to and including each line, from 0 lines on
+    lengths: tuple[int, ...]  # bytes of each line of the file
 
     def cost_to(self, line: int) -> int:
         """Tokens from the passage's first line to this one, both included."""
-        return approx4(self.sums[line] - self.sums[self._first - 1])
+        return approx4(sum(self.lengths[self._first - 1 : line]))
 
     def cut(self, tokens: int) -> Span | None:
         """The part that fits, whole lines only; None when not even the first line does."""
         if self.span is None:
             return None
-        last = bisect_right(self.sums, self.sums[self._first - 1] + tokens * BYTES_PER_TOKEN) - 1
-        end = min(last, self.span.end or 0)
+        sums = list(accumulate(self.lengths[self._first - 1 : self.span.end]))
+        end = self._first - 1 + bisect_right(sums, tokens * BYTES_PER_TOKEN)
         return Span(self.span.path, self._first, end) if end >= self._first else None
 
     @property
@@ -51,11 +51,10 @@ class Passage:
 
 
 class Library:
-    """The line lengths of a run, summed once per file."""
+    """The line lengths of a run; what engines return again and again is priced once."""
 
     def __init__(self, run: Run) -> None:
         self._lines = run.lines
-        self._sums: dict[str, dict[str, tuple[int, ...]]] = {}
         self._known: dict[tuple[str, str, int | None, int | None], Passage] = {}
 
     def has(self, gold: str) -> bool:
@@ -75,7 +74,7 @@ class Library:
         """Price one hit; a file the corpus lacks costs what was recorded, or its snippet."""
         if hit.path not in self._lines[gold]:
             snippet = approx4(len((hit.snippet or "").encode("utf-8", "surrogatepass")))
-            return Passage(None, snippet if recorded is None else recorded, (0,))
+            return Passage(None, snippet if recorded is None else recorded, ())
         key = (gold, hit.path, hit.start, hit.end)
         if key not in self._known:
             self._known[key] = self._lines_of(gold, hit)
@@ -88,16 +87,8 @@ class Library:
         start = 1 if whole else max(1, hit.start or 1)
         end = len(lengths) if whole else min(hit.end or 0, len(lengths))
         if end < start:
-            return Passage(None, 0, (0,))
-        sums = self._sum(gold, hit.path)
-        return Passage(Span(hit.path, start, end), approx4(sums[end] - sums[start - 1]), sums)
-
-    def _sum(self, gold: str, path: str) -> tuple[int, ...]:
-        """Sum the lines of one file."""
-        known = self._sums.setdefault(gold, {})
-        if path not in known:
-            known[path] = tuple(accumulate(self._lines[gold][path], initial=0))
-        return known[path]
+            return Passage(None, 0, ())
+        return Passage(Span(hit.path, start, end), approx4(sum(lengths[start - 1 : end])), lengths)
 
 
 def capped(measure: Measure) -> Bounds:

@@ -6,14 +6,15 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from itertools import chain
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assay.errors import InputError
-from assay.scoring.match import Level, Match, Projection, claim, hit_span, project, touches
-from assay.types import Adversary, EngineRun, Gold, Hit, Query, Ranking, Run, Status, Target, Unit
+from assay.scoring.marking import rivals
+from assay.scoring.match import Level, Match, Projection, claim, hit_span, project, target_span, touches
+from assay.types import Adversary, EngineRun, Gold, Hit, Query, Ranking, Run, Span, Status, Target, Unit
 
 if TYPE_CHECKING:
     from assay.types import FloatArray
@@ -52,6 +53,16 @@ class Cell:
     tokens: tuple[int, ...]
 
 
+class _Near(NamedTuple):
+    """A distinct hit in a file that the gold set names for its query."""
+
+    engine: int
+    unit: int
+    rank: int
+    span: Span
+    right: bool  # it touches a target
+
+
 class Grid:
     """A run as engines × units. Views are made when first asked for and kept."""
 
@@ -69,6 +80,8 @@ class Grid:
         self._matches: dict[Level, list[Match]] = {}
         self._graded: dict[Level, GradedRanks] = {}
         self._marks: dict[Level, Marks] = {}
+        self._nears: dict[Level, list[_Near]] = {}
+        self._whole = self.queries  # with every adversary
 
     def against(self, keep: Callable[[Adversary], bool]) -> Grid:
         """Lay out the same rankings and matches beside queries that have some of their adversaries only."""
@@ -128,19 +141,29 @@ class Grid:
         """Judged hits and traps of all rankings as arrays."""
         if level not in self._marks:
             targets = self.projections(level)
-            rivals = tuple(_rivals(query, here) for query, here in zip(self.queries, targets, strict=True))
-            files = [right.by_path.keys() | wrong.by_path for right, wrong in zip(targets, rivals, strict=True)]
+            made = {id(query): rivals(query, here) for query, here in zip(self.queries, targets, strict=True)}
+            traps = [made[id(query)] for query in self.queries]
             judged, trap = np.zeros((2, *self.graded(level).grades.shape), dtype=np.bool_)
-            for cell, match in zip(self.cells(), self.matches(level), strict=True):
-                for rank, position in enumerate(match.positions):
-                    if cell.hits[position].path in files[cell.unit]:  # most are in none
-                        span = hit_span(cell.hits[position], level)
-                        right, wrong = (touches(span, seen[cell.unit]) for seen in (targets, rivals))
-                        judged[cell.engine, cell.unit, rank] = right or wrong
-                        trap[cell.engine, cell.unit, rank] = wrong and not right
-            trapped = np.array([bool(rival.targets) for rival in rivals], dtype=np.bool_)
+            for near in self._near(level):
+                wrong = touches(near.span, traps[near.unit])
+                judged[near.engine, near.unit, near.rank] = near.right or wrong
+                trap[near.engine, near.unit, near.rank] = wrong and not near.right
+            trapped = np.array([bool(rival.targets) for rival in traps], dtype=np.bool_)
             self._marks[level] = Marks(judged, trap, trapped)
         return self._marks[level]
+
+    def _near(self, level: Level) -> list[_Near]:
+        """Find the distinct hits in a file of a target or an adversary, of any that the run has: most are in none."""
+        if level not in self._nears:
+            targets, files = self.projections(level), _files(self._whole, level)
+            self._nears[level] = [
+                _Near(cell.engine, cell.unit, rank, span, touches(span, targets[cell.unit]))
+                for cell, match in zip(self.cells(), self.matches(level), strict=True)
+                for rank, position in enumerate(match.positions)
+                if cell.hits[position].path in files[cell.unit]
+                for span in (hit_span(cell.hits[position], level),)
+            ]
+        return self._nears[level]
 
     def within(self, level: Level, k: int) -> BoolArray:
         """Tell which distinct hits the engine returned inside the cut-off: repeated ones are not refilled."""
@@ -162,28 +185,21 @@ def _pad(rows: Sequence[Sequence[int]], width: int, filler: int) -> IntArray:
     return padded
 
 
+def _files(queries: Sequence[Query], level: Level) -> list[frozenset[str]]:
+    """List the files of the targets and adversaries of each query; the forms of one query share theirs."""
+    made = {id(query): frozenset(target_span(t, level).path for t in _places(query)) for query in queries}
+    return [made[id(query)] for query in queries]
+
+
+def _places(query: Query) -> tuple[Target, ...]:
+    """Give all that a query judges."""
+    return (*query.targets, *(adversary.target for adversary in query.adversaries))
+
+
 def _thinned(queries: Sequence[Query], keep: Callable[[Adversary], bool]) -> tuple[Query, ...]:
     """Leave out adversaries; the forms of one query stay one query."""
     made = {id(query): replace(query, adversaries=tuple(filter(keep, query.adversaries))) for query in queries}
     return tuple(made[id(query)] for query in queries)
-
-
-def _rivals(query: Query, targets: Projection) -> Projection:
-    """See adversaries at the level of the targets, without those wholly inside one: no hit can tell them apart."""
-    seen = project([adversary.target for adversary in query.adversaries], targets.level)
-    return project([rival for rival in seen.targets if not _inside(rival, targets)], "lines")
-
-
-def _inside(rival: Target, targets: Projection) -> bool:
-    """Tell whether every line of an adversary is a line of one target."""
-    span = rival.span
-    for index in targets.by_path.get(span.path, ()):
-        other = targets.targets[index].span
-        if other.start is None or other.end is None:
-            return True
-        if span.start is not None and span.end is not None and other.start <= span.start and span.end <= other.end:
-            return True
-    return False
 
 
 def _asked(run: Run) -> frozenset[str]:

@@ -68,11 +68,16 @@ _SPAN_AT: Mapping[Level, Callable[[Target], Span]] = {"file": _file, "symbol": _
 LEVELS: tuple[Level, ...] = tuple(_SPAN_AT)
 
 
+def target_span(target: Target, level: Level) -> Span:
+    """See a target at a level."""
+    return _SPAN_AT[level](target)
+
+
 def project(targets: Sequence[Target], level: Level) -> Projection:
     """See targets at a level; those that become one span are one, with the highest grade, at the first one's place."""
     merged: dict[Span, Target] = {}
     for target in targets:
-        span = _SPAN_AT[level](target)
+        span = target_span(target, level)
         known = merged.get(span)
         if known is None or known.grade < target.grade:
             merged[span] = replace(target, span=span)

@@ -181,8 +181,10 @@ class Index:
         shown = text.split("\n")[start - first : end - first + 1]
         return Hit(path, start, end, score, "\n".join(shown) + "\n")
 
-    def explain(self, query: str, *, per: Per = "file", k: int = 10, expect: str | None = None) -> Trace:
-        """Follow the k best candidates, and those of an expected file, through every stage.
+    def explain(
+        self, query: str, *, per: Per = "file", k: int = 10, expect: str | Sequence[str] | None = None
+    ) -> Trace:
+        """Follow the k best candidates, and those of expected files, through every stage.
 
         A model that orders the first results anew is no stage: it shows in the hits alone.
         """
@@ -190,7 +192,8 @@ class Index:
         seen = retrieve(ask(query), self.view, self.config, per)
         scores = rank(seen, self.config, per, lambda name, values: shown.append(StageTrace(name, values)))
         hits = self.search(query, k, per=per)
-        expected = sorted(self.rows_of(expect, per), key=lambda row: (-scores[row], row))
+        wanted = [row for path in _listed(expect) for row in self.rows_of(path, per)]
+        expected = sorted(wanted, key=lambda row: (-scores[row], row))
         rows = list(dict.fromkeys(order_of(scores)[:k].tolist() + [row for row in expected if scores[row] > 0][:k]))
         labels = tuple(self._label(row, per, float(scores[row])) for row in rows)
         return Trace(seen.question, per, tuple(shown), labels, tuple(rows), hits)
@@ -203,9 +206,9 @@ class Index:
         """Find what the unit at a line uses, what uses it, and what speaks of the same things."""
         return relate(self, path, line, k)
 
-    def rows_of(self, path: str | None, per: Per) -> list[int]:
+    def rows_of(self, path: str, per: Per) -> list[int]:
         """List where a file, or its units, stand in the scores."""
-        if path is None or path not in self.table.files.paths:
+        if path not in self.table.files.paths:
             return []
         file = self.table.files.paths.index(path)
         return [file] if per == "file" else list(range(self.view.first_unit[file], self.view.first_unit[file + 1]))

@@ -11,7 +11,7 @@ import numpy as np
 from assay.search.evidence import Values
 from assay.search.question import Per, Question
 from assay.search.tables import LongArray
-from assay.types import Hit
+from assay.types import Hit, Waterfall, WaterfallRow, WaterfallStep
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,27 +30,6 @@ class StageTrace:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
-    """What one stage did to one candidate."""
-
-    stage: str
-    score: float
-    change: float
-    rank: int  # 0 when it does not match at all
-    before: int
-
-
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """A candidate and its way through the stages."""
-
-    path: str
-    start: int | None
-    end: int | None
-    steps: tuple[Step, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class Trace:
     """One query, stage by stage."""
 
@@ -61,20 +40,25 @@ class Trace:
     rows: tuple[int, ...]  # where each of them stands in the scores
     hits: tuple[Hit, ...]
 
-    def candidates(self) -> tuple[Candidate, ...]:
+    def waterfall(self) -> Waterfall:
+        """Say it without the scores of everything else."""
+        stages = tuple(stage.name for stage in self.stages)
+        return Waterfall(self.question.kind, tuple(self.question.terms), stages, self.candidates())
+
+    def candidates(self) -> tuple[WaterfallRow, ...]:
         """Follow each shown candidate through the stages."""
         ranks = [stage.ranks() for stage in self.stages]
         return tuple(
-            Candidate(label.path, label.start, label.end, tuple(self._steps(row, ranks)))
+            WaterfallRow(label.path, label.start, label.end, tuple(self._steps(row, ranks)))
             for label, row in zip(self.labels, self.rows, strict=True)
         )
 
-    def _steps(self, row: int, ranks: list[LongArray]) -> Iterator[Step]:
+    def _steps(self, row: int, ranks: list[LongArray]) -> Iterator[WaterfallStep]:
         """List what each stage did to one row."""
         score, rank = 0.0, 0
         for stage, placed in zip(self.stages, ranks, strict=True):
             now = float(stage.scores[row])
-            yield Step(stage.name, now, now - score, int(placed[row]), rank)
+            yield WaterfallStep(stage.name, now, now - score, int(placed[row]), rank)
             score, rank = now, int(placed[row])
 
     def json_lines(self) -> Iterator[str]:

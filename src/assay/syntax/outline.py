@@ -7,8 +7,6 @@ The capture names that a query may use are listed in `queries/`'s files by examp
 from __future__ import annotations
 
 import re
-import threading
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
@@ -17,9 +15,10 @@ from typing import TYPE_CHECKING
 from assay.syntax.grammars import load_grammar
 from assay.syntax.guarding import can_guard, guarded
 from assay.syntax.nesting import looks_torn, nesting_problem
+from assay.syntax.parsing import PARSING, ParsingLimits, allowed, is_tangled, parsed
 
 if TYPE_CHECKING:
-    from tree_sitter import Node, Parser, Point, Tree
+    from tree_sitter import Node, Tree
 
 _DEFINITION = "definition."
 _CLAUSES = frozenset({"elixir", "haskell"})  # where a function is written as several definitions of one name
@@ -42,12 +41,6 @@ class OutlineLimits:
     long_lines: int = 40  # nodes longer than this have their parts listed as places to cut at
     deep: int = 12  # levels below which a place to cut at is inside an expression
     indent: int = 200  # columns before a comment beyond which it does not stand alone on its line
-    piece: int = 2_048  # bytes the parser is handed at a time; the clock is looked at between two
-    text: int = 256  # bytes of a node that a predicate of a query is handed at a time; names are shorter
-    seconds: float = 1.0  # of the processor, which any file may take to be parsed ...
-    seconds_per_byte: float = 5e-6  # ... and for each of its bytes; code takes 0.1 to 0.8 of it, soup takes hours
-    tangle: int = 200_000_000  # see `_tangle`; about a second
-    open_matches: int = 512  # of a query at once: the oldest goes; code needs some dozens, and time grows with it
 
 
 LIMITS = OutlineLimits()
@@ -96,7 +89,7 @@ class Outline:
     problem: str | None = None  # why it was not parsed, or not to the end; then nothing else is known
 
 
-def outline(text: str, grammar: str, limits: OutlineLimits = LIMITS) -> Outline:
+def outline(text: str, grammar: str, limits: ParsingLimits = PARSING) -> Outline:
     """Parse a text and list what it defines, says and uses; nothing is known of one that would take too long."""
     source = text.encode("utf-8", "replace")  # predicates read it as UTF-8
     if problem := nesting_problem(source, grammar):
@@ -104,79 +97,24 @@ def outline(text: str, grammar: str, limits: OutlineLimits = LIMITS) -> Outline:
     load_grammar(grammar)
     if not looks_torn(source, grammar) or not can_guard():
         return _outline(source, grammar, limits)
-    seconds = 2 + int(_allowed(source, limits))
+    seconds = 2 + int(allowed(source, limits))
     found = guarded(partial(_outline, source, grammar, limits), seconds)
     return _unknown("its parser failed") if found is None else found
 
 
-def _outline(source: bytes, grammar: str, limits: OutlineLimits) -> Outline:
+def _outline(source: bytes, grammar: str, limits: ParsingLimits) -> Outline:
     """Parse a source, and look into the tree if that is no wilderness."""
-    tree = _parsed(load_grammar(grammar).parser, source, limits)
+    tree = parsed(source, grammar, limits)
     if tree is None:
         return _unknown("parsing it took too long")
-    if tree.root_node.has_error and _tangle(tree.root_node) > limits.tangle:
+    if is_tangled(tree, limits):
         return _unknown("it holds too many errors")
     return _read(tree, grammar, source)
-
-
-def _allowed(source: bytes, limits: OutlineLimits) -> float:
-    """Say how many seconds of the processor a source may take to be parsed."""
-    return limits.seconds + limits.seconds_per_byte * len(source)
 
 
 def _unknown(problem: str) -> Outline:
     """Give the outline of a text that nothing is known of, and why."""
     return Outline((), (), (), (), (), broken=True, problem=problem)
-
-
-#: Parsers are shared, and one that is being fed can be left for another thread.
-_PARSING = threading.Lock()
-#: What the parser is handed. py-tree-sitter 0.26 never lets go of it, so it is one and the same for all.
-_PIECE = bytearray()
-
-
-class _Feed:
-    """Hand a source to the parser piece by piece; when its time is up, the source ends.
-
-    The parser's own way to be stopped, `progress_callback`, crashes py-tree-sitter 0.26 before Python 3.14.
-    """
-
-    def __init__(self, source: bytes, limits: OutlineLimits) -> None:
-        """Start the clock: that of this thread, so that a busy machine cuts off no more than an idle one."""
-        self._source = source
-        self._limits = limits
-        self._end = time.thread_time() + _allowed(source, limits)
-        self.parsing = True
-        self.late = False
-
-    def __call__(self, offset: int, _point: Point) -> bytes | bytearray:
-        """Give what begins at an offset; when the parser is done, its tree goes on asking for the text of nodes."""
-        if not self.parsing:
-            return self._source[offset : offset + self._limits.text]
-        self.late = self.late or time.thread_time() > self._end
-        _PIECE[:] = b"" if self.late else self._source[offset : offset + self._limits.piece]
-        return _PIECE
-
-
-def _parsed(parser: Parser, source: bytes, limits: OutlineLimits) -> Tree | None:
-    """Parse a source; None when it took too long. A single piece never does."""
-    with _PARSING:
-        if len(source) <= limits.piece:
-            return parser.parse(source)
-        feed = _Feed(source, limits)
-        tree = parser.parse(feed)
-        feed.parsing = False
-    return None if feed.late else tree
-
-
-def _tangle(root: Node) -> int:
-    """Foresee what a query costs in a broken tree: it looks at all later children of each child of an error."""
-    cost, stack = 0, [root]
-    while stack:
-        children = stack.pop().children
-        cost += len(children) ** 2
-        stack.extend(child for child in children if child.has_error)
-    return cost
 
 
 def _read(tree: Tree, grammar: str, source: bytes) -> Outline:
@@ -185,7 +123,7 @@ def _read(tree: Tree, grammar: str, source: bytes) -> Outline:
 
     loaded = load_grammar(grammar)
     root = tree.root_node
-    cursor = QueryCursor(loaded.query, match_limit=LIMITS.open_matches)
+    cursor = QueryCursor(loaded.query, match_limit=PARSING.open_matches)
     found = _collect(cursor.matches(root), source)
     return Outline(
         _definitions(found, source, grammar),

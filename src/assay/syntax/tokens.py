@@ -16,4 +16,4 @@ def line_bytes(text: str) -> tuple[int, ...]:
     # no file read as UTF-8 or Latin-1 holds a lone surrogate, but a caller's own string must not crash a count
     lines = text.encode("utf-8", "surrogatepass").split(b"\n")
     last = (len(lines[-1]),) if lines[-1] else ()
-    return (*(len(line) + 1 for line in lines[:-1]), *last)
+    return (*[len(line) + 1 for line in lines[:-1]], *last)

@@ -466,3 +466,12 @@ def test_agreement_of_the_reviewers(shop, items, capsys):
     assert code == 0
     assert "Krippendorff's α (ordinal)" in out
     assert "ada ↓  bob →" in out
+
+
+def test_the_browser_is_a_thing_of_its_own(shop, items, capsys):
+    code, _, err = call(capsys, "review", "gold.yaml", "--browser", "--status")
+    assert (code, "--browser and --status are two things" in err) == (2, True)
+    code, _, err = call(capsys, "review", "gold.yaml", "--status", "--port", "8123")
+    assert (code, "--port belongs to --browser" in err) == (2, True)
+    code, _, err = call(capsys, "review", "gold.yaml", "--browser", "--host", "0.0.0.0")  # noqa: S104  # refused
+    assert (code, "not this machine's own address" in err) == (2, True)

@@ -16,7 +16,9 @@ from assay.engines.base import Reply, Usage
 from assay.errors import EngineError, EngineTimeout, InputError
 from assay.experiment import Progress
 from assay.report import analyse, write_reports
+from assay.report.case import open_case
 from assay.types import Claim, Cost, Hit, Status
+from tests.report.explorer.unpacking import everything
 
 
 class Recording:
@@ -327,5 +329,6 @@ def test_stderr_of_a_tool_that_succeeds_reaches_the_report(shop, tmp_path):
     mine = make_engine({"kind": "command", "argv": argv})
     made = run({"mine": mine, "base": lambda q, k: []}, load_gold("gold.yaml"))
     assert "WARN-model-old" in made.engines[0].stderr["shop"]
-    write_reports(analyse(made, Claim(("nDCG@10",), "base")), made, tmp_path)
-    assert "WARN-model-old" in (tmp_path / "report.html").read_text()
+    claim = Claim(("nDCG@10",), "base")
+    write_reports(analyse(made, claim), open_case(made, claim), tmp_path)
+    assert "WARN-model-old" in everything((tmp_path / "report.html").read_bytes())

@@ -10,6 +10,7 @@ import pytest
 from assay.errors import ConfigError
 from assay.experiment.spec import TABLE_NAMES, Spec, override
 from assay.report import analyse, document, results_json, write_reports
+from assay.report.case import open_case
 from assay.report.pages.document import Forest, Heading, Table
 from assay.report.pages.html import to_html
 from assay.report.pages.markdown import to_markdown
@@ -25,9 +26,12 @@ from tests.report.labs import lab
 RANKS = {"a": [1, 2, 0, 1] * 10, "b": [2, 2, 2, 2] * 10, "c": [0, 1, 0, 10] * 10}
 
 
+def claimed(*tables, **claim):
+    return Claim(("RR@10", "Hit@1", "Hit@10"), "b", tables=tables, **claim)
+
+
 def analysed(made, *tables, **claim):
-    given = Claim(("RR@10", "Hit@1", "Hit@10"), "b", tables=tables, **claim)
-    return analyse(made, given)
+    return analyse(made, claimed(*tables, **claim))
 
 
 def section(results, title):
@@ -67,7 +71,7 @@ def test_a_new_table_is_one_value(monkeypatch, tmp_path):
     monkeypatch.setattr("assay.report.tables.TABLES", {**TABLES, "mine": mine})
     results = analysed(made, "mine")
     assert section(results, "Mine 9") == []
-    write_reports(results, made, tmp_path)
+    write_reports(results, open_case(made, claimed()), tmp_path)
     assert (tmp_path / "mine.txt").read_text() == "mine\n"
 
 
@@ -165,7 +169,7 @@ def test_bootstrap_of_equals_claims_certainty_and_ours_does_not():
 def test_forest_file_holds_means_differences_and_draws(tmp_path):
     made = lab(RANKS)
     results = analysed(made, "forest", "bootstrap")
-    write_reports(results, made, tmp_path)
+    write_reports(results, open_case(made, claimed()), tmp_path)
     rows = list(csv.DictReader(io.StringIO((tmp_path / "forest.csv").read_text())))
     assert list(rows[0]) == ["engine", "against", "measure", "mean", "low", "high", "n", "interval"]
     kinds = {(row["interval"], bool(row["against"])) for row in rows}
@@ -183,7 +187,7 @@ def test_forest_file_holds_means_differences_and_draws(tmp_path):
 
 def test_forest_file_is_written_only_when_asked_for(tmp_path):
     made = lab(RANKS)
-    write_reports(analysed(made, "matrix"), made, tmp_path)
+    write_reports(analysed(made, "matrix"), open_case(made, claimed()), tmp_path)
     assert not (tmp_path / "forest.csv").exists()
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -54,11 +53,10 @@ class Page:
 
 def page() -> Page:
     """Look at where stdout goes."""
-    from shutil import get_terminal_size
+    from assay.screen import screen_of
 
-    terminal = sys.stdout.isatty()
-    width = get_terminal_size().columns if terminal or "COLUMNS" in os.environ else LAYOUT.piped
-    return Page(max(width, 20), terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb")
+    screen = screen_of(sys.stdout, LAYOUT.piped)
+    return Page(screen.width, screen.colour)
 
 
 def show_hit(page: Page, rank: int, hit: Hit, excerpt: Excerpt | None, weights: Mapping[str, float]) -> Iterator[str]:

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
 
-from assay.errors import ConfigError
 from assay.types import EngineRun, Gold, Hit, Query, Ranking, Run, Status, Suite
 
 if TYPE_CHECKING:
@@ -70,7 +69,9 @@ class _Followed:
 
 def diagnose(run: Run, engine: str | None, tell: Callable[[str], None]) -> Diagnosis:
     """Ask the builtin engine of a run again, stage by stage."""
-    chosen = _choose(run, engine)
+    from assay.experiment.running.tracing import choose_explainable
+
+    chosen = choose_explainable(run, engine)
     per, config = _settings(chosen)
     misses: list[Miss] = []
     after: dict[str, list[Ranking]] = {}
@@ -91,32 +92,13 @@ def diagnose(run: Run, engine: str | None, tell: Callable[[str], None]) -> Diagn
     )
 
 
-def _choose(run: Run, name: str | None) -> EngineRun:
-    """Find the engine that can be asked stage by stage."""
-    known = [engine for engine in run.engines if engine.config.get("kind") == "builtin"]
-    names = ", ".join(engine.name for engine in known)
-    if name is None and len(known) == 1:
-        return known[0]
-    for engine in known:
-        if engine.name == name:
-            return engine
-    if not known:
-        raise ConfigError("no engine of this run is builtin", hint="only the builtin engine can say what it did")
-    what = "several engines of this run are builtin" if name is None else f"{name} is no builtin engine of this run"
-    raise ConfigError(what, hint=f"name one with --engine: {names}")
-
-
 def _settings(engine: EngineRun) -> tuple[Per, SearchConfig]:
-    """Read the settings that the engine had; those of an older engine may mean nothing now."""
-    from assay.search import SearchConfig
-    from assay.settings import read_settings
+    """Read the settings that the engine had."""
+    from assay.engines.builtin import BuiltinEngine
+    from assay.experiment.running.tracing import engine_again
 
-    table = cast(Mapping[str, object], engine.config.get("search", {}))
-    try:
-        return cast("Per", engine.config.get("per", "file")), read_settings(SearchConfig, table, "the run's settings")
-    except ConfigError as error:
-        hint = "the run is of another Assay: run it again"
-        raise ConfigError(error.message, hint=hint) from error
+    settings = cast(BuiltinEngine, engine_again(engine)).settings
+    return settings.per, settings.search
 
 
 def _place(gold: Gold) -> Place:

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 from assay.errors import ConfigError
 
 if TYPE_CHECKING:
+    from assay.experiment.spec import Spec
+    from assay.report.explorer.settings import PagePlan
     from assay.types import Claim, Run, Suite
 
 
@@ -39,6 +41,25 @@ def add_claim(parser: argparse.ArgumentParser, flags: Sequence[str] = tuple(_CLA
 def add_full(parser: argparse.ArgumentParser) -> None:
     """Add the flag that prints every section."""
     parser.add_argument("--full", action="store_true", help="print every section that report.html has")
+
+
+def add_page(parser: argparse.ArgumentParser) -> None:
+    """Add the flags that say what report.html holds."""
+    parser.add_argument("--max-size", metavar="SIZE", help="the most that report.html may have (3MB)")
+    parser.add_argument("--no-source", action="store_true", help="put no line of source into report.html")
+
+
+def page_flags(args: argparse.Namespace, spec: Spec | None = None) -> PagePlan:
+    """Say how report.html is made: by the flags, then by [report] of an assay.toml, this folder's if none is given."""
+    from assay.cli.common.specs import declared
+    from assay.report.explorer.settings import page_plan
+
+    return page_plan(
+        spec or declared(None),
+        max_size=getattr(args, "max_size", None),
+        no_source=getattr(args, "no_source", False),
+        traces=getattr(args, "traces", None),
+    )
 
 
 def claim_flags(args: argparse.Namespace) -> dict[str, Any]:

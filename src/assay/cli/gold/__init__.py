@@ -6,7 +6,7 @@ assay gold review gold.yaml --as ann          vote on proposals, settle them, ac
 assay gold split gold.yaml                    dev, test and sealed parts
 assay gold reanchor gold.yaml --to HEAD       follow the code from one commit to another
 
-docs/first-hour.md goes through all of it on a real repository.
+docs/tutorials/write-gold.md goes through all of it on a real repository.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from assay.cli.common.output import counted, emit
-from assay.cli.gold.desk import open_desk
+from assay.cli.gold.desk import open_desk, tell_torn
 from assay.errors import GoldError
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def handle(args: argparse.Namespace) -> int:
     from assay.report.pages.document import Document
 
     desk = open_desk(Path(args.set), None)
-    desk.tell_torn()
+    tell_torn(desk)
     votes = all_votes(desk.queue)
     if not votes:
         raise GoldError("nobody voted yet", file=desk.queue.folder, hint="vote: assay gold review SET --as NAME")

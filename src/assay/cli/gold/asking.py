@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Sequence
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from assay.cli.common.output import counted, say, warn
-from assay.cli.gold.desk import Said, ask_line
+from assay.cli.gold.desk import ask_line
+
+if TYPE_CHECKING:
+    from assay.gold.review.saying import Said
 
 T = TypeVar("T")
 
@@ -43,6 +46,8 @@ def walk(things: Sequence[T], ask: Callable[[T, str], Said | None], keep: Callab
 
 def ask_said(args: argparse.Namespace, item: str, question: str, values: Sequence[str]) -> Said | None:
     """Ask for a value and a reason; an empty value skips, None ends."""
+    from assay.gold.review.saying import Said
+
     while True:
         answer = ask_line(f"{question} ({HELP}): ")
         if answer is None or answer.casefold() in _END:

@@ -5,8 +5,9 @@ assay gold lint annotations/ --corpus git:../repo@3f2a91c    on another corpus
 assay gold lint gold.yaml --select G1,G2 --ignore G204       some rules; codes may be cut short
 assay gold lint gold.yaml --fix                              repair what is certain, show what was changed
 assay gold lint gold.yaml --reach chunks.jsonl               what that engine's chunks can never return
+assay gold lint --github                                     the sets of assay.toml; findings beside their lines
 
-Ends with 2 when there are errors, under --strict when there are warnings too. docs/lint.md lists the codes.
+Ends with 2 when there are errors, under --strict when there are warnings too. docs/reference/lint.md lists the codes.
 """
 
 from __future__ import annotations
@@ -18,9 +19,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from assay.cli.common.output import emit, say, warn
+from assay.errors import ConfigError
 
 if TYPE_CHECKING:
     from assay.gold.lint import Finding, LintConfig, Power, Reach, Report, Selection
+    from assay.report.pages.document import Document
     from assay.types import CorpusSpec, Gold, Suite
 
 _BUILTIN = "builtin"  # as `--reach` names our own engine
@@ -28,7 +31,10 @@ _BUILTIN = "builtin"  # as `--reach` names our own engine
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the flags of this action."""
-    parser.add_argument("sets", nargs="+", metavar="SET", help="gold file or folder in any format, or 'stdlib'")
+    parser.add_argument(
+        "sets", nargs="*", metavar="SET", help="gold file or folder in any format, or 'stdlib' (those of assay.toml)"
+    )
+    parser.add_argument("--config", metavar="FILE", help="an assay.toml whose sets are linted where no SET is named")
     parser.add_argument("--corpus", metavar="SPEC", help="where the code is: folder, git:URL@REV, pypi:NAME==V, …")
     parser.add_argument("--format", metavar="FORMAT", help="format of the sets (told from their content)")
     parser.add_argument("--fix", action="store_true", help="repair what is certain, in place")
@@ -38,6 +44,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--reach", action="append", metavar="FILE", help="chunks of an engine, JSON lines, or 'builtin' (repeatable)"
     )
     parser.add_argument("--strict", action="store_true", help="end with 2 for warnings too")
+    parser.add_argument(
+        "--github", action="store_true", help="in GitHub Actions: findings as annotations, and in the job summary"
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,8 +99,23 @@ def _load(args: argparse.Namespace) -> Suite:
     from assay.gold import load_gold
     from assay.gold.loading import join
 
+    if not args.sets:
+        return _declared(args)
     corpus = _here(parse_spec(args.corpus)) if args.corpus else None
     return join([load_gold(source, format=args.format, corpus=corpus) for source in args.sets])
+
+
+def _declared(args: argparse.Namespace) -> Suite:
+    """Read the sets of an assay.toml, as a run would."""
+    from assay.cli.common.options import refuse
+    from assay.cli.common.specs import declared
+    from assay.experiment.running.loading import load_suite
+
+    refuse(args, "the sets of assay.toml", "corpus", "format")
+    spec = declared(args.config)
+    if not spec.gold:
+        raise ConfigError("no gold set is named", hint="assay gold lint gold.yaml, or [run] gold in assay.toml")
+    return load_suite(spec)
 
 
 def _here(spec: CorpusSpec) -> CorpusSpec:
@@ -166,7 +190,26 @@ def _emit(args: argparse.Namespace, suite: Suite, report: Report, repaired: Sequ
         "repaired": [_plain(finding) for finding in repaired],
         "leaks": [asdict(leak) for leak in report.leaks],
     }
-    emit(args, document(report, repaired), data)
+    shown = document(report, repaired)
+    emit(args, shown, data)
+    if args.github:
+        _tell_github(shown, report)
+
+
+def _tell_github(shown: Document, report: Report) -> None:
+    """Show findings beside their lines, and all of it in the job summary."""
+    import os
+
+    from assay.report.github.annotations import commands, of_findings
+    from assay.report.github.context import read_context
+    from assay.report.github.page import SUMMARY_BYTES, to_summary
+    from assay.report.github.publishing import Stage, summarise
+
+    stage = Stage(read_context(os.environ, ""), warn)
+    for line in commands(of_findings(report.findings), stage.context.workspace, "the job summary has them all"):
+        stage.say(line)
+    if report.findings:
+        summarise(stage, to_summary(shown, SUMMARY_BYTES))
 
 
 def _plain(finding: Finding) -> dict[str, object]:

@@ -1,6 +1,7 @@
 """Vote on what was proposed for a gold set, settle it, and write it into the set.
 
 assay gold review gold.yaml --as ada               item after item on the terminal; each reviewer is blind to the others
+assay gold review gold.yaml --browser              the same in the browser, with the code beside it (--port, --open)
 assay gold review gold.yaml --as ada --list --json what is open for this reviewer (for agents)
 assay gold review gold.yaml --as ada --vote 3f2a91c0d4e5=2 --reason "the rate is decided here"
 assay gold review gold.yaml --as ada --votes votes.csv          item,vote,reason
@@ -17,12 +18,14 @@ import argparse
 from pathlib import Path
 
 from assay.cli.common.endpoint import add_endpoint, endpoint_of
-from assay.cli.gold import settling, voting
+from assay.cli.gold import browsing, settling, voting
 from assay.cli.gold.desk import open_desk
+from assay.cli.serve import add_listening
 from assay.errors import ConfigError
 
 #: What the command can do, each by its flag; without any of them it asks for votes on the terminal.
 _ACTIONS = {
+    "browser": browsing.review_in_browser,
     "status": settling.show_status,
     "adjudicate": settling.adjudicate,
     "decide": settling.take_decisions,
@@ -38,6 +41,8 @@ _GOES_WITH = {
     "reason": ("vote", "decide"),
     "most": ("", "list", "endpoint"),
     "show_engines": ("", "list", "vote", "votes", "adjudicate"),
+    "port": ("browser",),
+    "open": ("browser",),
 }
 
 
@@ -46,6 +51,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("set", metavar="SET", help="the gold file; --accept makes one that is not there yet")
     parser.add_argument("--as", dest="reviewer", metavar="NAME", help="who votes or decides")
     parser.add_argument("--corpus", metavar="SPEC", help="the code, where there is no set yet that names it")
+    parser.add_argument("--browser", action="store_true", help="review on a page that only this machine can open")
+    add_listening(parser)
     votes = parser.add_argument_group("to vote")
     votes.add_argument("--vote", action="append", metavar="ITEM=VALUE", help="vote without a terminal (repeatable)")
     votes.add_argument("--reason", action="append", metavar="TEXT", help="why: one for each --vote or --decide, or all")

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 
 from assay.cli.common.output import counted, emit, say
 from assay.cli.gold.asking import ask_said, walk
-from assay.cli.gold.desk import Desk, Said, on_terminal, read_flags, reviewer_of, show
-from assay.errors import ConfigError
+from assay.cli.gold.desk import on_terminal, read_flags, reviewer_of, show, tell_torn
 
 if TYPE_CHECKING:
     from assay.gold.anchors.resolving import Problem
     from assay.gold.review.accepting import Acceptance
-    from assay.gold.review.decisions import Decision
+    from assay.gold.review.desk import Desk
+    from assay.gold.review.saying import Said
     from assay.gold.review.standing import Standing
     from assay.types import Gold
 
@@ -23,19 +23,16 @@ if TYPE_CHECKING:
 def show_status(args: argparse.Namespace, desk: Desk) -> int:
     """Count the items by state, and the votes by reviewer."""
     from assay.gold.review.accepting import read_closed
-    from assay.gold.review.standing import STATES
+    from assay.gold.review.tally import tally
     from assay.report.pages.document import Document, table
 
-    found = _standings(args, desk)
-    states = Counter(standing.state for standing in found)
-    kinds = sorted({standing.item.kind for standing in found})
-    by_kind = {kind: Counter(s.state for s in found if s.item.kind == kind) for kind in kinds}
-    rows = [[state, str(states[state]), *(str(by_kind[kind][state]) for kind in kinds)] for state in STATES]
-    votes = Counter(vote.reviewer for standing in found for vote in standing.votes)
-    closed = read_closed(desk.queue)
-    unsettled = [standing for standing in found if standing.item.id not in closed]
-    left = {name: sum(not _voted(standing, name) for standing in unsettled) for name in sorted(votes)}
-    people = [[name, _reader(found, name), str(votes[name]), str(left[name])] for name in left]
+    found = tally(_standings(args, desk), read_closed(desk.queue))
+    kinds = list(found.kinds)
+    rows = [
+        [state, str(count), *(str(found.kinds[kind].get(state, 0)) for kind in kinds)]
+        for state, count in found.states.items()
+    ]
+    people = [[one.name, one.readers, str(one.votes), str(one.open)] for one in found.reviewers]
     blocks = (
         table(
             ["state", ">items", *(f">{kind}" for kind in kinds)], rows, f"Agreed: at least {args.least} say the same."
@@ -46,11 +43,11 @@ def show_status(args: argparse.Namespace, desk: Desk) -> int:
     )
     data = {
         "schema": "assay/gold-review-status/1",
-        "items": len(found),
-        "states": {state: states[state] for state in STATES},
-        "kinds": {kind: dict(sorted(by_kind[kind].items())) for kind in kinds},
-        "reviewers": {name: votes[name] for name in sorted(votes)},
-        "open": left,
+        "items": found.items,
+        "states": found.states,
+        "kinds": found.kinds,
+        "reviewers": {one.name: one.votes for one in found.reviewers},
+        "open": {one.name: one.open for one in found.reviewers},
     }
     emit(args, Document(f"Review of {desk.path.name}", blocks), data)
     return 0
@@ -61,23 +58,19 @@ def _standings(args: argparse.Namespace, desk: Desk) -> tuple[Standing, ...]:
     from assay.gold.review.accepting import read_standings
     from assay.gold.review.standing import ReviewRules
 
-    desk.tell_torn()
+    tell_torn(desk)
     return read_standings(desk.queue, ReviewRules(args.least))
-
-
-def _reader(found: Sequence[Standing], name: str) -> str:
-    """Say whether a reviewer is a person or a model."""
-    readers = {vote.reader for standing in found for vote in standing.votes if vote.reviewer == name}
-    return ", ".join(sorted(readers))
 
 
 def adjudicate(args: argparse.Namespace, desk: Desk) -> int:
     """Show what is disputed with all votes, and take decisions where there is a terminal."""
+    from assay.gold.review.saying import has_voted
+
     disputed = [standing for standing in _standings(args, desk) if standing.state == "disputed"]
     if args.json or not on_terminal():
         return _list_disputed(args, desk, disputed)
     reviewer = reviewer_of(args)
-    others = [standing for standing in disputed if not _voted(standing, reviewer)]
+    others = [standing for standing in disputed if not has_voted(standing, reviewer)]
     if len(others) < len(disputed):
         say(args, f"left to a third person, for {reviewer} voted on them: {len(disputed) - len(others)}")
     taken = walk(
@@ -132,42 +125,13 @@ def take_decisions(args: argparse.Namespace, desk: Desk) -> int:
 def _decide(args: argparse.Namespace, desk: Desk, reviewer: str, said: Sequence[Said]) -> int:
     """Check every decision, then write all in one go."""
     from assay.gold.review.decisions import decide
+    from assay.gold.review.saying import make_decision
 
     desk.items()
     found = _standings(args, desk)
-    decisions = [_decision(desk, reviewer, one, found) for one in said]
+    decisions = [make_decision(desk, reviewer, one, found) for one in said]
     decide(desk.queue, decisions)
     return len(decisions)
-
-
-def _decision(desk: Desk, reviewer: str, said: Said, found: Sequence[Standing]) -> Decision:
-    """Make the record of a decision."""
-    from assay.gold.circumstances import now
-    from assay.gold.review.decisions import Decision
-    from assay.gold.review.votes import UNSURE, check_vote, find_item
-
-    item = find_item([standing.item for standing in found], said.item)
-    if said.value == UNSURE:
-        raise ConfigError(f"'{UNSURE}' decides nothing", hint="leave the item open, or decide it")
-    check_vote(item, said.value, said.reason)
-    _check_third(next(standing for standing in found if standing.item.id == item.id), reviewer)
-    return Decision(item.id, reviewer, said.value, said.reason, now(), desk.commit)
-
-
-def _check_third(standing: Standing, reviewer: str) -> None:
-    """Refuse a decision where there is no dispute, or by one who is a party to it: it would go around the votes."""
-    item = standing.item.id
-    if _voted(standing, reviewer):
-        hint = "one who did not vote on it decides; to change your mind, vote again"
-        raise ConfigError(f"{reviewer} voted on {item}: a decision needs a third person", hint=hint)
-    if standing.state != "disputed" and standing.decision is None:
-        hint = f"vote on it: --as {reviewer} --vote {item}=VALUE --reason TEXT"
-        raise ConfigError(f"{item} is {standing.state}, not disputed: there is nothing to decide", hint=hint)
-
-
-def _voted(standing: Standing, reviewer: str) -> bool:
-    """Tell whether somebody voted on an item."""
-    return any(vote.reviewer.casefold() == reviewer.casefold() for vote in standing.votes)
 
 
 def _decided(args: argparse.Namespace, taken: int, left: int) -> int:
@@ -190,7 +154,7 @@ def accept_settled(args: argparse.Namespace, desk: Desk) -> int:
     made = accept(
         desk.queue,
         desk.load,
-        lambda gold: _problems(desk, gold),
+        lambda gold: set_problems(desk, gold),
         corpus=desk.given,
         rules=ReviewRules(args.least),
         on=now(),
@@ -199,7 +163,7 @@ def accept_settled(args: argparse.Namespace, desk: Desk) -> int:
     return 0
 
 
-def _problems(desk: Desk, gold: Gold) -> tuple[Problem, ...]:
+def set_problems(desk: Desk, gold: Gold) -> tuple[Problem, ...]:
     """Find the errors that lint sees in a set."""
     from assay.cli.gold.lending import lend
     from assay.gold.anchors.resolving import Problem

@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING
 from assay.cli.common.endpoint import required_endpoint
 from assay.cli.common.output import counted, emit, say
 from assay.cli.gold.asking import ask_said, walk
-from assay.cli.gold.desk import Desk, Said, on_terminal, read_flags, reviewer_of, show
+from assay.cli.gold.desk import on_terminal, read_flags, reviewer_of, show, tell_torn
 from assay.errors import ConfigError, GoldError, InputError
 
 if TYPE_CHECKING:
     from assay.gold.review import Item
+    from assay.gold.review.desk import Desk
+    from assay.gold.review.saying import Said
     from assay.gold.review.votes import Ballot, Vote
 
 _COLUMNS = ("item", "vote", "reason")
@@ -47,6 +49,7 @@ def _asked(args: argparse.Namespace, desk: Desk, item: Item, place: str) -> Said
 
 def list_open(args: argparse.Namespace, desk: Desk) -> int:
     """Show what this reviewer has not voted on."""
+    from assay.gold.review.saying import open_items
     from assay.gold.review.viewing import QUESTIONS, view_mapping
     from assay.report.pages.document import Document, Paragraph, table
 
@@ -54,7 +57,7 @@ def list_open(args: argparse.Namespace, desk: Desk) -> int:
     waiting = _next_items(args, desk, ballot)
     views = [view_mapping(desk.viewer.view(item), engines=args.show_engines) for item in waiting]
     rows = [[item.id, item.kind, item.query.id, item.query.headline, _places(item)] for item in waiting]
-    left = len(_open_items(desk, ballot))
+    left = len(open_items(desk, ballot))
     listed = f", {len(waiting)} of them listed" if len(waiting) < left else ""
     many = f"{counted(left, 'item')} {'is' if left == 1 else 'are'} open for {ballot.reviewer}{listed}."
     done = Paragraph(f"{many} Vote with --vote ITEM=VALUE --reason TEXT.")
@@ -101,6 +104,7 @@ def vote_by_file(args: argparse.Namespace, desk: Desk) -> int:
 def vote_by_model(args: argparse.Namespace, desk: Desk) -> int:
     """Let a model judge what is open for it; an answer that is no vote is told and not counted."""
     from assay.gold.review.models import ask_model, version
+    from assay.gold.review.saying import Said, make_vote
 
     endpoint = required_endpoint(args)
     ballot = _ballot(args, desk)
@@ -112,7 +116,8 @@ def vote_by_model(args: argparse.Namespace, desk: Desk) -> int:
             say(args, f"{number}/{len(waiting)} {item.id}: {answer.problem}; no vote")
             continue
         said = Said(item.id, answer.value, answer.reason)
-        ballot.cast([_vote(args, desk, ballot, item, said, prompt=f"{endpoint.name} prompt {version()}")])
+        prompt = f"{endpoint.name} prompt {version()}"
+        ballot.cast([make_vote(desk, ballot.reviewer, item, said, prompt=prompt)])
         say(args, f"{number}/{len(waiting)} {item.id}: {answer.value}")
     return _report(args, desk, ballot, len(waiting) - bad)
 
@@ -130,6 +135,7 @@ def _read_votes(path: Path) -> _Read:
     import csv
 
     from assay.files import read_utf8
+    from assay.gold.review.saying import Said
 
     found = _Read([], [])
     reader = csv.reader(read_utf8(path, GoldError).splitlines(keepends=True), strict=True)
@@ -184,42 +190,24 @@ def _ballot(args: argparse.Namespace, desk: Desk) -> Ballot:
     from assay.gold.review.votes import Ballot
 
     ballot = Ballot(desk.queue, reviewer_of(args))
-    desk.tell_torn(ballot.reviewer)
+    tell_torn(desk, ballot.reviewer)
     return ballot
 
 
 def _next_items(args: argparse.Namespace, desk: Desk, ballot: Ballot) -> list[Item]:
     """Give what the reviewer is asked now: what is open, or the first of it."""
+    from assay.gold.review.saying import open_items
+
     if args.most is not None and args.most < 1:
         raise ConfigError(f"--most {args.most}", hint="at least 1")
-    return _open_items(desk, ballot)[: args.most]
+    return open_items(desk, ballot)[: args.most]
 
 
-def _open_items(desk: Desk, ballot: Ballot) -> list[Item]:
-    """Give what the reviewer has not voted on and nobody has settled, in queue order."""
-    from assay.gold.review.accepting import read_closed
+def _vote(args: argparse.Namespace, desk: Desk, ballot: Ballot, item: Item, said: Said) -> Vote:
+    """Make the record of a person's vote."""
+    from assay.gold.review.saying import make_vote
 
-    done = read_closed(desk.queue) | set(ballot.votes())
-    return [item for item in desk.items() if item.id not in done]
-
-
-def _vote(args: argparse.Namespace, desk: Desk, ballot: Ballot, item: Item, said: Said, prompt: str = "") -> Vote:
-    """Make the record of a vote."""
-    from assay.gold.circumstances import now
-    from assay.gold.review.votes import Vote, check_vote
-
-    check_vote(item, said.value, said.reason)
-    return Vote(
-        item=item.id,
-        reviewer=ballot.reviewer,
-        value=said.value,
-        reason=said.reason,
-        on=now(),
-        reader="model" if prompt else "human",
-        prompt=prompt,
-        commit=desk.commit,
-        shown=item.origin.shown_by if args.show_engines else (),
-    )
+    return make_vote(desk, ballot.reviewer, item, said, engines=args.show_engines)
 
 
 def _places(item: Item) -> str:
@@ -231,9 +219,10 @@ def _places(item: Item) -> str:
 
 def _report(args: argparse.Namespace, desk: Desk, ballot: Ballot, cast: int) -> int:
     """Say what was voted and what is left."""
+    from assay.gold.review.saying import open_items
     from assay.report.pages.document import Document, Paragraph
 
-    left = len(_open_items(desk, ballot))
+    left = len(open_items(desk, ballot))
     text = f"{ballot.reviewer}: {counted(cast, 'vote')} kept, {left} open."
     data = {"schema": "assay/gold-review-vote/1", "reviewer": ballot.reviewer, "cast": cast, "open": left}
     sys.stdout.flush()

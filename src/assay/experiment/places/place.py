@@ -150,7 +150,7 @@ def _check_measures(gold: Gold) -> None:
     try:
         evaluation_measures(Suite((gold,)))
     except ConfigError as error:
-        hint = error.hint or "see docs/measures.md"
+        hint = error.hint or "see docs/reference/measures.md"
         raise GoldError(error.message, file=gold.source, line=error.line, hint=hint) from error
 
 

@@ -48,6 +48,14 @@ class Generation:
     members: Mapping[str, str]
 
 
+@dataclass(frozen=True, slots=True)
+class Peek:
+    """A manifest, and the digest that changes with every generation."""
+
+    digest: str
+    manifest: Mapping[str, Any]
+
+
 def replace_generation(folder: Path, manifest: Mapping[str, object], members: Mapping[str, str]) -> None:
     """Put a generation in the place of the one that is there; members that it no longer has are removed."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -76,6 +84,17 @@ def read_generation(folder: Path) -> Generation:
                 raise
         time.sleep(PATIENCE.seconds)
     raise broken(folder, "it is being written all the time")
+
+
+def peek_generation(folder: Path) -> Peek:
+    """Read what the generation that holds says of itself; its members are only looked for."""
+    text = _manifest_text(folder)
+    manifest = _manifest(folder, text)
+    for name in manifest["members"]:
+        here = _is_inside(name) and any((place / name).is_file() for place in (folder / COMMITTED, folder))
+        if not here and _manifest_text(folder) == text:
+            raise broken(folder, f"{name} is not there")
+    return Peek(text_digest(text), manifest)
 
 
 @contextmanager

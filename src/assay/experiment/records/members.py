@@ -16,6 +16,7 @@ from assay.digests import digest_of
 from assay.experiment.records.codec import dump, engine_json, gold_json, ranking_json, read_engine, read_gold
 from assay.experiment.records.lines import LinesBySet
 
+_SIZES = ',"bytes":'  # what stands before the lengths in a line of lines.jsonl, as `dump` writes it
 _RECORDS = 1  # the format of engines/NAME.jsonl
 
 
@@ -57,10 +58,15 @@ def lines_text(lines: LinesBySet) -> str:
 
 def read_lines(text: str) -> dict[str, dict[str, tuple[int, ...]]]:
     """Read the bytes of each line."""
-    head, *files = _rows(text)
-    found: dict[str, dict[str, tuple[int, ...]]] = {name: {} for name in head["golds"]}
-    for row in files:
-        found[row["gold"]][row["path"]] = tuple(row["bytes"])
+    first, _, rest = text.partition("\n")
+    found: dict[str, dict[str, tuple[int, ...]]] = {name: {} for name in json.loads(first)["golds"]}
+    known: dict[str, tuple[int, ...]] = {}  # sets on one corpus name the same files: each is read once
+    for line in filter(None, rest.split("\n")):
+        named, _, sizes = line.rpartition(_SIZES)
+        row = json.loads(f"{named}}}")
+        if sizes not in known:
+            known[sizes] = tuple(json.loads(sizes.removesuffix("}")))
+        found[row["gold"]][row["path"]] = known[sizes]
     return found
 
 

@@ -49,6 +49,7 @@ def load_spec(path: Path | None = None, *, preset: str | None = None, sets: Sequ
         sweeps=dict(_records(sheet, "sweeps", Sweep, SWEEP_KEYS)),
         tune=sheet.data.get("tune", {}),
         ledger=sheet.data.get("ledger", {}),
+        report=sheet.data.get("report", {}),
         file=str(path) if path else None,
         files=tuple(str(layer.file) for layer in reversed(files)),
         places=dict(_places(sheet)),

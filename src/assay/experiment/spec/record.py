@@ -15,7 +15,7 @@ FILE = "assay.toml"
 #: Tables that a report may carry beside the usual ones.
 TABLE_NAMES = ("matrix", "bootstrap", "forest", "ranks", "pairs")
 #: The tables of a file. [search] is read by `assay search` and its kin (`search.settings`); no run depends on it.
-TABLES = ("run", "engines", "variants", "sweeps", "tune", "ledger", "search")
+TABLES = ("run", "engines", "variants", "sweeps", "tune", "ledger", "report", "search")
 _USUAL = Claim((), BASELINE)
 
 Settings = Mapping[str, Any] | str
@@ -97,6 +97,7 @@ class Spec:
     sweeps: Mapping[str, Sweep] = field(default_factory=dict)
     tune: Mapping[str, Any] = field(default_factory=dict)  # as the file has it; checked by who tunes
     ledger: Mapping[str, Any] = field(default_factory=dict)  # likewise
+    report: Mapping[str, Any] = field(default_factory=dict)  # likewise
     only: tuple[str, ...] = ()  # the subjects that are asked now; none: all
     file: str | None = None  # the file it was read from; not a key of it
     files: tuple[str, ...] = ()  # all that were read: it, and what it extends
@@ -140,7 +141,7 @@ class Spec:
         return Claim(measures, baseline, self.margin, self.alpha, self.seed, family, self.cluster, self.tables)
 
 
-_NO_KEYS = ("engines", "variants", "sweeps", "tune", "ledger", "only", "file", "files", "places", "_made")
+_NO_KEYS = ("engines", "variants", "sweeps", "tune", "ledger", "report", "only", "file", "files", "places", "_made")
 #: What a file may say under [run].
 KEYS = tuple(f.name for f in fields(Spec) if f.name not in _NO_KEYS)
 #: What a file may say of a variant and of a sweep.

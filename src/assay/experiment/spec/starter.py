@@ -96,6 +96,12 @@ kind = "builtin"
 # file = "ledger.jsonl"
 # rule = "proven"           # or "seed-001", or a table of what a rule asks for
 
+# What report.html holds.
+# [report]
+# max_size = "3MB"          # the most that it may have
+# source = true             # false: no line of source
+# traces = 40               # queries of the builtin engine that are traced after a run
+
 # What `assay search` and its kin do in this folder; `assay search --show-config` prints every setting.
 # [search.stem]
 # files = 0.5

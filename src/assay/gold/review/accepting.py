@@ -90,16 +90,36 @@ def accept(
     """Write what is settled into the set, then that it was written; killed in between, the next call does the rest."""
     queue.prepare()
     with opened(_file(queue)) as journal:  # one writer of the set at a time
-        settled = [standing for standing in read_standings(queue, rules) if standing.settled]
         old = load()
-        if not settled:
-            return Acceptance(old)
-        made = take(old or _empty(queue.gold_file, corpus), settled, check)
-        if old is None and made.gold is not None and not made.gold.queries:
-            made = replace(made, gold=None)
+        made = _foreseen(queue, old, check, corpus, rules)
+        if not made.taken and not made.refused:
+            return made
         made = _saved(old, made, queue.gold_file)
         journal.append([_row(standing, on) for standing in made.taken])
     return made
+
+
+def foresee(
+    queue: Queue,
+    load: Callable[[], Gold | None],
+    check: Check,
+    *,
+    corpus: CorpusSpec | None = None,
+    rules: ReviewRules | None = None,
+) -> Acceptance:
+    """Say what `accept` would do now; nothing is written."""
+    return _foreseen(queue, load(), check, corpus, rules)
+
+
+def _foreseen(
+    queue: Queue, old: Gold | None, check: Check, corpus: CorpusSpec | None, rules: ReviewRules | None
+) -> Acceptance:
+    """Put what is settled into a set, in memory; a set that would still be empty is none."""
+    settled = [standing for standing in read_standings(queue, rules) if standing.settled]
+    if not settled:
+        return Acceptance(old)
+    made = take(old or _empty(queue.gold_file, corpus), settled, check)
+    return replace(made, gold=None) if old is None and made.gold is not None and not made.gold.queries else made
 
 
 def take(gold: Gold, settled: Sequence[Standing], check: Check) -> Acceptance:

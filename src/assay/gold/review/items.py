@@ -18,9 +18,21 @@ if TYPE_CHECKING:
 ItemKind = Literal["query", "target", "adversary", "phrasing"]
 KINDS: tuple[ItemKind, ...] = get_args(ItemKind)
 
-#: How a proposal came about: mined from what, by which rule or model, returned by engines, or in the set already.
+#: How a proposal came about: mined from what, by which rule or model, returned by engines, in the set already, or
+#: marked in the code by one of the reviewers.
 How = Literal[
-    "history", "shell", "transcript", "docs", "comments", "names", "confusion", "rules", "endpoint", "pool", "set"
+    "history",
+    "shell",
+    "transcript",
+    "docs",
+    "comments",
+    "names",
+    "confusion",
+    "rules",
+    "endpoint",
+    "pool",
+    "set",
+    "reviewer",
 ]
 HOWS: tuple[How, ...] = get_args(How)
 
@@ -60,6 +72,12 @@ class Item:
     def adversary(self) -> Adversary:
         """The one adversary that an item of that kind is about."""
         return self.query.adversaries[0]
+
+    @property
+    def anchor(self) -> str:
+        """The place to look at first, as written; nothing where the query has none."""
+        targets = [self.adversary.target] if self.kind == "adversary" else self.query.targets
+        return targets[0].anchor if targets else ""
 
     @property
     def form(self) -> str:

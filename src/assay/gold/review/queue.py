@@ -8,7 +8,7 @@ from pathlib import Path
 
 from assay.errors import GoldError
 from assay.files import write_atomic
-from assay.gold.journal import opened, read_row, read_rows
+from assay.gold.journal import Remembered, opened, read_row, read_rows
 from assay.gold.review.items import Item, item_mapping, read_item
 
 SUFFIX = ".review"
@@ -35,6 +35,7 @@ class Queue:
     def __init__(self, gold_file: Path) -> None:
         self.gold_file = gold_file
         self.folder = review_folder(gold_file)
+        self._items = Remembered(self.path, self._read)
 
     @property
     def path(self) -> Path:
@@ -43,6 +44,10 @@ class Queue:
 
     def items(self) -> tuple[Item, ...]:
         """Give all proposals in the order they came."""
+        return self._items()
+
+    def _read(self) -> tuple[Item, ...]:
+        """Read the proposals."""
         found: dict[str, Item] = {}
         for number, row in enumerate(read_rows(self.path), 1):
             item = read_item(row, number)

@@ -28,6 +28,12 @@ class Excerpt:
     lines: tuple[str, ...] = ()
     more: int = 0
     problem: str = ""
+    path: str = ""
+
+    @property
+    def end(self) -> int:
+        """Number the last line of the place, shown or not."""
+        return self.start + len(self.lines) + self.more - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,12 +63,12 @@ class Viewer:
 
         found = self._library.look_up(target)
         if isinstance(found, Missing):
-            return Excerpt(role, target.anchor, problem=found.message)
+            return Excerpt(role, target.anchor, problem=found.message, path=target.span.path)
         text = read_text(self._corpus, found.span.path).removesuffix("\n").split("\n")
         start, end = found.span.start or 1, found.span.end or len(text)
         lines = text[start - 1 : end]
         shown = tuple(line.removesuffix("\r")[: self._config.columns] for line in lines[: self._config.lines])
-        return Excerpt(role, target.anchor, start, shown, len(lines) - len(shown))
+        return Excerpt(role, target.anchor, start, shown, len(lines) - len(shown), path=found.span.path)
 
 
 def _places(item: Item) -> Iterator[tuple[str, Target]]:

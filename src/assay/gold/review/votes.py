@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, cast, get_args
 
 from assay.errors import ConfigError, GoldError
-from assay.gold.journal import opened, read_row, read_rows
+from assay.gold.journal import Remembered, opened, read_row, read_rows
 from assay.gold.review.items import Item, ItemKind
 from assay.gold.review.queue import Queue
 from assay.gold.schema import Keys
@@ -74,6 +74,7 @@ class Ballot:
         self.reviewer = check_name(reviewer)
         self._queue = queue
         self.path = votes_folder(queue) / f"{reviewer}.jsonl"
+        self._history = Remembered(self.path, self._read)
 
     def votes(self) -> dict[str, Vote]:
         """Give what the reviewer says now, by item: a later vote takes the place of an earlier one."""
@@ -81,19 +82,23 @@ class Ballot:
 
     def history(self) -> tuple[Vote, ...]:
         """Give all that the reviewer ever said, in order."""
+        return self._history()
+
+    def _read(self) -> tuple[Vote, ...]:
+        """Read the reviewer's file."""
         return tuple(_read_vote(row, self.reviewer) for row in read_rows(self.path))
 
     def cast(self, votes: Sequence[Vote]) -> None:
         """Add votes; they are on the disk when this returns."""
         self._queue.prepare()
-        self._check_namesake()
+        self.check_namesake()
         lines = [vote_mapping(vote) for vote in votes]
         for number, line in enumerate(lines, 1):
             _read_vote(read_row(line, self.path, number), self.reviewer)
         with opened(self.path) as journal:
             journal.append(lines)
 
-    def _check_namesake(self) -> None:
+    def check_namesake(self) -> None:
         """Refuse a name that differs from another's by case alone: some disks take both for one file."""
         for other in reviewers(self._queue):
             if other != self.reviewer and other.casefold() == self.reviewer.casefold():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from assay.report.comparison import comparison_blocks
+from assay.report.comparison import comparison_blocks, verdict_tone
 from assay.report.pages.document import Block, Document, Heading, Paragraph, table
 from assay.report.wording import difference_text
 from assay.stats.records import AllPairs, Comparison, ComparisonRow, Verdict
@@ -20,7 +20,12 @@ def claims(found: Comparison | AllPairs) -> Document:
     blocks += [Paragraph(f"{', '.join(who)}: {note}", "quiet") for note, who in _shared_notes(judged).items()]
     if found.secondary:
         blocks += [Heading("Other measures"), _secondary(found.secondary)]
-    return Document(f"{found.primary} {found.label}", tuple(blocks))
+    if len(judged) != 1:
+        return Document(f"{found.primary} {found.label}", tuple(blocks))
+    row = judged[0]
+    return Document(
+        f"{row.engine} against {row.baseline} on {row.measure}: {row.claim}", tuple(blocks), verdict_tone(row)
+    )
 
 
 def _shared_notes(rows: Iterable[ComparisonRow]) -> dict[str, list[str]]:

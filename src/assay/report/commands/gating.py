@@ -6,18 +6,29 @@ import operator
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from assay.errors import ConfigError
 from assay.report.analysis import FAILED_SHARE
 from assay.report.case import contestants, pick
 from assay.report.comparison import NOT_COMPARED, comparison_blocks
-from assay.report.pages.document import Block, Cell, Document, Heading, Paragraph, Tone, table
-from assay.report.synthetic import synthetic_notes
+from assay.report.evidence.losses import Loss, loss_blocks, losses
+from assay.report.evidence.record import EngineEvidence, Evidence
+from assay.report.evidence.steadiness import (
+    Steadiness,
+    answered_text,
+    noise_reach,
+    steadiness,
+    steadiness_blocks,
+    wavering_text,
+)
+from assay.report.pages.document import Block, Cell, Document, Heading, Paragraph, Table, Tone, table
+from assay.report.synthetic import notes_on
 from assay.report.wording import difference_text, ends
-from assay.scoring import parse_measure, score
+from assay.scoring import parse_measure
 from assay.stats import means
 from assay.stats.records import Comparison, ComparisonRow, Verdict
-from assay.types import Claim, Run, Status
+from assay.types import Claim
 
 _OPERATORS: dict[str, Callable[[float, float], bool]] = {
     ">=": operator.ge,
@@ -40,15 +51,29 @@ class Floor:
         return _OPERATORS[self.sign](value, self.bound)
 
 
+#: What a doubtful comparison costs under --strict.
+DOUBT = 3
+#: The outcome of a gate in a word, by its exit code.
+VERDICTS = {0: "pass", 1: "fail", 2: "bad input", DOUBT: "inconclusive", 4: "engine failed", 5: "not comparable"}
+
+Kind = Literal["failures", "steadiness", "floor", "comparison", "counterpart"]
+
+
 @dataclass(frozen=True, slots=True)
 class Check:
     """One thing a gate looked at."""
 
+    kind: Kind
     what: str
     passed: bool
     exit_code: int  # what a failure costs
     detail: str
     warning: bool = False
+
+    @property
+    def doubtful(self) -> bool:
+        """Whether nothing was proven either way."""
+        return self.warning and self.exit_code == DOUBT
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,12 +84,20 @@ class Gate:
     comparison: Comparison | None
     strict: bool
     notes: tuple[str, ...] = ()  # what limits every number, where no comparison says it
+    steadiness: tuple[Steadiness, ...] = ()  # of the engines under the gate, and of what they are compared with
+    losses: tuple[Loss, ...] = ()  # of comparisons that did not come out well
 
     @property
     def exit_code(self) -> int:
         """Failed engines first: a number made of failures proves nothing. Then proven harm, then doubt."""
         failed = {check.exit_code for check in self.checks if not check.passed}
         return next((code for code in (4, 5, 1, 3) if code in failed), 0)
+
+    @property
+    def verdict(self) -> str:
+        """The outcome in a word; doubt that passes is still doubt."""
+        doubtful = self.exit_code == 0 and any(check.doubtful for check in self.checks)
+        return VERDICTS[DOUBT if doubtful else self.exit_code]
 
 
 def parse_floor(text: str) -> Floor:
@@ -79,56 +112,115 @@ def parse_floor(text: str) -> Floor:
 
 
 def judge_gate(
-    run: Run,
+    seen: Evidence,
     claim: Claim,
     floors: Sequence[Floor],
     comparison: Comparison | None,
     *,
     engine: str | None,
     strict: bool,
-    known: Sequence[str] | None = None,
+    old: Evidence | None = None,
 ) -> Gate:
-    """Check every engine under the gate; `known` are the engines of the run that it is compared with."""
-    named = [e.name for e in run.engines]
+    """Check every engine under the gate; `old` is what it is compared with, where that is no engine beside it.
+
+    The evidence has values of the floors' measures too.
+    """
+    named = [e.name for e in seen.engines]
     if engine and engine not in named:
         raise ConfigError(f"no engine {engine!r} in this run", hint=f"there are: {', '.join(named)}")
-    gated = (engine,) if engine else contestants(run)
-    checks = [_failures(run, name) for name in gated]
-    checks += [check for floor in floors for check in _floor(run, claim, floor, gated)]
+    gated = (engine,) if engine else contestants(seen)
+    checks = [_failures(seen.engine(name), seen.repeats) for name in gated]
+    checks += [_steady(seen.engine(name)) for name in gated if seen.engine(name).wavering]
+    checks += [check for floor in floors for check in _floor(seen, claim, floor, gated)]
     rows = [row for row in comparison.rows if row.in_family] if comparison else []
-    checks += [_regression(row, claim, strict) for row in rows]
+    sides = _Sides(old, seen)
+    checks += [_regression(row, claim, strict, sides) for row in rows]
     checks += [_uncompared(name) for name in (comparison.failed if comparison else ())]
     compared = [name for name in gated if engine or not claim.family or name in claim.family]
-    checks += [_counterpart(name, known) for name in compared if known is not None]
-    return Gate(tuple(checks), comparison, strict, () if comparison else synthetic_notes(run))
+    checks += [_counterpart(name, old) for name in compared if old is not None]
+    notes = () if comparison else notes_on(seen.synthetic, seen.golds)
+    hurt = [loss for row in rows if row.verdict in _UNWELL for loss in sides.losses(row)]
+    return Gate(tuple(checks), comparison, strict, notes, sides.steadiness(gated, claim.primary), tuple(hurt))
 
 
-def _failures(run: Run, name: str) -> Check:
+_UNWELL = (Verdict.WORSE, Verdict.INCONCLUSIVE)
+
+
+@dataclass(frozen=True, slots=True)
+class _Sides:
+    """What is compared: two sides, or engines of one."""
+
+    old: Evidence | None
+    new: Evidence
+
+    def steadiness(self, gated: Sequence[str], measure: str) -> tuple[Steadiness, ...]:
+        """Say how steady the engines under the gate are, and were."""
+        found = [steadiness(self.new, name, measure) for name in gated]
+        known = [e.name for e in self.old.engines] if self.old and measure in self.old.scores.measures else []
+        return (*found, *(steadiness(self.old, name, measure) for name in gated if self.old and name in known))
+
+    def shared(self, row: ComparisonRow) -> str | None:
+        """Name the engine that a row compares with itself."""
+        if self.old is None:
+            return None
+        known = {f"{e.name} ({self.new.name})": e.name for e in self.new.engines}
+        name = known.get(row.engine)
+        return name if name and row.baseline == f"{name} ({self.old.name})" else None
+
+    def losses(self, row: ComparisonRow) -> tuple[Loss, ...]:
+        """List the queries that an engine lost on, where it is compared with itself."""
+        name = self.shared(row)
+        return losses(self.old, self.new, name, row) if self.old and name else ()
+
+    def chance(self, row: ComparisonRow, alpha: float) -> str:
+        """Say how much runs of the same engines differ, beside what they are said to differ by."""
+        name = self.shared(row)
+        if self.old is None or name is None:
+            return ""
+        then, now = (steadiness(side, name, row.measure) for side in (self.old, self.new))
+        reach = noise_reach(then, now, alpha)
+        if reach is None:
+            return ""
+        spread = " and ".join(f"±{one.sd:.3f} ({called})" for one, called in _called(then, now))
+        proven = row.verdict in (Verdict.WORSE, Verdict.BETTER) and abs(row.difference) <= reach
+        doubt = f"; chance between whole runs alone reaches {reach:.3f}, so repeat more often" if proven else ""
+        return f"; sd between repeats {spread}{doubt}"
+
+
+def _called(then: Steadiness, now: Steadiness) -> list[tuple[Steadiness, str]]:
+    """Name the sides that were repeated."""
+    return [(one, called) for one, called in ((now, "now"), (then, "before")) if one.sd is not None]
+
+
+def _failures(engine: EngineEvidence, repeats: int) -> Check:
     """Check how many of an engine's queries failed."""
-    rankings = next(e.rankings for e in run.engines if e.name == name)
-    failed = sum(r.status != Status.OK for r in rankings)
-    share = failed / len(rankings) if rankings else 1.0
-    detail = f"{failed} of {len(rankings)} queries failed ({share:.1%}; {FAILED_SHARE:.0%} are borne)"
-    return Check(f"{name} answers", share <= FAILED_SHARE, 4, detail)
+    share = engine.failed / engine.asked if engine.asked else 1.0
+    detail = answered_text(engine, repeats, FAILED_SHARE)
+    return Check("failures", f"{engine.name} answers", share <= FAILED_SHARE, 4, detail)
+
+
+def _steady(engine: EngineEvidence) -> Check:
+    """Name the queries that an engine fails on now and then."""
+    detail = f"failed in some repeats only: {wavering_text(engine.wavering)}"
+    return Check("steadiness", f"{engine.name} is steady", True, 4, detail, warning=True)
 
 
 def _uncompared(name: str) -> Check:
     """Say that an engine, or what it is compared with, answered nothing: that must not turn a gate green."""
-    return Check(f"{name} is compared", False, 4, f"{NOT_COMPARED}: it answered no query")
+    return Check("failures", f"{name} is compared", False, 4, f"{NOT_COMPARED}: it answered no query")
 
 
-def _counterpart(name: str, known: Sequence[str]) -> Check:
+def _counterpart(name: str, old: Evidence) -> Check:
     """Check that an engine under the gate has a counterpart: a renamed engine must not turn a gate green."""
-    there = name in known
-    return Check(f"{name} has a counterpart", there, 5, "compared" if there else "there is none to compare it with")
+    there = any(engine.name == name for engine in old.engines)
+    seen = "compared" if there else "there is none to compare it with"
+    return Check("counterpart", f"{name} has a counterpart", there, 5, seen)
 
 
-def _floor(run: Run, claim: Claim, floor: Floor, gated: Sequence[str]) -> list[Check]:
+def _floor(seen: Evidence, claim: Claim, floor: Floor, gated: Sequence[str]) -> list[Check]:
     """Check a floor: the point value decides, the interval says how clear it is."""
-    measure = parse_measure(floor.measure)
-    if measure.depth > run.k:
-        raise ConfigError(f"{floor.measure} looks at {measure.depth} results", hint=f"the run asked for {run.k}")
-    rows = means(pick(score(run, [measure]), engines=gated), alpha=claim.alpha, cluster=claim.cluster)
+    scores = pick(seen.scores, engines=gated, measures=(floor.measure,))
+    rows = means(scores, alpha=claim.alpha, cluster=claim.cluster)
     if not rows:
         raise ConfigError(f"{floor.measure} applies to no query of this run", hint="require another measure")
     checks = []
@@ -139,33 +231,51 @@ def _floor(run: Run, claim: Claim, floor: Floor, gated: Sequence[str]) -> list[C
         )
         detail = f"{row.mean:.3f}, interval {ends(row.interval)} {clear}"
         rule = f"{row.engine}: {floor.measure} {floor.sign} {floor.bound:g}"
-        checks.append(Check(rule, floor.holds(row.mean), 1, detail))
+        checks.append(Check("floor", rule, floor.holds(row.mean), 1, detail))
     return checks
 
 
-def _regression(row: ComparisonRow, claim: Claim, strict: bool) -> Check:
-    """Check one comparison: worse fails unless its interval lies inside the margin; doubt fails only when strict."""
+def _regression(row: ComparisonRow, claim: Claim, strict: bool, sides: _Sides) -> Check:
+    """Check one comparison: worse fails unless its interval lies inside the margin; doubt fails only when strict.
+
+    Where every ranking is the same there is no doubt: nothing got worse, however small the set is.
+    """
     what = f"{row.engine} against {row.baseline} on {row.measure}"
-    detail = f"{difference_text(row.difference, row.interval)}: {row.claim}"
+    detail = f"{difference_text(row.difference, row.interval)}: {row.claim}{sides.chance(row, claim.alpha)}"
     if row.verdict is Verdict.WORSE:
-        return Check(what, row.within_margin, 1, detail, warning=row.within_margin)
-    doubtful = row.verdict is Verdict.INCONCLUSIVE
+        return Check("comparison", what, row.within_margin, 1, detail, warning=row.within_margin)
+    doubtful = row.verdict is Verdict.INCONCLUSIVE and not row.identical
     if doubtful:
         detail += f"; this set could have shown {row.mde_text}, the margin is {claim.margin:g}"
-    return Check(what, not (doubtful and strict), 3, detail, warning=doubtful)
+    return Check("comparison", what, not (doubtful and strict), DOUBT, detail, warning=doubtful)
+
+
+def floor_measures(floors: Sequence[Floor], k: int) -> tuple[str, ...]:
+    """Name the measures of floors; one that looks further than the run did is refused."""
+    for floor in floors:
+        depth = parse_measure(floor.measure).depth
+        if depth > k:
+            raise ConfigError(f"{floor.measure} looks at {depth} results", hint=f"the run asked for {k}")
+    return tuple(floor.measure for floor in floors)
 
 
 def gate_document(gate: Gate) -> Document:
     """Show the checks, and the comparison behind them."""
-    rows: list[list[str | Cell]] = [[check.what, _state(check), check.detail] for check in gate.checks]
-    outcome = {0: "pass", 1: "fail", 3: "inconclusive", 4: "an engine failed", 5: "not comparable"}[gate.exit_code]
-    blocks: list[Block] = [*(Paragraph(note, "warning") for note in gate.notes), table(["check", "", ""], rows)]
+    blocks: list[Block] = [*(Paragraph(note, "warning") for note in gate.notes), check_table(gate)]
+    blocks += loss_blocks(gate.losses)
     if gate.comparison:
         blocks += [Heading("The comparison"), *comparison_blocks(gate.comparison)]
-    doubtful = "; ".join(check.what for check in gate.checks if check.warning)
+    blocks += steadiness_blocks(gate.steadiness)
+    doubtful = "; ".join(check.what for check in gate.checks if check.warning and check.kind == "comparison")
     if gate.exit_code == 0 and doubtful:
         blocks.append(Paragraph(f"Passed, but not proven either way: {doubtful}.", "warning"))
-    return Document(f"assay gate: {outcome} (exit {gate.exit_code})", tuple(blocks))
+    return Document(f"assay gate: {VERDICTS[gate.exit_code]} (exit {gate.exit_code})", tuple(blocks))
+
+
+def check_table(gate: Gate) -> Table:
+    """Show every check with its outcome."""
+    rows: list[list[str | Cell]] = [[check.what, _state(check), check.detail] for check in gate.checks]
+    return table(["check", "outcome", "seen"], rows)
 
 
 def _state(check: Check) -> Cell:

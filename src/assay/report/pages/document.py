@@ -67,6 +67,29 @@ class Bars:
 
 
 @dataclass(frozen=True, slots=True)
+class Spark:
+    """A distribution in one line: what is counted in order, and what stands apart behind it."""
+
+    label: str
+    values: tuple[float, ...]
+    apart: float
+    text: str  # the numbers that matter, in words
+
+
+@dataclass(frozen=True, slots=True)
+class Sparks:
+    """Distributions below each other, drawn to one scale."""
+
+    sparks: tuple[Spark, ...]
+    note: str = ""
+
+    @property
+    def most(self) -> float:
+        """The largest value of all, which the others are drawn against."""
+        return max((value for spark in self.sparks for value in (*spark.values, spark.apart)), default=0) or 1
+
+
+@dataclass(frozen=True, slots=True)
 class Estimate:
     """A point with its interval."""
 
@@ -111,7 +134,39 @@ class Code:
     text: str
 
 
-Block = Heading | Paragraph | Table | Bars | Forest | Folded | Code
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One line of a ranking."""
+
+    rank: str
+    sign: str  # what it is, in a sign or two
+    text: str
+    tail: str = ""  # how it moved
+    tone: Tone = "plain"
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """A ranking under its title."""
+
+    title: str
+    entries: tuple[Entry, ...]
+    note: str = ""
+
+    def as_table(self) -> Table:
+        """Show it where nothing can stand beside it."""
+        rows = [[Cell(e.rank), Cell(e.sign, e.tone), Cell(e.text, e.tone), Cell(e.tail)] for e in self.entries]
+        return table([">#", "", self.title, "moved"], rows, self.note)
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """Rankings side by side where there is room, below each other where there is none."""
+
+    listings: tuple[Listing, ...]
+
+
+Block = Heading | Paragraph | Table | Bars | Sparks | Forest | Beside | Folded | Code
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +175,7 @@ class Document:
 
     title: str
     blocks: tuple[Block, ...]
+    tone: Tone = "plain"  # of the title, where that is a verdict
 
 
 def table(columns: Sequence[str], rows: Sequence[Sequence[str | Cell]], note: str = "") -> Table:
@@ -127,3 +183,19 @@ def table(columns: Sequence[str], rows: Sequence[Sequence[str | Cell]], note: st
     heads = tuple(Column(c.removeprefix(">"), "right" if c.startswith(">") else "left") for c in columns)
     cells = tuple(tuple(c if isinstance(c, Cell) else Cell(c) for c in row) for row in rows)
     return Table(heads, cells, note)
+
+
+#: Heights of a bar in one character, from the least that is not nothing.
+LEVELS = "▁▂▃▄▅▆▇█"
+#: What was counted never.
+NOTHING = "·"
+
+
+def spark_text(spark: Spark, most: float) -> str:
+    """Draw a distribution in characters; whatever is more than nothing is seen."""
+    return f"{''.join(_level(value, most) for value in spark.values)} {_level(spark.apart, most)}"
+
+
+def _level(value: float, most: float) -> str:
+    """Choose the height of one bar."""
+    return LEVELS[min(len(LEVELS) - 1, int(value / most * len(LEVELS)))] if value > 0 else NOTHING

@@ -11,6 +11,7 @@ from textwrap import wrap
 
 from assay.report.pages.document import (
     Bars,
+    Beside,
     Block,
     Cell,
     Code,
@@ -20,6 +21,8 @@ from assay.report.pages.document import (
     Forest,
     Heading,
     Paragraph,
+    Spark,
+    Sparks,
     Table,
 )
 from assay.report.pages.texts import code_spans, tame
@@ -57,6 +60,8 @@ svg text { fill: var(--ink); } svg .soft { fill: var(--soft); } svg .axis { stro
 svg .zero { stroke: var(--soft); stroke-dasharray: 3 3; } svg .bar { fill: var(--mark); }
 svg .plain, svg .quiet { stroke: var(--mark); fill: var(--mark); }
 svg .good { stroke: var(--good); fill: var(--good); } svg .bad { stroke: var(--bad); fill: var(--bad); }
+.beside { display: flex; flex-wrap: wrap; gap: 0 2rem; }
+svg.spark { margin: 0; } tbody th { font-weight: 400; color: var(--ink); }
 svg .warning { stroke: var(--warn); fill: var(--warn); }
 @media print { body { max-width: none; padding: 0; } h2 { break-after: avoid; } table, svg { break-inside: avoid; } }
 """
@@ -69,6 +74,7 @@ _AXIS = 550  # width of what is drawn beside the labels
 _LETTER = 7.2  # width of one character of a label, on average of those in names
 _LABEL = 44  # characters of a label in one line; longer ones are wrapped
 _LEAST = 190  # room for labels, so that drawings with short ones stand below each other
+_SPARK, _TALL = 9, 20  # width of a small bar with its gap, and height of the tallest
 _MANY = 10  # columns from which a table is set smaller
 _PROSE = 48  # characters from which a cell is a text
 
@@ -82,7 +88,7 @@ def to_html(document: Document) -> str:
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">\n'
         f"<title>{title}</title><style>{_STYLE}</style></head>\n"
-        f"<body><main><h1>{title}</h1>\n{body}\n</main></body></html>\n"
+        f'<body><main><h1 class="{document.tone}">{title}</h1>\n{body}\n</main></body></html>\n'
     )
 
 
@@ -138,6 +144,12 @@ def _(block: Table) -> str:
 
 
 @_render.register
+def _(block: Beside) -> str:
+    parts = "\n".join(f"<div>{_render(listing.as_table())}</div>" for listing in block.listings)
+    return f'<div class="beside">{parts}</div>'
+
+
+@_render.register
 def _(block: Folded) -> str:
     return "\n".join(
         f"<details><summary>{_safe(leaf.title)}</summary><pre>{_safe(leaf.text)}</pre></details>"
@@ -162,6 +174,17 @@ def _(block: Bars) -> str:
 
 
 @_render.register
+def _(block: Sparks) -> str:
+    rows = "\n".join(
+        f'<tr><th scope="row">{_safe(spark.label)}</th><td>{_spark(spark, block.most)}</td>'
+        f"<td>{_safe(spark.text)}</td></tr>"
+        for spark in block.sparks
+    )
+    note = f'<p class="note">{_prosaic(block.note)}</p>' if block.note else ""
+    return f'<div class="wide"><table><tbody>\n{rows}\n</tbody></table></div>{note}'
+
+
+@_render.register
 def _(block: Forest) -> str:
     labels = _Labels.of([item.label for item in block.estimates])
     left, end = labels.left, labels.height + 6
@@ -176,6 +199,19 @@ def _(block: Forest) -> str:
     parts += [labels.text(place) + _estimate(block, item, labels, place) for place, item in enumerate(block.estimates)]
     spoken = "; ".join(f"{e.label}: {e.value:.3f}, from {e.low:.3f} to {e.high:.3f}" for e in block.estimates)
     return _svg(labels, 32, spoken, "\n".join(parts))
+
+
+def _spark(spark: Spark, most: float) -> str:
+    """Draw a distribution as small bars, with a gap before what stands apart; its words stand beside it."""
+    bars = [*enumerate(spark.values), (len(spark.values) + 0.6, spark.apart)]
+    drawn = "".join(
+        f'<rect class="bar" x="{_SPARK * at:.1f}" y="{_TALL - _TALL * value / most:.1f}" '
+        f'width="{_SPARK - 2}" height="{_TALL * value / most:.1f}"/>'
+        for at, value in bars
+        if value > 0
+    )
+    width = _SPARK * (len(spark.values) + 2)
+    return f'<svg class="spark" viewBox="0 0 {width} {_TALL}" width="{width}" aria-hidden="true">{drawn}</svg>'
 
 
 def _foldable(title: str) -> str:

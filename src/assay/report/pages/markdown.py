@@ -5,7 +5,21 @@ from __future__ import annotations
 import re
 from functools import singledispatch
 
-from assay.report.pages.document import Bars, Block, Cell, Code, Document, Folded, Forest, Heading, Paragraph, Table
+from assay.report.pages.document import (
+    Bars,
+    Beside,
+    Block,
+    Cell,
+    Code,
+    Document,
+    Folded,
+    Forest,
+    Heading,
+    Paragraph,
+    Sparks,
+    Table,
+    spark_text,
+)
 from assay.report.pages.texts import code_spans, tame
 
 #: What is markup wherever it stands; `:` of an address and the dot of `www.` keep it from becoming a link.
@@ -18,19 +32,19 @@ _MENTION = re.compile(r"(?<!\w)@(?!\d+\b)(?=\w)")  # a number behind it is a cut
 
 def to_markdown(document: Document) -> str:
     """Write a report as Markdown."""
-    parts = [f"# {_escape(document.title)}", *(_render(block) for block in document.blocks)]
+    parts = [f"# {_escape(document.title)}", *(block_markdown(block) for block in document.blocks)]
     return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def block_markdown(block: Block, level: int = 2) -> str:
+    """Write one block, the title of a section at a level; empty where Markdown cannot show it."""
+    return f"{'#' * level} {_escape(block.text)}" if isinstance(block, Heading) else _render(block)
 
 
 @singledispatch
 def _render(block: Block) -> str:
     """Write one block."""
     raise TypeError(f"no Markdown for {type(block).__name__}")
-
-
-@_render.register
-def _(block: Heading) -> str:
-    return f"## {_escape(block.text)}"
 
 
 @_render.register
@@ -61,6 +75,18 @@ def _(block: Bars) -> str:
     wide = max((len(bar.label) for bar in block.bars), default=0)
     lines = [f"{b.label:>{wide}} {'█' * round(30 * b.value / most) or '·'} {b.text}" for b in block.bars]
     return "```text\n" + "\n".join(_fenced(line) for line in lines) + "\n```"
+
+
+@_render.register
+def _(block: Sparks) -> str:
+    wide = max((len(_fenced(spark.label)) for spark in block.sparks), default=0)
+    lines = [f"{_fenced(s.label):>{wide}} {spark_text(s, block.most)}  {_fenced(s.text)}" for s in block.sparks]
+    return "```text\n" + "\n".join(lines) + "\n```" + (f"\n\n{_line(block.note)}" if block.note else "")
+
+
+@_render.register
+def _(block: Beside) -> str:
+    return "\n\n".join(_render(listing.as_table()) for listing in block.listings)
 
 
 @_render.register

@@ -1,51 +1,88 @@
-"""The report on a terminal, by rich: colour only where it is wanted, lines that fit the width."""
+"""The report on a terminal, by rich: colour only where it is wanted, lines that fit the width, plain where it is piped.
+
+A verdict has a sign before it and not only a colour. Where blocks and lines cannot be shown they are drawn in ASCII.
+"""
 
 from __future__ import annotations
 
 import io
-import os
-import shutil
 import sys
 from functools import singledispatch
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Final
 
-from assay.report.pages.document import Bars, Block, Code, Document, Folded, Forest, Heading, Paragraph, Table, Tone
+from assay.report.pages.beside import draw_beside
+from assay.report.pages.document import (
+    NOTHING,
+    Bars,
+    Beside,
+    Block,
+    Code,
+    Document,
+    Estimate,
+    Folded,
+    Forest,
+    Heading,
+    Paragraph,
+    Sparks,
+    Table,
+    Tone,
+    spark_text,
+)
+from assay.report.pages.folding import cells, fold
+from assay.report.pages.grids import STYLES, draw_table
 from assay.report.pages.texts import tame
+from assay.screen import Screen, screen_of
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from rich.table import Table as RichTable
-
-_STYLES: dict[Tone, str] = {"plain": "", "good": "green", "bad": "red", "warning": "yellow", "quiet": "dim"}
 
 #: Without a terminal there is no width to fit; wide enough that no table of ours is folded.
 _PIPE_WIDTH = 160
-#: A column of prose is folded at this width, so that it leaves room for the others.
-_PROSE = 32
-#: What rich puts between two columns.
-_GAP = 3
+#: What stands before a verdict, for those who see no colour.
+_SIGNS: Final[dict[Tone, str]] = {"plain": "", "good": "✓ ", "bad": "✗ ", "warning": "! ", "quiet": ""}
+#: Columns of a drawing: enough to tell hundredths of a measure in forty steps apart, and half of a small terminal.
+_AXIS = 40
+#: Columns of the longest bar, and of one that has hardly any room.
+_BAR, _LEAST_BAR = 30, 4
+#: Below this many columns beside its label a drawing gets a line of its own.
+_LEAST_AXIS = 16
 
 
 def print_document(document: Document, stream: IO[str] | None = None) -> None:
     """Print a report to a stream, by default stdout."""
     out = stream or sys.stdout
-    console = _console(out)
-    console.print(tame(document.title), style="bold", markup=False, highlight=False)
+    screen = screen_of(out, _PIPE_WIDTH)
+    out.write(render_document(document, screen))
+
+
+def render_document(document: Document, screen: Screen) -> str:
+    """Write a report as it is shown on a screen."""
+    console = _console(screen)
+    _say(console, _SIGNS[document.tone] + document.title, f"bold {STYLES[document.tone]}".strip())
     for block in document.blocks:
         _show(block, console)
-    text = console.file.getvalue() if isinstance(console.file, io.StringIO) else ""
-    out.write(text)
+    return screen.written(console.file.getvalue() if isinstance(console.file, io.StringIO) else "")
 
 
-def _console(stream: IO[str]) -> Console:
-    """Make a console that draws into memory: rich itself ends the process when a pipe closes.
-
-    It honours NO_COLOR and TERM; the width is the terminal's, or COLUMNS.
-    """
+def _console(screen: Screen) -> Console:
+    """Make a console that draws into memory: rich itself ends the process when a pipe closes."""
     from rich.console import Console
 
-    width = shutil.get_terminal_size().columns if stream.isatty() or "COLUMNS" in os.environ else _PIPE_WIDTH
-    return Console(file=io.StringIO(), width=width, force_terminal=stream.isatty(), highlight=False, emoji=False)
+    return Console(
+        file=io.StringIO(), width=screen.width, force_terminal=screen.colour, highlight=False, emoji=False, markup=False
+    )
+
+
+def _say(console: Console, text: str, style: str = "") -> None:
+    """Print sentences, folded at words."""
+    _lines(console, fold(tame(text), console.width), style)
+
+
+def _lines(console: Console, lines: list[str], style: str = "") -> None:
+    """Print lines that fit already."""
+    from rich.text import Text
+
+    console.print(Text("\n".join(lines), style=style), soft_wrap=True)
 
 
 @singledispatch
@@ -57,97 +94,127 @@ def _show(block: Block, console: Console) -> None:  # noqa: ARG001  # the signat
 @_show.register(Heading)
 def _(block: Heading, console: Console) -> None:
     """Print a section's title."""
-    console.print(f"\n{tame(block.text)}", style="bold", markup=False)
+    console.print()
+    _say(console, block.text, "bold")
 
 
 @_show.register(Paragraph)
 def _(block: Paragraph, console: Console) -> None:
-    """Print sentences, folded at words."""
-    mark = "! " if block.tone == "warning" else ""
-    console.print(mark + tame(block.text), style=_STYLES[block.tone], markup=False)
+    """Print sentences."""
+    _say(console, ("! " if block.tone == "warning" else "") + block.text, STYLES[block.tone])
 
 
 @_show.register(Code)
 def _(block: Code, console: Console) -> None:
     """Print lines as they stand: folded ones could not be copied."""
-    console.print(tame(block.text), markup=False, soft_wrap=True)
+    console.print(tame(block.text), soft_wrap=True)
 
 
 @_show.register(Table)
 def _(block: Table, console: Console) -> None:
-    """Print a table; one that is too wide is printed in parts, each with the first column."""
-    widths = [min(_PROSE, max(len(text) for text in _texts(block, at))) + _GAP for at in range(len(block.columns))]
-    for part in _parts(widths, console.width):
-        console.print(_grid(block, part))
+    """Print a table, and what belongs to it."""
+    for part in draw_table(block, console.width):
+        console.print(part)
     if block.note:
-        console.print(tame(block.note), style="dim", markup=False)
+        _say(console, block.note, "dim")
 
 
-def _texts(block: Table, at: int) -> list[str]:
-    """List what stands in one column."""
-    return [tame(text) for text in (block.columns[at].title, *(row[at].text for row in block.rows))]
-
-
-def _parts(widths: list[int], room: int) -> list[list[int]]:
-    """Choose columns for each part so that every part fits; the first column names the rows of each."""
-    parts, used = [[0]], widths[0]
-    for at, width in enumerate(widths[1:], start=1):
-        if used + width > room and len(parts[-1]) > 1:
-            parts.append([0])
-            used = widths[0]
-        parts[-1].append(at)
-        used += width
-    return parts
-
-
-def _grid(block: Table, part: list[int]) -> RichTable:
-    """Draw some columns of a table without heavy rules."""
-    from rich import box
-    from rich.table import Table as RichTable
-    from rich.text import Text
-
-    grid = RichTable(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="dim")
-    for at in part:
-        column = block.columns[at]
-        grid.add_column(Text(tame(column.title)), justify=column.align, overflow="fold", no_wrap=at == 0)
-    for row in block.rows:
-        grid.add_row(*(Text(tame(row[at].text), style=_STYLES[row[at].tone]) for at in part))
-    return grid
+@_show.register(Beside)
+def _(block: Beside, console: Console) -> None:
+    """Print rankings side by side, or below each other."""
+    for line in draw_beside(block, console.width):
+        console.print(line, soft_wrap=True)
 
 
 @_show.register(Folded)
 def _(block: Folded, console: Console) -> None:
     """Say where to read it."""
-    console.print(tame(block.elsewhere), style="dim", markup=False)
+    _say(console, block.elsewhere, "dim")
 
 
 @_show.register(Bars)
 def _(block: Bars, console: Console) -> None:
     """Print a distribution as bars of blocks."""
     most = max((bar.value for bar in block.bars), default=0) or 1
-    wide = max((len(bar.label) for bar in block.bars), default=0)
+    texts = max((cells(tame(bar.text)) for bar in block.bars), default=0)
+    label = _label_width([bar.label for bar in block.bars], console.width)
+    room = max(_LEAST_BAR, min(_BAR, console.width - label - texts - 3))
     for bar in block.bars:
-        length = round(30 * bar.value / most)
-        console.print(tame(f"{bar.label:>{wide}} {'█' * length or '·'} {bar.text}"), markup=False)
+        drawn = "█" * round(room * bar.value / most) or NOTHING
+        _drawn(console, bar.label, label, f"{drawn} {tame(bar.text)}")
+
+
+@_show.register(Sparks)
+def _(block: Sparks, console: Console) -> None:
+    """Print distributions below each other, a line each."""
+    label = _label_width([spark.label for spark in block.sparks], console.width)
+    for spark in block.sparks:
+        _drawn(console, spark.label, label, f"{spark_text(spark, block.most)}  {tame(spark.text)}")
+    if block.note:
+        _say(console, block.note, "dim")
 
 
 @_show.register(Forest)
 def _(block: Forest, console: Console) -> None:
-    """Print intervals as lines on one axis."""
+    """Print intervals as lines on one axis, with its ends below."""
     if block.on_pages:
         return
-    wide = max((len(e.label) for e in block.estimates), default=0)
-    width = 40
-    span = (block.high - block.low) or 1.0
-
-    def place(value: float) -> int:
-        return min(width - 1, max(0, round((width - 1) * (value - block.low) / span)))
-
+    label = _label_width([item.label for item in block.estimates], console.width)
+    beside = console.width - label - 1
+    room = min(_AXIS, beside if beside >= _LEAST_AXIS else console.width - 2)
+    label = label if beside >= _LEAST_AXIS else 0
     for item in block.estimates:
-        axis = [" "] * width
-        if block.line is not None:
-            axis[place(block.line)] = "┊"
-        for at in range(place(item.low), place(item.high) + 1):
-            axis[at] = "─"
-        axis[place(item.value)] = "●"
-        console.print(f"{tame(item.label):>{wide}} {''.join(axis)}", style=_STYLES[item.tone], markup=False)
+        _drawn(console, item.label, label, _interval(block, item, room), STYLES[item.tone])
+    _drawn(console, "", label, _scale(block, room), "dim")
+
+
+def _label_width(labels: list[str], width: int) -> int:
+    """Give labels the room they need, or none where a line of their own is better."""
+    longest = max((cells(tame(label)) for label in labels), default=0)
+    return longest if longest + 1 + _LEAST_AXIS <= width else 0
+
+
+def _drawn(console: Console, label: str, room: int, drawing: str, style: str = "") -> None:
+    """Print a drawing behind its label, or below it where both have no room in a line; words are folded."""
+    name = " ".join(tame(label).split("\n"))
+    if not room:
+        if name:
+            _say(console, name, style)
+        lines = [f"  {line}" for line in _kept_spaces(drawing, console.width - 2)]
+    else:
+        first, *rest = _kept_spaces(drawing, console.width - room - 1)
+        lines = [" " * (room - cells(name)) + f"{name} {first}", *(" " * (room + 1) + line for line in rest)]
+    _lines(console, lines, style)
+
+
+def _kept_spaces(drawing: str, width: int) -> list[str]:
+    """Keep a drawing that fits as it is; else fold the words behind it."""
+    return [drawing] if cells(drawing) <= width else fold(drawing, width)
+
+
+def _place(block: Forest, value: float, room: int) -> int:
+    """Find the column of a value."""
+    span = (block.high - block.low) or 1.0
+    return min(room - 1, max(0, round((room - 1) * (value - block.low) / span)))
+
+
+def _interval(block: Forest, item: Estimate, room: int) -> str:
+    """Draw one estimate with its interval."""
+    axis = [" "] * room
+    if block.line is not None:
+        axis[_place(block, block.line, room)] = "┊"
+    for at in range(_place(block, item.low, room), _place(block, item.high, room) + 1):
+        axis[at] = "─"
+    axis[_place(block, item.value, room)] = "●"
+    return "".join(axis)
+
+
+def _scale(block: Forest, room: int) -> str:
+    """Write the ends of the axis below it, and its line of no difference."""
+    marks = [block.low, block.high] if block.line is None else [block.low, block.line, block.high]
+    scale = [" "] * room
+    for value in marks:
+        text = f"{value:g}"
+        at = min(max(0, _place(block, value, room) - len(text) // 2), room - len(text))
+        scale[at : at + len(text)] = text
+    return "".join(scale)

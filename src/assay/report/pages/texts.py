@@ -51,6 +51,8 @@ def code_spans(text: str) -> list[tuple[str, bool]]:
 
 def clip(text: str, most: int) -> str:
     """Put a text on one line of bounded length, and say how much is missing."""
+    if len(text) <= most and text.isprintable() and "  " not in text and text.strip() == text:
+        return text  # most are paths, and there are many
     # More than a few times the length need not be read: an engine may return a megabyte as a path.
     flat = " ".join(tame(text[: 8 * most]).split())
     kept = flat[:most]

@@ -1,0 +1,1 @@
+"""What a report costs to make, and how large it is."""

@@ -1,0 +1,35 @@
+"""Run the simulations of the statistics at their stated counts, and write down what they gave.
+
+`python -m docs.simulations`. The settings are those of `tests/stats/simulating.py`;
+the page is written from the figures by `python -m docs.generate`.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+from tests.stats.simulating import BATCH, SEED, SIMULATIONS, STATED
+
+FILE = Path(__file__).parent / "how-we-know" / "simulations.json"
+
+
+def read_figures() -> dict[str, dict[str, float]]:
+    """Read what the simulations gave at their stated counts, by name and figure."""
+    figures: dict[str, dict[str, float]] = json.loads(FILE.read_text("utf-8"))["figures"]
+    return figures
+
+
+def write_figures() -> None:
+    """Run every simulation and write its figures."""
+    figures = {}
+    for name, simulation in SIMULATIONS.items():
+        figures[name] = {figure: round(value, 5) for figure, value in simulation.draw(STATED).items()}
+        sys.stderr.write(f"{name}: {figures[name]}\n")
+    settings = {"seed": SEED, "replications": STATED.replications, "resamples": STATED.resamples, "batch": BATCH}
+    FILE.write_text(json.dumps({**settings, "figures": figures}, indent=1) + "\n", "utf-8")
+
+
+if __name__ == "__main__":
+    write_figures()

@@ -1,0 +1,80 @@
+// Estimates with their intervals below each other, on one axis.
+//
+// forest({
+//   label,                     what the chart shows, in words
+//   rows: [{name, value, low, high, text, tip, tone, hollow, href, group}],
+//                              `text` stands beside the interval and says everything that the drawing does
+//   axis,                      of scale.js
+//   line,                      optional: a value to compare with, and `lineName`, what it is
+//   band: [low, high],         optional: a range that is shaded, and `bandName`
+//   format(tick),              optional: how ticks are written
+// }) -> <figure class="chart forest">
+
+import { h, svg } from "../dom.js";
+import { fixed } from "../format.js";
+import { tipped, walkable } from "./tips.js";
+
+const REACH = 5; // pixels from the middle of a mark to its corners
+
+/** Draw a forest; the comment on top of this module says of what. */
+export function forest(options) {
+  const tracks = [];
+  const items = options.rows.flatMap((row, place) => {
+    const track = forestTrack(options, row);
+    tracks.push(track);
+    const opens = row.group !== undefined && row.group !== options.rows[place - 1]?.group;
+    return [opens && h("li", { class: "forest-group" }, row.group), forestRow(row, track)];
+  });
+  const list = h("ol", { class: "forest-rows" }, items, forestAxis(options));
+  return walkable(h("figure", { class: "chart forest", "aria-label": options.label }, list, forestLegend(options)), tracks);
+}
+
+/** Write one row: its name, its drawing, its numbers. */
+function forestRow(row, track) {
+  const name = row.href ? h("a", { href: row.href }, row.name) : row.name;
+  return h("li", { class: `forest-row ${row.tone ?? "plain"}` },
+    h("span", { class: "forest-name" }, name, row.note && h("span", { class: "forest-note" }, ` ${row.note}`)), track,
+    h("span", { class: "forest-text" }, row.text));
+}
+
+/** Draw one interval; what lies beyond the axis ends in an arrow-less line at its edge. */
+function forestTrack(options, row) {
+  const { place } = options.axis;
+  const shape = Number.isFinite(row.value) && [
+    svg("line", { class: "reach", x1: `${place(row.low)}%`, x2: `${place(row.high)}%`, y1: "50%", y2: "50%" }),
+    svg("svg", { x: `${place(row.value)}%`, y: "50%", overflow: "visible" }, forestMark(row)),
+  ];
+  return tipped(svg("svg", { class: "track" }, forestGround(options), shape), row.tip ?? `${row.name}: ${row.text}`);
+}
+
+/** Draw the mark of a value: a dot, or where it is of another kind (a reference) a hollow diamond. */
+function forestMark(row) {
+  if (!row.hollow) return svg("circle", { class: "dot", r: REACH - 0.5 });
+  return svg("path", { class: "dot hollow", d: `M0 ${-REACH}L${REACH} 0L0 ${REACH}L${-REACH} 0Z` });
+}
+
+/** Draw what lies behind every row: band, ticks, line. */
+function forestGround({ axis, band, line }) {
+  const { place } = axis;
+  return [
+    band && svg("rect", { class: "band", x: `${place(band[0])}%`, width: `${place(band[1]) - place(band[0])}%`, y: 0, height: "100%" }),
+    axis.ticks.map((tick) => svg("line", { class: "grid", x1: `${place(tick)}%`, x2: `${place(tick)}%`, y1: 0, y2: "100%" })),
+    line !== undefined && svg("line", { class: "line", x1: `${place(line)}%`, x2: `${place(line)}%`, y1: 0, y2: "100%" }),
+  ];
+}
+
+/** Write the numbers of the axis under the rows. */
+function forestAxis({ axis, format = (tick) => fixed(tick, axis.digits) }) {
+  const ticks = axis.ticks.map((tick) => svg("text", { x: `${axis.place(tick)}%`, y: 14, "text-anchor": "middle" }, format(tick)));
+  return h("li", { class: "forest-row forest-axis", "aria-hidden": "true" }, h("span"), svg("svg", { class: "track" }, ticks), h("span"));
+}
+
+/** Say what line and band are. */
+function forestLegend({ line, lineName, band, bandName, side }) {
+  const parts = [
+    line !== undefined && lineName && [h("span", { class: "key key-line" }), lineName],
+    band && bandName && [h("span", { class: "key key-band" }), bandName],
+    side,
+  ].filter(Boolean);
+  return parts.length > 0 && h("figcaption", { class: "legend" }, parts.map((part) => h("span", { class: "legend-item" }, part)));
+}

@@ -1,0 +1,111 @@
+// What stands around every view: the bar on top, the navigation at the side (a menu on a phone), the place for views.
+
+import { h, fill } from "../common/dom.js";
+import { themeSwitch } from "../common/theme.js";
+import { keyHelpButton } from "../common/keys.js";
+import { grouped } from "../common/format.js";
+import { queriesHref, reportHref } from "./links.js";
+
+/** Build the frame into the page: {main, setSections(), mark()}; `again` is told when a link to the same place is used. */
+export function buildFrame(data, changedTheme, again) {
+  const main = h("main", { id: "content", tabindex: "-1" });
+  const sections = h("ul", { class: "side-sections" });
+  const side = h(
+    "nav",
+    { class: "side", id: "side", "aria-label": "Views" },
+    h(
+      "ul",
+      null,
+      data.live ? h("li", null, h("a", { class: "home", href: data.live.home }, "← All runs")) : null,
+      h("li", null, h("a", { href: reportHref(), dataset: { view: "report" } }, "Report"), sections),
+      h(
+        "li",
+        null,
+        h(
+          "a",
+          { href: queriesHref(), dataset: { view: "queries" } },
+          "Queries ",
+          h("span", { class: "count" }, grouped(data.queries.length)),
+        ),
+      ),
+    ),
+  );
+  const menu = menuButton(side);
+  const skip = h("button", { type: "button", class: "skip", onclick: () => main.focus() }, "Skip to the content");
+  const bar = h(
+    "header",
+    { class: "topbar" },
+    skip,
+    menu,
+    brand(data),
+    h("span", { class: "spacer" }),
+    themeSwitch(changedTheme),
+    keyHelpButton(),
+  );
+  const announcer = h("div", { id: "announcer", role: "status", "aria-live": "polite" });
+  fill(document.getElementById("app"), bar, h("div", { class: "layout" }, side, main), announcer);
+  side.addEventListener("click", (event) => {
+    const link = event.target.closest("a");
+    if (link) closeMenu(side, menu);
+    if (link?.getAttribute("href") === location.hash) again();
+  });
+  return {
+    main,
+    setSections: (list) =>
+      fill(
+        sections,
+        list.map((one) => h("li", null, h("a", { href: reportHref(one.id), dataset: { section: one.id } }, one.title))),
+      ),
+    mark: (view, section) => markPlace(side, view, section),
+  };
+}
+
+/** Name the product and what was measured. */
+function brand(data) {
+  return h(
+    "a",
+    { class: "brand", href: "#/" },
+    h("strong", null, "Assay"),
+    h("span", { class: "suite" }, data.results.suite),
+  );
+}
+
+/** Make the button that opens the navigation where it does not fit beside the view. */
+function menuButton(side) {
+  const button = h(
+    "button",
+    {
+      type: "button",
+      class: "quiet-button menu",
+      "aria-expanded": "false",
+      "aria-controls": "side",
+      onclick: () => {
+        const open = side.classList.toggle("open");
+        button.setAttribute("aria-expanded", String(open));
+        if (open) side.querySelector("a").focus();
+      },
+    },
+    "☰ Menu",
+  );
+  side.addEventListener("keydown", (event) => {
+    if (event.key !== "Escape") return;
+    closeMenu(side, button);
+    button.focus();
+  });
+  return button;
+}
+
+/** Fold the menu of a phone. */
+function closeMenu(side, button) {
+  side.classList.remove("open");
+  button.setAttribute("aria-expanded", "false");
+}
+
+/** Show in the navigation where the page is. */
+function markPlace(side, view, section) {
+  for (const link of side.querySelectorAll("a")) {
+    const here = section ? link.dataset.section === section : link.dataset.view === view;
+    if (here) link.setAttribute("aria-current", section ? "location" : "page");
+    else link.removeAttribute("aria-current");
+  }
+}

@@ -1,0 +1,18 @@
+// Addresses of the views, for whoever links to them.
+
+import { routeHref } from "../common/route.js";
+
+/** The report, or one of its sections. */
+export function reportHref(section = "") {
+  return section ? routeHref(["report", section]) : "#/";
+}
+
+/** The list of queries; parameters are those of `explorer/filters.js`: search, form, gold, repo, a, b, outcome, … */
+export function queriesHref(params = {}) {
+  return routeHref(["queries"], params);
+}
+
+/** One query in one form: `queryHref(unit, {a: "mine", b: "other"})`. Filters in `params` decide what j and k go to. */
+export function queryHref(unit, params = {}) {
+  return routeHref(["query", unit.gold, unit.query.id, unit.form], params);
+}

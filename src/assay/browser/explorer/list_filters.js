@@ -1,0 +1,170 @@
+// The controls of the list of queries.
+
+import { h } from "../common/dom.js";
+import { grouped } from "../common/format.js";
+import { pairOf, tagChoices } from "./filters.js";
+
+const COMPARED = 3; // the first controls, always in sight: A, B and the measure
+const TYPING_PAUSE = 120; // milliseconds: shorter than between two words, longer than between two letters
+
+/** Make the controls: {node, reset, show(params)}; `change(params, {typed})` is told what is chosen. */
+export function filterForm(data, change) {
+  const search = searchField(change);
+  const engines = data.engines.map((engine) => engine.name);
+  const controls = [
+    filterChoice("a", "A", engines, change, { always: true }),
+    filterChoice("b", "B", engines, change, { always: true }),
+    filterChoice(
+      "measure",
+      "Measure",
+      data.measures.map((one) => one.name),
+      change,
+      { always: true },
+    ),
+    filterChoice("form", "Phrasing", data.forms, change, { first: "headline", more: [["all", "all phrasings"]] }),
+    filterChoice("gold", "Gold set", data.golds, change),
+    filterChoice("repo", "Repository", sameAsGolds(data) ? [] : data.repositories, change),
+    ...tagChoices(data).map((tag) => filterChoice(tag.param, capital(tag.name), tag.values, change)),
+    filterChoice("leak", "Leak", leakChoices(data), change),
+    filterChoice("status", "Answer of B", statusChoices(data), change),
+  ].filter(Boolean);
+  const reset = h(
+    "button",
+    {
+      type: "button",
+      class: "quiet-button reset",
+      onclick: () => change(Object.fromEntries(clearedParams(controls).map((name) => [name, null]))),
+    },
+    "Clear filters",
+  );
+  const node = h(
+    "form",
+    { class: "filters", role: "search", "aria-label": "Filter queries", onsubmit: (event) => event.preventDefault() },
+    search.node,
+    h(
+      "div",
+      { class: "choices compared" },
+      controls.slice(0, COMPARED).map((one) => one.node),
+    ),
+    h(
+      "details",
+      { class: "more-filters", open: matchMedia("(min-width: 40rem)").matches },
+      h("summary", null, "Filters"),
+      h(
+        "div",
+        { class: "choices" },
+        controls.slice(COMPARED).map((one) => one.node),
+      ),
+    ),
+  );
+  return { node, reset, show: (params) => showChosen(data, params, search, controls, reset) };
+}
+
+/** Name the parameters that clear away. */
+function clearedParams(controls) {
+  return [
+    "search",
+    "outcome",
+    "sort",
+    "desc",
+    ...controls.map((one) => one.param).filter((name) => !["a", "b", "measure"].includes(name)),
+  ];
+}
+
+/** Show in the controls what the parameters say. */
+function showChosen(data, params, search, controls, reset) {
+  const pair = pairOf(data, params);
+  const shown = { ...params, a: data.engines[pair.a].name, b: data.engines[pair.b].name, measure: pair.measure.name };
+  if (document.activeElement !== search.input) search.input.value = params.search ?? "";
+  for (const control of controls) control.input.value = shown[control.param] ?? "";
+  reset.hidden = !clearedParams(controls).some((name) => params[name]);
+}
+
+/** Make the field for words; the list follows while somebody types. */
+function searchField(change) {
+  let timer = 0;
+  const tell = () => change({ search: input.value.trim() }, { typed: true });
+  const input = h("input", {
+    type: "search",
+    id: "search",
+    placeholder: "Search text, id or path",
+    autocomplete: "off",
+    spellcheck: "false",
+    oninput: () => {
+      clearTimeout(timer);
+      timer = setTimeout(tell, TYPING_PAUSE);
+    },
+  });
+  return { input, node: h("label", { class: "search" }, h("span", { class: "label" }, "Search"), input) };
+}
+
+/** Make a list to choose from; null where there is nothing to choose. */
+function filterChoice(param, title, values, change, { always = false, first = "all", more = [] } = {}) {
+  if (values.length < 2 && !always) return null;
+  const entries = [
+    ...(always ? [] : [["", first]]),
+    ...more,
+    ...values.map((value) => (Array.isArray(value) ? value : [value, value])),
+  ];
+  const input = h("select", { onchange: () => change({ [param]: input.value }) }, entries.map(filterOption));
+  return { param, input, node: h("label", null, h("span", { class: "label" }, title), input) };
+}
+
+/** Make one entry of a list; its value is the name itself, whatever is in it. */
+function filterOption([value, text]) {
+  const element = h("option", null, text);
+  element.value = value;
+  return element;
+}
+
+/** Make the buttons for win, tie and loss, with how many there are of each. */
+export function outcomeButtons(rows, chosen, choose) {
+  const count = (outcome) => rows.filter((row) => row.outcome === outcome).length;
+  const named = [
+    [null, "All", rows.length],
+    ["win", "▲ B better", count("win")],
+    ["tie", "= equal", count("tie")],
+    ["loss", "▼ B worse", count("loss")],
+  ];
+  return named.map(([outcome, text, many]) =>
+    h(
+      "button",
+      {
+        type: "button",
+        "aria-pressed": String((chosen ?? null) === outcome),
+        dataset: { outcome: outcome ?? "all" },
+        onclick: () => choose(outcome),
+      },
+      `${text} `,
+      h("span", { class: "count" }, grouped(many)),
+    ),
+  );
+}
+
+/** Offer the filterChoice by leak where both kinds are there. */
+function leakChoices(data) {
+  const kinds = new Set(data.units.map((unit) => unit.leak));
+  return kinds.size > 1
+    ? [
+        ["yes", "answer's name in the words"],
+        ["no", "no leak"],
+      ]
+    : [];
+}
+
+/** Offer the filterChoice by status where some query failed. */
+function statusChoices(data) {
+  const known = new Set(data.engines.flatMap((engine) => Object.keys(engine.statuses)));
+  return data.has("rankings") ? [...known].sort() : [];
+}
+
+/** Tell whether repositories and gold sets cut the queries in the same way. */
+function sameAsGolds(data) {
+  const pairs = new Set(data.units.map((unit) => `${unit.repository}\n${unit.gold}`));
+  return pairs.size === data.golds.length && pairs.size === data.repositories.length;
+}
+
+/** Begin a word with a capital. */
+function capital(word) {
+  return word.charAt(0).toUpperCase() + word.slice(1).replaceAll("_", " ");
+}

@@ -1,0 +1,58 @@
+// Which lines of which files a query's page shows, and what each of them is to the query.
+
+const AROUND = 3; // lines before and after a place that are shown with it
+const LONG = 60; // lines of a result from which it is like a whole file: only its beginning is shown for its own sake
+
+/** List the files that matter to a query and have source: {path, roles: [{kind, text, start, end}], lines: [{number, text}]}. */
+export function sourceFiles(view) {
+  const files = view.loaded.sources?.[String(view.unit.query.goldIndex)] ?? {};
+  const roles = rolesOf(view);
+  const paths = [...new Set(roles.map((role) => role.path))];
+  return paths.map((path) =>
+    fileOf(
+      path,
+      roles.filter((role) => role.path === path),
+      files[path],
+    ),
+  );
+}
+
+/** List what each place is to the query: answers first, then traps, then hits by rank. */
+function rolesOf({ unit, engines, loaded }) {
+  const { query } = unit;
+  const hits = engines.flatMap((engine, column) =>
+    (loaded.rankings?.ranking(engine, unit.index).hits ?? []).map((hit, at) => ({
+      ...hit,
+      kind: "hit",
+      column,
+      rank: at + 1,
+    })),
+  );
+  hits.sort((one, other) => one.rank - other.rank || one.column - other.column);
+  return [
+    ...query.targets.map((target) => ({ ...target, kind: "answer" })),
+    ...query.adversaries.map((one) => ({ ...one, kind: "trap" })),
+    ...hits,
+  ];
+}
+
+/** Put a file together; one without source has no lines. */
+function fileOf(path, roles, excerpts) {
+  const known = (excerpts ?? []).flatMap(([start, text]) =>
+    text.split("\n").map((line, at) => ({ number: start + at, text: line })),
+  );
+  return { path, roles, lines: known.filter((line) => roles.some((role) => isNear(line.number, role, known))) };
+}
+
+/** Tell whether a line belongs to a place or stands close to it; of a whole file or a long result its beginning does. */
+function isNear(number, role, known) {
+  if (!role.start) return number <= known[0].number + 2 * AROUND;
+  if (role.kind === "hit" && role.end - role.start >= LONG)
+    return number >= role.start - AROUND && number < role.start + 2 * AROUND;
+  return number >= role.start - AROUND && number <= role.end + AROUND;
+}
+
+/** Tell whether a role covers a line. */
+export function covers(role, number) {
+  return Boolean(role.start) && role.start <= number && number <= role.end;
+}

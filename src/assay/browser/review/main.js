@@ -1,0 +1,60 @@
+// The review of a gold set: who sits here, then one of four views.
+
+import { fill, h } from "../common/dom.js";
+import { blockJson } from "../common/blocks.js";
+import { followRoute, goTo, routeHref } from "../common/route.js";
+import { listenToKeys, setViewKeys } from "../common/keys.js";
+import { openMemory } from "./memory.js";
+import { buildDesk } from "./desk.js";
+import { signIn } from "./signing.js";
+import { beginSession } from "./session.js";
+import { reviewView } from "./reviewing.js";
+import { adjudicationView } from "./adjudicating.js";
+import { agreementView } from "./agreeing.js";
+import { standingView } from "./standing.js";
+
+const REVIEW_VIEWS = { item: reviewView, adjudicate: adjudicationView, agreement: agreementView, status: standingView };
+
+/** Start the page. */
+async function startReview() {
+  const about = await blockJson("review");
+  const desk = buildDesk(about, () => leave(about));
+  listenToKeys([]);
+  const name = openMemory(about.place).read("name", null);
+  try {
+    if (name) return enter(about, desk, await beginSession(about, name));
+  } catch (error) {
+    if (error.kind === "refused") openMemory(about.place).write("name", null);
+    return showSignIn(about, desk, error.kind === "refused" ? null : { error, name });
+  }
+  return showSignIn(about, desk, null);
+}
+
+/** Ask who sits there. */
+function showSignIn(about, desk, trouble) {
+  signIn(desk.main, about, trouble, async (given) => enter(about, desk, await beginSession(about, given)));
+}
+
+/** Let a reviewer in. */
+function enter(about, desk, session) {
+  desk.enter(session);
+  let close = () => {};
+  followRoute(({ parts, params }) => {
+    const [view = "item", ...rest] = parts;
+    close();
+    setViewKeys([]);
+    const make = REVIEW_VIEWS[view];
+    if (!make) return goTo(routeHref([]), { replace: true });
+    desk.mark(view);
+    close = make(session, fill(desk.main), rest, params) ?? (() => {});
+  });
+}
+
+/** Forget who sits there. */
+function leave(about) {
+  openMemory(about.place).write("name", null);
+  location.hash = "";
+  location.reload();
+}
+
+startReview().catch((error) => fill(document.getElementById("app"), h("main", null, h("h1", null, "Something is wrong with this page"), h("p", null, String(error)))));

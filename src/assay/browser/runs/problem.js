@@ -1,0 +1,16 @@
+// Why there is no page: the sentence, what to do next, and the way back.
+
+import { h, fill } from "../common/dom.js";
+import { blockJson } from "../common/blocks.js";
+import { runsFrame } from "./frame.js";
+
+/** Say it. */
+async function openProblem() {
+  const problem = await blockJson("problem");
+  const said = problem.message.charAt(0).toUpperCase() + problem.message.slice(1);
+  fill(runsFrame(), h("h1", null, "This cannot be shown"), h("p", { class: "warning", role: "alert" }, said),
+    problem.hint ? h("p", null, "→ ", problem.hint) : null, h("p", null, h("a", { href: "/" }, "Back to all runs")));
+  document.documentElement.dataset.ready = "true";
+}
+
+openProblem();

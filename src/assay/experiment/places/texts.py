@@ -1,0 +1,88 @@
+"""The source of a run's files, where it is still here and still what the run saw. Nothing is fetched for it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from assay.corpus.kept import KeptCorpus, find_kept
+from assay.errors import AssayError
+from assay.syntax.tokens import line_bytes
+from assay.types import Gold, Run
+
+
+class CorpusTexts:
+    """Texts of files by gold name and path: those whose every line is as long as in the records.
+
+    Only files that the records know are read, so no result of an engine can name another one into a page: what git
+    ignores is no part of a corpus, and may be secret.
+    """
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+        self._golds = {gold.name: gold for gold in run.suite.golds}
+        self._corpora: dict[str, KeptCorpus | None] = {}
+        self._texts: dict[tuple[Path, str], tuple[str, tuple[int, ...]] | None] = {}
+        self._reasons: dict[str, list[str]] = {}  # why a corpus is not here -> gold names
+        self._changed: dict[str, set[str]] = {}  # gold name -> files that are others now
+
+    def __call__(self, gold: str, path: str) -> str | None:
+        """Give the text of a file as the run saw it; None where it is not here or is another one now."""
+        sizes = self._run.lines.get(gold, {}).get(path)
+        corpus = self._corpus(gold) if sizes is not None else None
+        if corpus is None:
+            return None
+        found = self._read(corpus, path)
+        if found is None or found[1] != sizes:
+            self._changed.setdefault(gold, set()).add(path)
+            return None
+        return found[0]
+
+    @property
+    def notes(self) -> Sequence[str]:
+        """Say what was asked for and could not be given."""
+        absent = [f"No source of {', '.join(golds)}: {reason}." for reason, golds in self._reasons.items()]
+        changed = [
+            f"No source of {_files(paths)} of {gold}: not here, or no longer as in the run."
+            for gold, paths in self._changed.items()
+        ]
+        return [*absent, *changed]
+
+    def _corpus(self, gold: str) -> KeptCorpus | None:
+        """Find the corpus of a gold set once."""
+        if gold not in self._corpora:
+            self._corpora[gold] = self._find(self._golds[gold]) if gold in self._golds else None
+        return self._corpora[gold]
+
+    def _find(self, gold: Gold) -> KeptCorpus | None:
+        """Find a corpus; why it is not here is remembered."""
+        facts = self._run.header.corpora.get(gold.name)
+        base = Path(gold.source).parent if gold.source else None
+        try:
+            return find_kept(gold.corpus, base=base, revision=facts.revision if facts else None)
+        except (AssayError, OSError) as error:
+            reason = error.message if isinstance(error, AssayError) else str(error.strerror)
+            self._reasons.setdefault(reason, []).append(gold.name)
+            return None
+
+    def _read(self, corpus: KeptCorpus, path: str) -> tuple[str, tuple[int, ...]] | None:
+        """Read a file once, with the bytes of its lines; gold sets on one corpus share it."""
+        key = (corpus.root, path)
+        if key not in self._texts:
+            try:
+                text = corpus.text(path)
+                self._texts[key] = (text, line_bytes(text))
+            except (AssayError, OSError, ValueError):
+                self._texts[key] = None
+        return self._texts[key]
+
+
+def _files(paths: set[str]) -> str:
+    """Count files, and name one."""
+    first = min(paths)
+    return first if len(paths) == 1 else f"{len(paths):,} files such as {first}"
+
+
+def corpus_texts(run: Run) -> CorpusTexts:
+    """Reopen the corpora of a run for their source."""
+    return CorpusTexts(run)

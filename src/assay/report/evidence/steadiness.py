@@ -1,0 +1,100 @@
+"""How much an engine differs from itself: what several repeats of one experiment say of its chance."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from assay.report.evidence.record import EngineEvidence, Evidence, Trouble
+from assay.report.pages.document import Block, Cell, Heading, Paragraph, table
+from assay.report.wording import count
+from assay.stats.distributions import t_quantile
+
+#: Queries that a sentence names; the JSON has them all.
+_NAMED = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Steadiness:
+    """What one engine did over the repeats of one side."""
+
+    side: str
+    engine: str
+    measure: str
+    means: tuple[float, ...]  # of the headline, one a repeat
+    sd: float | None  # of those means; None of a single run
+    changed: float  # share of questions whose ranking is not the same in every repeat
+    wavering: tuple[Trouble, ...]  # questions that failed in some repeats only
+
+    @property
+    def repeats(self) -> int:
+        """How often it was run."""
+        return len(self.means)
+
+
+def steadiness(seen: Evidence, name: str, measure: str) -> Steadiness:
+    """Say how steady an engine is on one measure."""
+    engine = seen.engine(name)
+    means = tuple(row[seen.scores.measures.index(measure)] for row in engine.means)
+    return Steadiness(seen.name, name, measure, means, _sd(means), engine.changed, engine.wavering)
+
+
+def _sd(values: Sequence[float]) -> float | None:
+    """Give the standard deviation of a sample; one value has none."""
+    if len(values) < 2:
+        return None
+    mean = math.fsum(values) / len(values)
+    return math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (len(values) - 1))
+
+
+def noise_reach(old: Steadiness, new: Steadiness, alpha: float) -> float | None:
+    """Give the difference of two sides that chance between runs alone reaches in `alpha` of the cases.
+
+    A t interval of the difference of two means of runs, with the pooled variance between repeats (Student 1908).
+    It holds for chance that all queries of a run share, such as an index that is built by lot, which the interval over
+    queries cannot see. None where no side was repeated.
+    """
+    freedom = old.repeats + new.repeats - 2
+    if freedom < 1:
+        return None
+    squares = math.fsum((side.repeats - 1) * (side.sd or 0.0) ** 2 for side in (old, new))
+    error = math.sqrt(squares / freedom * (1 / old.repeats + 1 / new.repeats))
+    return t_quantile(1 - alpha / 2, freedom) * error
+
+
+def wavering_text(found: Sequence[Trouble]) -> str:
+    """Name the questions that failed in some repeats only."""
+    named = [f"{one.gold}/{one.query} ({one.form}: {one.failed} of {len(one.statuses)})" for one in found[:_NAMED]]
+    more = [f"{len(found) - _NAMED} more"] if len(found) > _NAMED else []
+    return ", ".join(named + more)
+
+
+def steadiness_blocks(found: Sequence[Steadiness]) -> list[Block]:
+    """Show how steady engines are; nothing where nothing was repeated."""
+    repeated = [one for one in found if one.repeats > 1]
+    if not repeated:
+        return []
+    columns = ["run", "engine", ">repeats", ">mean", ">sd between repeats", ">rankings that changed", "fails sometimes"]
+    return [Heading("Between repeats"), table(columns, [_row(one) for one in repeated]), Paragraph(_LEGEND, "quiet")]
+
+
+_LEGEND = (
+    "Each query counts once, with its mean over the repeats: repeats are no further queries. The standard deviation is "
+    "that of the mean of one whole run."
+)
+
+
+def _row(one: Steadiness) -> list[str | Cell]:
+    """Write one engine of one side."""
+    mean = math.fsum(one.means) / one.repeats
+    fails = Cell(wavering_text(one.wavering), "warning") if one.wavering else Cell("–")
+    sd = "–" if one.sd is None else f"±{one.sd:.3f}"
+    return [one.side, one.engine, str(one.repeats), f"{one.measure} {mean:.3f}", sd, f"{one.changed:.0%}", fails]
+
+
+def answered_text(engine: EngineEvidence, repeats: int, borne: float) -> str:
+    """Say how many answers failed."""
+    share = engine.failed / engine.asked if engine.asked else 1.0
+    over = f" over {count(repeats, 'repeat')}" if repeats > 1 else ""
+    return f"{engine.failed} of {engine.asked} queries failed{over} ({share:.1%}; {borne:.0%} are borne)"

@@ -1,0 +1,226 @@
+"""Which lines of source a page shows: around gold places and first results, of queries that differ most first."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from assay.report.case import Case, dead_engines, real_engines
+from assay.report.explorer.limits import PageLimits, Texts
+from assay.report.results import Results
+from assay.stats.config import DEFAULT
+from assay.types import Ranking, Span
+
+if TYPE_CHECKING:
+    from assay.types import FloatArray
+
+Key = tuple[str, str]  # a query: its gold set and its name
+Sources = dict[str, dict[str, list[tuple[int, str]]]]  # gold index -> path -> first line and text of each excerpt
+_File = tuple[str, str]  # gold set and path
+#: Bytes around an excerpt in the block: its file's name, brackets, a number.
+_AROUND = 24
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Lines of a file that are shown."""
+
+    file: _File
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Portion:
+    """What of one query comes into the page together, or not at all: places, as most are never cut."""
+
+    query: Key
+    gold: tuple[Span, ...]
+    rankings: tuple[Ranking, ...] = ()  # whose first results are shown
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """All that a page would show if there were room, in the order in which it comes in."""
+
+    portions: tuple[Portion, ...]
+    differing: tuple[Key, ...]  # the queries that they are about first
+    told: tuple[str, ...]  # the engines whose results come in first
+    limits: PageLimits
+
+    def pieces(self, portion: Portion) -> Iterator[Piece]:
+        """Give the lines of a portion."""
+        hits = (hit.span for ranking in portion.rankings for hit in ranking.hits[: self.limits.top])
+        for span in dict.fromkeys((*portion.gold, *hits)):
+            yield _piece(portion.query[0], span, self.limits)
+
+    def complete(self, count: int) -> int:
+        """Count the differing queries of which everything is among the first portions."""
+        left = {portion.query for portion in self.portions[count:]}
+        return sum(key not in left for key in self.differing)
+
+    def begun(self, count: int) -> int:
+        """Count the differing queries of which something is among the first portions."""
+        there = {portion.query for portion in self.portions[:count]}
+        return sum(key in there for key in self.differing)
+
+
+def wanted(case: Case, results: Results, limits: PageLimits) -> Wanted:
+    """List what a page shows of the source, what matters most first.
+
+    Gold and the verdict's engines of every query that differs, then its other engines, then the gold of other queries.
+    """
+    told = tuple(dict.fromkeys((results.comparison.baseline, results.challenger, results.leader)))
+    others = set(real_engines(case.run)).difference(told)
+    order = differing(case, told)
+    first, second = _answers(case, told), _answers(case, others)
+    known = set(order)
+    rounds = [
+        *(Portion(key, _gold(case, key), tuple(first.get(key, ()))) for key in order),
+        *(Portion(key, (), tuple(second[key])) for key in order if key in second),
+        *(Portion(key, _gold(case, key)) for key in case.queries if key not in known),
+    ]
+    return Wanted(tuple(rounds), tuple(order), told, limits)
+
+
+def differing(case: Case, told: Iterable[str]) -> list[Key]:
+    """List the queries on which engines differ on the primary measure, those that differ most first.
+
+    The engines that the verdict is about go before: into their differences people look.
+    """
+    dead = dead_engines(case.run)
+    names = [name for name in real_engines(case.run) if name not in dead]
+    every, pair = (_spreads(case, [name for name in names if name in chosen]) for chosen in (set(names), set(told)))
+    gaps: dict[Key, tuple[float, float]] = {}
+    for at, unit in enumerate(case.scores.units):
+        key, gap = (unit.gold, unit.query), (float(pair[at]), float(every[at]))
+        gaps[key] = max(gaps.get(key, gap), gap)
+    return sorted((key for key, gap in gaps.items() if gap[1] > DEFAULT.tie), key=lambda key: (*_down(gaps[key]), key))
+
+
+def _down(gap: tuple[float, float]) -> tuple[float, float]:
+    """Turn an order round."""
+    return -gap[0], -gap[1]
+
+
+def _spreads(case: Case, names: Sequence[str]) -> FloatArray:
+    """Give the distance of the best from the worst engine on every unit; 0 where the measure does not apply."""
+    if not names:
+        return np.zeros(len(case.scores.units))
+    values = np.array([case.values(name, case.primary) for name in names])
+    gaps: FloatArray = np.nan_to_num(values.max(axis=0) - values.min(axis=0))
+    return gaps
+
+
+def _gold(case: Case, key: Key) -> tuple[Span, ...]:
+    """Give the targets and adversaries of a query."""
+    query = case.queries[key]
+    return tuple(target.span for target in (*query.targets, *(adversary.target for adversary in query.adversaries)))
+
+
+def _answers(case: Case, names: Iterable[str]) -> dict[Key, list[Ranking]]:
+    """Give what some engines answered, by query."""
+    found: dict[Key, list[Ranking]] = {}
+    chosen = set(names)
+    for engine in case.run.engines:
+        for ranking in engine.rankings if engine.name in chosen else ():
+            if ranking.hits:
+                found.setdefault((ranking.gold, ranking.query), []).append(ranking)
+    return found
+
+
+def _piece(gold: str, span: Span, limits: PageLimits) -> Piece:
+    """Give the lines around a place; of a whole file its head."""
+    if span.start is None or span.end is None:
+        return Piece((gold, span.path), 1, limits.lines)
+    start = max(1, span.start - limits.around)
+    return Piece((gold, span.path), start, min(span.end + limits.around, start + limits.lines - 1))
+
+
+class Library:
+    """The lines of files, each file split once."""
+
+    def __init__(self, texts: Texts) -> None:
+        self._texts = texts
+        self._files: dict[_File, list[str]] = {}
+        self._split: dict[str, list[str]] = {}
+
+    @property
+    def notes(self) -> Sequence[str]:
+        """Say which files could not be had."""
+        return self._texts.notes
+
+    def lines(self, file: _File) -> list[str]:
+        """Give the lines of a file; none where it cannot be had."""
+        if file not in self._files:
+            text = self._texts(*file)
+            known = text is not None and text in self._split  # gold sets on one corpus share its texts
+            self._files[file] = self._split[text] if known and text is not None else _lines(text)
+            if text is not None:
+                self._split[text] = self._files[file]
+        return self._files[file]
+
+
+def _lines(text: str | None) -> list[str]:
+    r"""Split a text at `\n`, as its lines are counted; what stands behind the last one is a line if it is anything."""
+    lines = [] if text is None else text.split("\n")
+    return lines[:-1] if lines and not lines[-1] else lines
+
+
+def fitting(found: Wanted, library: Library, room: int) -> int:
+    """Tell how many portions fit into so many compressed bytes; roughly, whoever packs them must look again."""
+    packer, seen, size = zlib.compressobj(6), _Covered(), 0
+    for count, portion in enumerate(found.portions):
+        new = [(piece.file, lines) for piece in found.pieces(portion) for lines in seen.add(piece)]
+        texts = [_text(library.lines(file), lines) for file, lines in new]
+        text = ("\n" * _AROUND).join(texts)
+        size += len(packer.compress(text.encode("utf-8", "surrogatepass"))) + len(packer.flush(zlib.Z_SYNC_FLUSH))
+        if size > room:
+            return count
+    return len(found.portions)
+
+
+class _Covered:
+    """The lines of files that are shown already."""
+
+    def __init__(self) -> None:
+        self.files: dict[_File, set[int]] = {}
+
+    def add(self, piece: Piece) -> Iterator[range]:
+        """Add lines, and give those that are new, run by run."""
+        known = self.files.setdefault(piece.file, set())
+        new = [line for line in range(piece.start, piece.end + 1) if line not in known]
+        known.update(new)
+        yield from runs(new)
+
+
+def runs(lines: Iterable[int]) -> Iterator[range]:
+    """Join numbers that follow each other."""
+    for _, part in groupby(enumerate(lines), key=lambda pair: pair[1] - pair[0]):
+        members = [line for _, line in part]
+        yield range(members[0], members[-1] + 1)
+
+
+def _text(lines: Sequence[str], chosen: range) -> str:
+    """Give some lines of a file, as far as it has them."""
+    return "\n".join(lines[chosen.start - 1 : chosen.stop - 1])
+
+
+def cut(found: Wanted, count: int, library: Library, golds: Sequence[str]) -> Sources:
+    """Cut the excerpts of the first portions; those that overlap or touch are one."""
+    covered = _Covered()
+    for portion in found.portions[:count]:
+        for piece in found.pieces(portion):
+            covered.files.setdefault(piece.file, set()).update(range(piece.start, piece.end + 1))
+    sources: Sources = {}
+    for (gold, path), numbers in sorted(covered.files.items()):
+        lines = library.lines((gold, path))
+        parts = [(part.start, _text(lines, part)) for part in runs(sorted(numbers)) if part.start <= len(lines)]
+        if parts:
+            sources.setdefault(str(golds.index(gold)), {})[path] = parts
+    return sources

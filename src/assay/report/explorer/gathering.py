@@ -1,0 +1,202 @@
+"""What the page says at once: the results with what limits them, and the queries with what was asked."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from assay.gold import overlaps
+from assay.report.analysis import FAILED_SHARE
+from assay.report.case import Case, forms_of, rank_measure
+from assay.report.comparison import verdict_tone
+from assay.report.pages.plain import plain
+from assay.report.pages.texts import repository_names
+from assay.report.results import Results, results_json
+from assay.report.sections import headline
+from assay.report.tables import table_blocks
+from assay.scoring import parse_measure
+from assay.stats.records import ComparisonRow, Verdict
+from assay.types import Adversary, EngineRun, Query, Status, Target, Unit, WaterfallStep
+
+if TYPE_CHECKING:
+    from assay.experiment.running.tracing import Traced, Traces
+
+SCHEMA = "assay/page/1"
+_DIGITS = 5  # of a score in a trace
+
+
+def summary(case: Case, results: Results) -> dict[str, Any]:
+    """Give the verdict, the results, and what could not be claimed."""
+    found = results_json(replace(results, failures=()))  # every ranking is in the page
+    del found["failures"]
+    return {
+        "schema": SCHEMA,
+        "title": headline(results),
+        "tone": _tone(results),
+        "reading": results.reading,
+        "results": found,
+        "values": {"measures": [_measure(name) for name in shown_measures(case)], "rank": _rank(case)},
+        "tokens": [_tokens(case, engine) for engine in case.run.engines],
+        "claims": unclaimed(results),
+        "lint": [
+            {"gold": name, "text": text} for name, facts in case.run.header.corpora.items() for text in facts.problems
+        ],
+        "errors": [
+            f"{found.engine}: {found.kind} on {found.queries} of its queries ({found.share:.0%}), first on "
+            f"{found.first}. {found.message}"
+            for found in results.mishaps
+        ],
+        "tables": [{"kind": type(block).__name__.lower(), "block": plain(block)} for block in table_blocks(results)],
+    }
+
+
+def shown_measures(case: Case) -> tuple[str, ...]:
+    """Name the measures whose values are in the page: those of the claim, and the rank of the first right answer."""
+    return tuple(dict.fromkeys((*case.claim.measures, _rank(case))))
+
+
+def _rank(case: Case) -> str:
+    """Name the reciprocal rank that ranks are read from."""
+    return rank_measure(case.primary, case.run.k)
+
+
+def _measure(name: str) -> dict[str, Any]:
+    """Describe a measure: its ends, null where there is none, and which is good."""
+    measure = parse_measure(name)
+    low, high = (end if math.isfinite(end) else None for end in (measure.low, measure.high))
+    return {"name": name, "low": low, "high": high, "higher": measure.higher_is_better}
+
+
+def _tone(results: Results) -> str:
+    """Say how the headline is to be taken."""
+    facts = next(one for one in results.engines if one.name == results.challenger)
+    if facts.failed > FAILED_SHARE * facts.asked:
+        return "bad"
+    row = next((row for row in results.comparison.rows if row.engine == results.challenger), None)
+    return "plain" if row is None else verdict_tone(row)
+
+
+def _tokens(case: Case, engine: EngineRun) -> float | None:
+    """Average what the results of an answered headline query cost to read; None where nothing was answered."""
+    asked = {(unit.gold, unit.query, unit.form) for unit in case.scores.units if unit.headline}
+    answered = [r for r in engine.rankings if r.status == Status.OK and (r.gold, r.query, r.form) in asked]
+    return float(np.mean([sum(r.tokens[: case.run.k]) for r in answered])) if answered else None
+
+
+def unclaimed(results: Results) -> list[str]:
+    """Say what could not be claimed, and what would have to be otherwise."""
+    rows = [row for row in results.comparison.rows if row.in_family]
+    open_rows = [row for row in rows if row.verdict == Verdict.INCONCLUSIVE and not row.identical]
+    notes = [f"{row.engine}: {note}" for row in rows for note in row.notes]
+    return list(dict.fromkeys([*_inconclusive(open_rows), *_untested(rows), *results.comparison.notes, *notes]))
+
+
+def _inconclusive(rows: Sequence[ComparisonRow]) -> list[str]:
+    """Say which comparisons stay open, and how large a difference would have had to be."""
+    if not rows:
+        return []
+    first = rows[0]
+    named = ", ".join(f"{row.engine} (could have shown {row.mde_text})" for row in rows)
+    return [
+        f"Inconclusive against {first.baseline} on {first.measure}: {named}. More queries from more repositories "
+        "show smaller differences: `assay plan` says how many."
+    ]
+
+
+def _untested(rows: Sequence[ComparisonRow]) -> list[str]:
+    """Say where there are too few clusters to test anything."""
+    few = [row for row in rows if row.p is None]
+    if not few:
+        return []
+    return [f"No p-value on {few[0].clusters} independent clusters: nothing can be called better or worse."]
+
+
+def trace_data(case: Case, traces: Traces) -> dict[str, Any]:
+    """Give what the reference engine did, by the number of the unit."""
+    column = {(unit.gold, unit.query, unit.form): at for at, unit in enumerate(case.scores.units)}
+    return {str(column[asked]): waterfall_data(traced) for asked, traced in traces.made.items() if asked in column}
+
+
+def waterfall_data(traced: Traced) -> dict[str, Any]:
+    """Write one waterfall."""
+    found = traced.waterfall
+    return {
+        "engine": traced.engine,
+        "question": {"kind": found.kind, "terms": list(found.terms)},
+        "stages": list(found.stages),
+        "candidates": [
+            {"path": row.path, "start": row.start, "end": row.end, "steps": list(map(_step, row.steps))}
+            for row in found.candidates
+        ],
+    }
+
+
+def _step(step: WaterfallStep) -> dict[str, float | None]:
+    """Write what a stage did, as exactly as anybody reads it."""
+    score, change = (round(value, _DIGITS) if math.isfinite(value) else None for value in (step.score, step.change))
+    return {"score": score, "change": change, "rank": step.rank, "before": step.before}
+
+
+def queries(case: Case) -> dict[str, Any]:
+    """Give the queries with their answers, and the units that were asked, in the order of the scores."""
+    units = case.scores.units
+    golds = [gold.name for gold in case.run.suite.golds]
+    forms, repositories = forms_of(units), sorted({unit.repository for unit in units})
+    called = repository_names(repositories)
+    place = {key: at for at, key in enumerate(case.queries)}
+    leaks = _leaks(case)
+    return {
+        "forms": forms,
+        "golds": golds,
+        "repositories": [called[name] for name in repositories],
+        "tagnames": sorted({tag for query in case.queries.values() for tag in query.tags}),
+        "queries": [_query(query, golds.index(gold)) for (gold, _), query in case.queries.items()],
+        "units": [
+            {
+                "q": place[unit.gold, unit.query],
+                "form": forms.index(unit.form),
+                "headline": unit.headline,
+                "repo": repositories.index(unit.repository),
+                "leak": leaks[unit.gold, unit.query],
+                "text": case.queries[unit.gold, unit.query].forms[unit.form],
+            }
+            for unit in units
+        ],
+    }
+
+
+def _leaks(case: Case) -> dict[tuple[str, str], bool]:
+    """Tell which headlines share a word with the path or symbol of their answer."""
+    heads: list[Unit] = [unit for unit in case.scores.units if unit.headline]
+    named = ((unit, case.queries[unit.gold, unit.query]) for unit in heads)
+    return {(unit.gold, unit.query): overlaps(query.forms[unit.form], query.targets) for unit, query in named}
+
+
+def _query(query: Query, gold: int) -> dict[str, Any]:
+    """Describe one intent."""
+    why = query.rationale
+    return {
+        "gold": gold,
+        "id": query.id,
+        "line": query.line,
+        "targets": [_target(target) | {"grade": target.grade, "symbol": target.symbol} for target in query.targets],
+        "adversaries": list(map(_adversary, query.adversaries)),
+        "rationale": None if why is None else {"owner": why.owner, "reason": why.reason, "boundary": why.boundary},
+        "tags": dict(query.tags),
+        "measures": list(query.measures),
+    }
+
+
+def _target(target: Target) -> dict[str, Any]:
+    """Say where a target is, and how its gold file names it."""
+    return {"path": target.span.path, "start": target.span.start, "end": target.span.end, "anchor": target.anchor}
+
+
+def _adversary(adversary: Adversary) -> Mapping[str, Any]:
+    """Describe a plausible wrong answer."""
+    why = {"relationship": adversary.relationship, "strength": adversary.strength, "confusion": adversary.confusion}
+    return _target(adversary.target) | why

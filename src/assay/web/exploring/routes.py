@@ -1,0 +1,140 @@
+"""The addresses of the explorer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from assay.errors import AssayError
+from assay.experiment.places.texts import corpus_texts
+from assay.gold.split.parts import SEALED, part_of
+from assay.types import Query
+from assay.web.exploring.asking import Asker, Order
+from assay.web.exploring.cards import card
+from assay.web.exploring.library import Library
+from assay.web.exploring.limits import LIMITS, ExploringLimits
+from assay.web.exploring.moves import Known, told
+from assay.web.exploring.opening import Opened, Runs
+from assay.web.exploring.showing import list_page, pair_page, problem_page, run_page
+from assay.web.keeping import Kept
+from assay.web.messages import Refused, Request, Response, json_response, page_response, status_of
+from assay.web.routing import Route
+
+
+def explorer_routes(
+    roots: Sequence[Path], *, review: bool = False, limits: ExploringLimits = LIMITS
+) -> tuple[Route, ...]:
+    """Serve the runs below some folders; `review` has the list link to the review of a gold set."""
+    explorer = Explorer(Library(roots, limits), review=review)
+    return (
+        Route("GET", "/", explorer.show_list),
+        Route("GET", "/run/{id}", explorer.show_run),
+        Route("GET", "/compare/{old}/{new}", explorer.show_pair),
+        Route("GET", "/api/runs", explorer.list_runs),
+        Route("GET", "/api/run/{id}/source", explorer.read_source),
+        Route("POST", "/api/run/{id}/ask", explorer.ask),
+    )
+
+
+class Explorer:
+    """What the addresses of the explorer answer."""
+
+    def __init__(self, library: Library, *, review: bool) -> None:
+        self._library = library
+        self._runs = Runs(library)
+        self._asker = Asker(library.limits)
+        self._pages: Kept[tuple[str, ...], bytes] = Kept(library.limits.pages)
+        self._review = review
+
+    def show_list(self, _request: Request) -> Response:
+        """Show the page that lists the runs."""
+        return page_response(list_page(review=self._review))
+
+    def list_runs(self, _request: Request) -> Response:
+        """List the runs, the newest first."""
+        cards = [card(found) for found in self._library.scan()]
+        cards.sort(key=lambda one: one["name"])
+        cards.sort(key=lambda one: (one.get("date") or "", one["written"]), reverse=True)
+        return json_response(
+            {"schema": "assay/runs/1", "folders": [str(root) for root in self._library.roots], "runs": cards}
+        )
+
+    def show_run(self, request: Request) -> Response:
+        """Show one run."""
+        return _shown(lambda: self._run_page(request.parts["id"]))
+
+    def show_pair(self, request: Request) -> Response:
+        """Show two runs side by side."""
+        return _shown(lambda: self._pair_page(request.parts["old"], request.parts["new"]))
+
+    def _run_page(self, run_id: str) -> bytes:
+        """Make the page of a run, once for each generation of it."""
+        opened = self._runs.open(run_id)
+        return self._pages.get((opened.found.id, opened.digest), lambda: run_page(opened))
+
+    def _pair_page(self, first: str, second: str) -> bytes:
+        """Make the page of two runs, once for each generation of both."""
+        if first == second:
+            raise Refused(400, "a run is not compared with itself", hint="go back and pick two")
+        old, new = self._runs.open(first), self._runs.open(second)
+        key = (old.found.id, old.digest, new.found.id, new.digest)
+        return self._pages.get(key, lambda: pair_page(old, new))
+
+    def read_source(self, request: Request) -> Response:
+        """Give a whole file of a corpus, as the run saw it; only files that the records name."""
+        opened = self._runs.open(request.parts["id"])
+        gold, path = opened.gold(request.query.get("gold", "")).name, request.query.get("path", "")
+        sizes = opened.run.lines.get(gold, {}).get(path)
+        if sizes is None:
+            raise Refused(404, "no result and no answer of this run is in such a file")
+        if sum(sizes) > self._library.limits.source:
+            raise Refused(413, "the file is too large to be shown", hint="look at it in an editor")
+        texts = corpus_texts(opened.run)
+        text = texts(gold, path)
+        if text is None:
+            raise Refused(404, " ".join(texts.notes) or "the file is not here", hint="bring the corpus back as it was")
+        return json_response({"path": path, "text": text})
+
+    def ask(self, request: Request) -> Response:
+        """Ask the builtin engine of a run once more."""
+        opened = self._runs.open(request.parts["id"])
+        known = _known(opened, request)
+        text = known.query.forms[known.form] if known else request.text("text")
+        follow = tuple(dict.fromkeys(target.span.path for target in known.query.targets)) if known else ()
+        order = Order(request.text("engine"), request.text("gold"), text, _changes(request), follow)
+        return json_response(told(opened, self._asker.ask(opened, order), known))
+
+
+def _shown(make: Callable[[], bytes]) -> Response:
+    """Answer with a page, or with one that says why it cannot be made."""
+    try:
+        return page_response(make())
+    except AssayError as error:
+        return page_response(problem_page(error), status_of(error))
+
+
+def _known(opened: Opened, request: Request) -> Known | None:
+    """Find the query that a request names; None where it brings words of its own."""
+    if "query" not in request.data:
+        return None
+    gold, query_id, form = opened.gold(request.text("gold")), request.text("query"), request.text("form")
+    for query in gold.queries:
+        if query.id == query_id and form in query.forms:
+            _refuse_sealed(query)
+            return Known(gold, query, form)
+    raise Refused(404, "this run has no such query", hint="reload the page")
+
+
+def _refuse_sealed(query: Query) -> None:
+    """Refuse to try settings on a sealed query: it would be sealed no more."""
+    if part_of(query) == SEALED:
+        hint = "try settings on the dev part; `assay run` asks the sealed one, and logs that"
+        raise Refused(403, "this query is sealed: nothing is tuned on it", hint=hint)
+
+
+def _changes(request: Request) -> Mapping[str, object]:
+    """Read the settings that are to be changed."""
+    changes = request.data.get("changes", {})
+    if not isinstance(changes, dict):
+        raise Refused(400, "'changes' must be a table of settings", hint="reload the page")
+    return changes

@@ -1,0 +1,144 @@
+"""What a reviewer asks and says: the queue, one item, a vote, another place. Nobody else's votes are read for it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from assay.gold.review.accepting import read_closed
+from assay.gold.review.items import KINDS, Item
+from assay.gold.review.proposing import other_place
+from assay.gold.review.saying import Said, make_vote
+from assay.gold.review.viewing import QUESTIONS, Excerpt, view_mapping
+from assay.gold.review.votes import Ballot, Vote, check_vote, values_for
+from assay.web.messages import Refused, Request, Response, json_response
+from assay.web.reviewing.room import Room
+
+
+@dataclass(frozen=True)
+class Voting:
+    """Answers those who vote."""
+
+    room: Room
+
+    def queue(self, request: Request) -> Response:
+        """List what the reviewer voted on, and what is open for them."""
+        ballot = self.room.ballot(asked_by(request))
+        mine, closed = ballot.votes(), read_closed(self.room.desk.queue)
+        items = [item for item in self.room.desk.items() if item.id in mine or item.id not in closed]
+        listed = [_listed(item, mine.get(item.id)) for item in items]
+        return json_response({"as": ballot.reviewer, "items": listed, "adjudicates": self._adjudicates(ballot)})
+
+    def item(self, request: Request) -> Response:
+        """Show one item with its places, and what the reviewer said of it."""
+        ballot = self.room.ballot(asked_by(request))
+        item = self.room.item(request.query.get("item", ""))
+        view = self.room.desk.viewer.view(item)
+        shown = view_mapping(view, engines=request.query.get("engines") == "1")
+        shown["places"] = [_place(place) for place in view.places]
+        shown["query"] = _query(item)
+        shown["adversary"] = _adversary(item)
+        if item.origin.how == "reviewer":  # who proposed it voted for it, and that is nobody's business yet
+            shown["origin"] = {"how": "", "source": ""}
+        past = [_said(vote) for vote in ballot.history() if vote.item == item.id]
+        engines = bool(item.origin.shown_by)
+        return json_response(shown | {"mine": past[-1] if past else None, "past": past[:-1], "has_engines": engines})
+
+    def vote(self, request: Request) -> Response:
+        """Take a vote: it is on the disk when this is answered. The same vote again is the one there is."""
+        item = self.room.item(request.text("item"))
+        with self.room.writing:
+            ballot = self.room.ballot(request.text("as"))
+            self.room.check_votes(ballot.reviewer)
+            said = Said(item.id, request.text("value"), request.text("reason"))
+            vote = self._cast(ballot, item, said, request)
+        return json_response({"item": item.id, "mine": _said(vote)})
+
+    def place(self, request: Request) -> Response:
+        """Take another place for the query of an item, with the vote of who found it."""
+        about = self.room.item(request.text("item"))
+        with self.room.writing:
+            ballot = self.room.ballot(request.text("as"))
+            self.room.check_votes(ballot.reviewer)
+            item = other_place(self.room.desk, about, request.text("anchor"))
+            said = Said(item.id, request.text("value"), request.text("reason"))
+            check_vote(item, said.value, said.reason)
+            added = self.room.desk.queue.add([item])
+            vote = self._cast(ballot, self.room.item(item.id), said, request)
+        return json_response({"item": _listed(item, vote), "new": bool(added.new)})
+
+    def give_up(self, request: Request) -> Response:
+        """Take somebody's word that they vote no more, and lift the curtain for them."""
+        with self.room.writing:
+            self.room.give_up(request.text("as"))
+        return json_response({"adjudicates": True})
+
+    def _cast(self, ballot: Ballot, item: Item, said: Said, request: Request) -> Vote:
+        """Cast a vote once; one that would replace a vote the page has not seen, from another tab, is refused."""
+        now = ballot.votes().get(item.id)
+        vote = make_vote(self.room.desk, ballot.reviewer, item, said, engines=request.data.get("engines") is True)
+        if now and (now.value, now.reason, now.shown) == (vote.value, vote.reason, vote.shown):
+            return now
+        if now and request.data.get("after") != now.on:
+            message = f"you voted {now.value} on it elsewhere: {now.reason[:200]}"
+            raise Refused(409, message, hint="save again to let this vote take the place of that one")
+        ballot.cast([vote])
+        return vote
+
+    def _adjudicates(self, ballot: Ballot) -> bool:
+        """Tell whether the reviewer gave up voting."""
+        return self.room.has_given_up(ballot.reviewer)
+
+
+def asked_by(request: Request) -> str:
+    """Name who asks."""
+    name = request.query.get("as") or request.data.get("as")
+    if not isinstance(name, str) or not name:
+        raise Refused(400, "nobody is named", hint="say who you are")
+    return name
+
+
+def _listed(item: Item, vote: Vote | None) -> dict[str, object]:
+    """Write an item as a line of the queue."""
+    return {
+        "item": item.id,
+        "kind": item.kind,
+        "query": item.query.id,
+        "headline": item.query.headline,
+        "anchor": item.anchor,
+        "mine": _said(vote) if vote else None,
+    }
+
+
+def _said(vote: Vote) -> dict[str, object]:
+    """Write one's own vote."""
+    return {"value": vote.value, "reason": vote.reason, "on": vote.on, "engines": bool(vote.shown)}
+
+
+def _place(place: Excerpt) -> dict[str, object]:
+    """Write where a place is; its lines come with the file."""
+    where = {"role": place.role, "anchor": place.anchor, "path": place.path}
+    return where | ({"problem": place.problem} if place.problem else {"start": place.start, "end": place.end})
+
+
+def _query(item: Item) -> dict[str, object]:
+    """Write what is asked, and why its answer is one."""
+    query, why = item.query, item.query.rationale
+    return {
+        "id": query.id,
+        "forms": [[form, query.forms[form]] for form in query.ordered_forms],
+        "rationale": {"owner": why.owner, "reason": why.reason, "boundary": why.boundary} if why else None,
+        "tags": dict(query.tags),
+    }
+
+
+def _adversary(item: Item) -> dict[str, str] | None:
+    """Write what makes an adversary one."""
+    if item.kind != "adversary":
+        return None
+    one = item.adversary
+    return {"relationship": one.relationship, "strength": one.strength, "confusion": one.confusion}
+
+
+def meanings() -> dict[str, object]:
+    """Say for each kind of item what is asked, and what may be answered."""
+    return {kind: {"question": QUESTIONS[kind], "values": list(values_for(kind))} for kind in KINDS}

@@ -1,0 +1,61 @@
+"""GitHub's comments on one pull request, on loopback."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+from tests.serving import Asked, Reply
+
+THREAD = "/repos/octo/shop/issues/7/comments"
+BOT = {"login": "github-actions[bot]", "type": "Bot"}
+
+
+def pull(fork: bool = False) -> dict[str, Any]:
+    """The event of a pull request."""
+    head = "stranger/shop" if fork else "octo/shop"
+    repositories = {"head": {"repo": {"full_name": head}}, "base": {"repo": {"full_name": "octo/shop"}}}
+    return {"pull_request": {"number": 7, **repositories}}
+
+
+@dataclass
+class Forge:
+    """Comments that are listed in pages, made and changed."""
+
+    comments: list[dict[str, Any]] = field(default_factory=list)
+    refuses: int = 0  # the status that writing is answered with
+    asked: list[str] = field(default_factory=list)
+
+    def fill(self, count: int, **more: Any) -> None:
+        """Let people talk."""
+        for _ in range(count):
+            person = {"user": {"login": "ann", "type": "User"}, "author_association": "NONE", "body": "nice", **more}
+            self.comments.append({"id": len(self.comments) + 1, **person})
+
+    def __call__(self, asked: Asked) -> Reply:
+        url = urlsplit(asked.path)
+        self.asked.append(f"{asked.method} {asked.path}")
+        if asked.token is None:
+            return Reply({"message": "Requires authentication"}, 401)
+        if asked.method == "GET" and url.path == THREAD:
+            given = {name: int(values[0]) for name, values in parse_qs(url.query).items()}
+            start = (given.get("page", 1) - 1) * given.get("per_page", 30)
+            return Reply(self.comments[start : start + given.get("per_page", 30)])
+        if self.refuses:
+            return Reply({"message": "Resource not accessible by integration"}, self.refuses)
+        return self._write(asked, url.path)
+
+    def _write(self, asked: Asked, path: str) -> Reply:
+        body = asked.payload["body"]
+        if len(body) > 65_536:
+            return Reply({"message": "Body is too long (maximum is 65536 characters)"}, 422)
+        if asked.method == "POST" and path == THREAD:
+            self.comments.append({"id": len(self.comments) + 1, "user": BOT, "body": body})
+            return Reply(self.comments[-1], 201)
+        known = re.fullmatch(r"/repos/octo/shop/issues/comments/(\d+)", path)
+        if asked.method == "PATCH" and known:
+            self.comments[int(known[1]) - 1]["body"] = body
+            return Reply(self.comments[int(known[1]) - 1])
+        return Reply({"message": "Not Found"}, 404)

@@ -1,0 +1,178 @@
+"""The Action: its steps, read from action.yml, run by bash on a repository against an API on loopback.
+
+Nothing of Assay is replaced. The step that installs it runs with a Python that only notes what it is told, since tests
+have no network; all other jobs use the Assay that is here, by `install: false`.
+"""
+
+import json
+import re
+import shutil
+
+import pytest
+
+from assay.cli.main import main
+from tests.action.forge import Forge, pull
+from tests.action.runner import ROOT, TOKEN, action, job
+from tests.serving import serving
+
+QUERIES = 40
+CONFIG = """\
+[run]
+gold = "gold.yaml"
+references = false
+baseline = "mine"
+measures = ["nDCG@10", "Hit@5"]
+
+[engines.mine]
+kind = "command"
+argv = ["sh", "{here}/search.sh", "{query}"]
+format = "text"
+"""
+#: Finds the first RIGHT things, and fails on the last BROKEN ones.
+ENGINE = """\
+n="${1##*thing}"
+read right broken < "$(dirname "$0")/skill"
+if [ "$n" -ge "$((40 - broken))" ]; then echo "::error::down" >&2; exit 3; fi
+if [ "$n" -lt "$right" ]; then echo "part$n.py:1"; else echo "part0.py:1"; fi
+"""
+
+
+@pytest.fixture(scope="module")
+def checkout(tmp_path_factory):
+    """A repository that measures its search tool: forty files, forty questions, a baseline of the tool at its best."""
+    root = tmp_path_factory.mktemp("action") / "shop"
+    (root / "src").mkdir(parents=True)
+    for i in range(QUERIES):
+        (root / "src" / f"part{i}.py").write_text(f"def thing{i}():\n    return {i}\n")
+    queries = "".join(
+        f"  - id: q{i}\n    retrieval: {{primary: [part{i}.py]}}\n    cognitive: {{human: where is thing{i}}}\n"
+        for i in range(QUERIES)
+    )
+    (root / "gold.yaml").write_text(f"assay: 1\nname: shop\ncorpus: {{path: src}}\nqueries:\n{queries}")
+    (root / "assay.toml").write_text(CONFIG)
+    (root / "search.sh").write_text(ENGINE)
+    skill(root, 40)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(root)
+        patch.setenv("ASSAY_CACHE_DIR", str(root.parent / "cache"))
+        assert main(["run", "--quiet", "--out", "first"]) == 0
+        assert main(["gate", "first", "--write-baseline", "baseline.json"]) == 0
+    return root
+
+
+def skill(root, right, broken=0):
+    """Say what the search tool can do."""
+    (root / "skill").write_text(f"{right} {broken}\n")
+
+
+@pytest.fixture
+def work(checkout, tmp_path):
+    """The repository as another machine checks it out, in another place and without results."""
+    return shutil.copytree(checkout, tmp_path / "elsewhere" / "shop", ignore=shutil.ignore_patterns("first", "cache"))
+
+
+INPUTS = {"install": "false", "baseline": "baseline.json"}
+
+
+def test_proven_regression_fails_and_the_next_push_changes_the_same_comment(work, tmp_path):
+    forge = Forge()
+    forge.fill(130)
+    with serving(forge) as server:
+        skill(work, 20)
+        first = job(work, INPUTS, api=server.url, temp=tmp_path / "one", event=pull())
+        skill(work, 38)
+        second = job(work, {**INPUTS, "lint": "false"}, api=server.url, temp=tmp_path / "two", event=pull())
+        third = job(work, INPUTS | STRICT, api=server.url, temp=tmp_path / "three", event=pull())
+    assert first.code == 1, first.log
+    assert (first.outputs["verdict"], first.outputs["exit-code"]) == ("fail", "1")
+    assert re.search(r"^::error title=assay gate::mine \(results\) against mine \(baseline.json\)", first.log, re.M)
+    assert re.search(r"^::notice file=gold.yaml,line=\d+,title=assay gate::mine lost on shop/q\d\d", first.log, re.M)
+    assert "worse, on this repository" in first.summary
+    assert (work / "results" / "report.html").samefile(first.outputs["report"])
+    # a small change may be chance: it passes, and says so
+    assert second.code == 0, second.log
+    assert (second.outputs["verdict"], second.outputs["exit-code"]) == ("inconclusive", "0")
+    assert re.search(r"^::warning title=assay gate::mine .*inconclusive", second.log, re.M)
+    assert "::error" not in second.log
+    # one comment, on the second page, changed in place
+    assert len(forge.comments) == 131
+    body = forge.comments[-1]["body"]
+    assert body.startswith("<!-- assay-gate:")
+    assert "assay gate: inconclusive" in body
+    assert [line.split()[0] for line in forge.asked].count("POST") == 1
+    assert third.code == 3
+    assert third.outputs["verdict"] == "inconclusive"
+    for told in (first.log, second.log, first.summary, body, json.dumps(server.asked[0].payload)):
+        assert TOKEN not in told
+    assert server.asked[-1].token == f"Bearer {TOKEN}"
+
+
+STRICT = {"run": "false", "lint": "false", "strict": "true"}
+
+
+def test_engine_failure_is_four_and_a_run_that_failed_is_not_judged_by_old_results(work, tmp_path):
+    forge = Forge()
+    with serving(forge) as server:
+        skill(work, 40, broken=5)
+        given = {**INPUTS, "lint": "false"}
+        failed = job(work, given, api=server.url, temp=tmp_path / "one", event=pull())
+        (work / "assay.toml").write_text("[run]\ngold = 'nowhere.yaml'\n")
+        unread = job(work, given, api=server.url, temp=tmp_path / "two", event=pull())
+    assert failed.code == 4, failed.log
+    assert (failed.outputs["verdict"], failed.outputs["exit-code"]) == ("engine failed", "4")
+    assert "5 of 40 queries failed" in failed.summary
+    assert unread.code == 2, unread.log
+    assert unread.outputs["verdict"] == "bad input"
+    assert "nowhere.yaml" in forge.comments[0]["body"]
+    assert len(forge.comments) == 1
+
+
+def test_fork_that_may_not_write_does_not_fail(work, tmp_path):
+    forge = Forge(refuses=403)
+    with serving(forge) as server:
+        done = job(
+            work,
+            {**INPUTS, "lint": "false", "repeats": "2", "results": "out", "require": "Hit@5>=0.9\n\nnDCG@10>=0.5"},
+            api=server.url,
+            temp=tmp_path / "one",
+            event=pull(fork=True),
+        )
+    assert done.code == 0, done.log
+    assert done.outputs["verdict"] == "pass"
+    assert "no comment:" in done.log
+    assert "from a fork" in done.log
+    assert "Hit@5 &gt;= 0.9" in done.summary
+    assert "Between repeats" in done.summary
+    assert done.outputs["report"].endswith("/out/1/report.html")
+    assert TOKEN not in done.log
+    assert forge.comments == []
+    assert len(forge.asked) == 2  # looked for, refused, and not asked again
+
+
+def test_hostile_inputs_are_words_and_no_commands(work, tmp_path):
+    evil = f'"; touch {tmp_path}/evil; echo "$(touch {tmp_path}/evil)`touch {tmp_path}/evil`'
+    inputs = dict.fromkeys(("config", "baseline", "results", "require", "engine", "repeats"), evil)
+    done = job(work, INPUTS | inputs | {"lint": "false"}, temp=tmp_path / "one")
+    assert done.code == 2, done.log
+    assert not (tmp_path / "evil").exists()
+
+
+def test_no_script_holds_an_expression():
+    for step in action()["runs"]["steps"]:
+        assert "${{" not in step["run"], step["id"]
+
+
+def test_action_installs_itself_into_a_place_of_its_own(work, tmp_path):
+    python = tmp_path / "python"
+    noted = tmp_path / "noted"
+    python.write_text(
+        f'#!/bin/sh\necho "$@" >> {noted}\ncase "$2" in venv) mkdir -p "$3/bin"; cp "$0" "$3/bin/python";; esac\n'
+    )
+    python.chmod(0o755)
+    temp = tmp_path / "one"
+    job(work, {"python": str(python)}, temp=temp, last="install")
+    first, second = noted.read_text().splitlines()
+    assert first == f"-m venv {temp}/assay"
+    assert second.startswith("-m pip install")
+    assert second.endswith(f" {ROOT}")
+    assert (temp / "path").read_text() == f"{temp}/assay/bin\n"

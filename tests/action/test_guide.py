@@ -1,0 +1,36 @@
+"""docs/guides/ci.md says of the Action what the Action is. That its commands run is seen to by tests/test_pages.py."""
+
+import re
+
+import yaml
+
+from assay.report.commands.gating import VERDICTS
+from tests.action.runner import action
+from tests.running_pages import DOCS
+
+PAGE = (DOCS / "guides" / "ci.md").read_text("utf-8")
+
+
+def test_guide_lists_every_input_with_its_default():
+    rows = dict(re.findall(r"^\| `([a-z-]+)` \| ([^|]*) \|", PAGE, flags=re.M))
+    inputs = action()["inputs"]
+    assert list(rows) == list(inputs)
+    told = {name: text.strip().strip("`") for name, text in rows.items() if name != "github-token"}
+    assert told == {name: str(inputs[name]["default"]) for name in told}
+
+
+def test_guide_lists_every_output_and_verdict():
+    for name in action()["outputs"]:
+        assert f"`{name}`" in PAGE
+    rows = re.findall(r"^\| (\d) \| ([a-z ]+) \|", PAGE, flags=re.M)
+    assert {(int(code), word) for code, word in rows} == {*VERDICTS.items(), (0, "inconclusive")}
+
+
+def test_workflow_of_the_guide_gives_inputs_that_there_are():
+    (text,) = re.findall(r"```yaml\n(.*?)```", PAGE, flags=re.S)
+    steps = yaml.safe_load(text)["jobs"]["gate"]["steps"]
+    ours = next(step for step in steps if step.get("id") == "assay")
+    assert set(ours["with"]) <= set(action()["inputs"])
+    used = set(re.findall(r"steps\.assay\.outputs\.([\w-]+)", text))
+    assert used
+    assert used <= set(action()["outputs"])

@@ -1,0 +1,375 @@
+"""The report as people see it: every section in a browser, its numbers held against results.json."""
+
+import base64
+import json
+import re
+from collections import Counter
+from csv import DictReader
+from dataclasses import replace
+
+import pytest
+
+from assay.report.analysis import analyse_case
+from assay.report.case import open_case
+from assay.report.explorer.building import make_page
+from assay.types import Claim, Status
+from tests.browser.sample import BASELINE, HOSTILE_ENGINE, IMAGE
+from tests.report.labs import lab
+
+SECTIONS = [
+    "verdict", "scores", "means", "differences", "wins", "ranks", "tradeoffs", "groups", "phrasings", "adversaries",
+    "limits", "cost", "inputs",
+]  # fmt: skip
+PRIMARY = "nDCG@10"
+PHONE = 390
+
+
+@pytest.fixture(scope="module")
+def results(sample):
+    return json.loads((sample / "results.json").read_text(encoding="utf-8"))
+
+
+@pytest.fixture
+def report(browser, sample):
+    """The page of the sample, all of it drawn; one that is open is taken as it is, whatever was chosen in it."""
+    path = sample / "report.html"
+    there = browser.run("return location.href").partition("#")[0] == path.resolve().as_uri()
+    return browser if there else drawn(browser.open(path))
+
+
+def drawn(tab):
+    """Wait until the last section is there, and what the adversaries did is read from the rankings."""
+    tab.wait(lambda: tab.all("#section-inputs .facts"), "the last section was not drawn")
+    tab.run("document.querySelector('.displaced')?.scrollIntoView()")  # rankings are read when somebody comes near
+    tab.wait(lambda: "Reading the rankings" not in " ".join(tab.texts(".displaced")), "the rankings were not read")
+    return tab
+
+
+def written(tab, css):
+    """The rows of a table as texts, the first that matches: what people see, cell by cell."""
+    return tab.run(
+        "const rows = [...document.querySelector(arguments[0]).querySelectorAll('tbody tr')];"
+        "return rows.map(r => [...r.children].map(c => c.innerText.replace(/\\s+/g, ' ').trim()))",
+        css,
+    )
+
+
+def forest(tab, section):
+    """The rows of a section's first forest: name and numbers."""
+    return tab.run(
+        "const rows = [...document.querySelector(arguments[0]).querySelectorAll('.forest-row:not(.forest-axis)')];"
+        "return rows.map(r => ['name', 'text'].map(part => r.querySelector('.forest-' + part).textContent))",
+        f"#section-{section} .forest",
+    )
+
+
+def choose(tab, section, label, value):
+    """Choose from the list that has a label, as a person does."""
+    tab.run(
+        "const label = [...document.querySelectorAll(arguments[0] + ' .pick label')]"
+        ".find(one => one.textContent === arguments[1]);"
+        "const list = document.getElementById(label.htmlFor);"
+        "if (![...list.options].some(one => one.value === arguments[2])) throw Error('no option ' + arguments[2]);"
+        "list.value = arguments[2]; list.dispatchEvent(new Event('change'))",
+        f"#section-{section}",
+        label,
+        value,
+    )
+
+
+def number(value, digits=3):
+    """A number as the page writes it."""
+    text = f"{abs(value):.{digits}f}"
+    return f"−{text}" if value < 0 and float(text) else text
+
+
+def signed(value, digits=3):
+    return f"+{number(value, digits)}" if value > 0 and float(f"{value:.{digits}f}") else number(value, digits)
+
+
+def mean_text(mean, low, high):
+    return f"{number(mean)} [{number(low, 2)}, {number(high, 2)}]"
+
+
+def difference_text(row):
+    return f"{signed(row['difference'])} [{signed(row['interval']['low'])}, {signed(row['interval']['high'])}]"
+
+
+def means_of(results, measure):
+    return {row["engine"]: row for row in results["comparison"]["means"] if row["measure"] == measure}
+
+
+def page_of(folder, run, claim):
+    """Write the page of a run that was made up."""
+    case = open_case(run, claim)
+    path = folder / "report.html"
+    path.write_bytes(make_page(case, analyse_case(case), texts=None))
+    return path
+
+
+def shown_sections(tab):
+    return [
+        name.removeprefix("section-")
+        for name in tab.run("return [...document.querySelectorAll('.report-section')].map(e => e.id)")
+    ]
+
+
+def test_every_section_is_drawn_and_named_in_the_navigation_and_nothing_is_asked_for(browser, sample):
+    report = drawn(browser.open(sample / "report.html"))
+    assert shown_sections(report) == SECTIONS
+    assert report.texts(".side-sections a") == report.texts(".report-section > h2")
+    assert "could not be drawn" not in report.run("return document.body.innerText")
+    assert report.console_errors() == []
+    assert report.requests() == []
+
+
+def test_names_and_texts_that_others_wrote_are_shown_as_text(report):
+    assert HOSTILE_ENGINE in report.texts("#section-scores .engine-name")
+    assert any(IMAGE in text for text in report.texts("#section-phrasings .query-text"))
+    assert any(IMAGE in text for text in report.texts("#section-adversaries .adversary-cell"))
+    assert report.run("return window.hacked") is None
+    assert not report.all(".report img, .report script, .report b")
+
+
+def test_verdict_shows_what_it_rests_on(report, results):
+    row = next(one for one in results["comparison"]["rows"] if one["engine"] == results["challenger"])
+    figures = report.texts("#section-verdict .figure-value")
+    interval = f"[{signed(row['interval']['low'])}, {signed(row['interval']['high'])}]"
+    counts = f"{row['wins']} / {row['ties']} / {row['losses']}"
+    p, mde = f"{row['p_adjusted']:.4f}", f"{row['mde']:.1g}"
+    assert figures == [signed(row["difference"]), interval, p, mde, counts, f"{row['effective_n']:.0f}"]
+    assert report.text("#section-verdict .limits-line a").startswith(f"{len(results['warnings'])} warning")
+
+
+def test_scores_have_every_mean_with_its_interval_and_are_sorted_by_their_headers(report, results):
+    rows = {
+        row[0].removesuffix(" baseline").removesuffix(" floor"): row[1:]
+        for row in written(report, "#section-scores table")
+    }
+    for place, measure in enumerate(results["measures"]):
+        found = means_of(results, measure)
+        assert {name: cells[place] for name, cells in rows.items()} == {
+            name: mean_text(row["mean"], row["interval"]["low"], row["interval"]["high"]) for name, row in found.items()
+        }
+    report.click("#section-scores thead th:nth-child(2) button")
+    assert report.find("#section-scores thead th:nth-child(2)").get_attribute("aria-sort") == "descending"
+    down = [row[1] for row in written(report, "#section-scores table")]
+    report.click("#section-scores thead th:nth-child(2) button")
+    assert [row[1] for row in written(report, "#section-scores table")] == down[::-1] != down
+
+
+def test_means_are_drawn_for_the_measure_that_is_chosen(report, results):
+    for measure in (PRIMARY, "RecallAtTokens(500)"):
+        choose(report, "means", "Measure", measure)
+        texts = {
+            name: mean_text(row["mean"], row["interval"]["low"], row["interval"]["high"])
+            for name, row in means_of(results, measure).items()
+        }
+        assert {name.split(" baseline")[0].split(" floor")[0]: text for name, text in forest(report, "means")} == texts
+    place = "return document.querySelector('#section-means .forest-row .dot').closest('svg svg').getAttribute('x')"
+    assert 50 < float(report.run(place).rstrip("%")) <= 100  # the best stands on top, far right
+
+
+def test_differences_show_verdict_p_and_mde(report, results):
+    rows = {row["engine"]: row for row in results["comparison"]["rows"]}
+    drawn_rows = dict(forest(report, "differences"))
+    assert set(drawn_rows) == {"builtin", HOSTILE_ENGINE}  # the floor would only stretch the axis
+    for name, text in drawn_rows.items():
+        assert text.startswith(difference_text(rows[name]))
+        assert text.endswith(rows[name]["verdict"])
+    cells = next(row for row in written(report, "#section-differences table") if row[0] == "builtin")
+    row = rows["builtin"]
+    assert cells[2:6] == [
+        difference_text(row),
+        f"{row['p_adjusted']:.4f}",
+        f"{row['mde']:.1g}",
+        f"{row['wins']}/{row['ties']}/{row['losses']}",
+    ]
+    choose(report, "differences", "Measure", "Hit@1")
+    assert all(
+        verdict not in " ".join(text for _, text in forest(report, "differences")) for verdict in ("better", "worse")
+    )
+
+
+def test_wins_count_as_the_comparison_does_and_list_the_worst_first(report, results, sample):
+    row = next(one for one in results["comparison"]["rows"] if one["engine"] == HOSTILE_ENGINE)
+    choose(report, "wins", "Engine", HOSTILE_ENGINE)
+    said = report.texts("#section-wins .balance a")
+    assert [int(n) for n in said] == [n for n in (row["wins"], row["ties"], row["losses"]) if n]
+    listed = written(report, "#section-wins .chosen table")
+    differences = [float(cells[1][2:].replace("−", "-")) for cells in listed]
+    assert len(listed) == row["wins"] + row["losses"]
+    assert differences == sorted(differences)
+    assert differences[0] < 0
+    truth = values(sample, PRIMARY)
+    gaps = sorted(
+        truth[HOSTILE_ENGINE, key] - truth[BASELINE, key]
+        for e, key in truth
+        if e == HOSTILE_ENGINE and key[2] == "human"
+    )
+    assert differences[0] == pytest.approx(gaps[0], abs=0.0005)
+    choose(report, "wins", "against", HOSTILE_ENGINE)
+    assert "two different" in report.text("#section-wins .chosen")
+
+
+def values(sample, measure):
+    """The values of per-query.csv, which no page had a hand in."""
+    with (sample / "per-query.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(DictReader(file))
+    return {(r["engine"], (r["gold"], r["query"], r["form"])): float(r[measure]) for r in rows if r[measure]}
+
+
+def test_ranks_show_shares_and_counts(report, results):
+    item = next(one for one in results["ranks"] if one["engine"] == "builtin")
+    total = sum(item["counts"]) + item["missed"]
+    cells = next(row for row in written(report, "#section-ranks table") if row[0] == "builtin")
+    assert cells[2] == f"{item['counts'][0] / total:.0%}".replace("%", " %")
+    assert cells[-1].startswith(f"{item['missed']} (")
+    bars = "[...document.querySelector('#section-ranks .bars').querySelectorAll('.bar')]"
+    tips = report.run(f"return {bars}.map(bar => bar.getAttribute('aria-label'))")
+    assert tips[0].startswith(f"rank 1: {item['counts'][0]} of {total}")
+    assert tips[-1].startswith("not found")
+
+
+def test_groups_have_every_cut_with_its_intervals(report, results):
+    cuts = {cut["by"]: cut for cut in results["breakdowns"]}
+    assert {"category", "form", "repository", "words shared with the answer's path or symbol"} <= set(cuts)
+    options = "[...document.querySelector('#section-groups select').options]"
+    listed = report.run(f"return {options}.map(one => [one.value, one.textContent])")
+    assert listed[0][1] == "category (2)"
+    for option, label in listed:
+        cut = cuts[label.rpartition(" (")[0]]
+        choose(report, "groups", "By", option)
+        cells = next(row for row in written(report, "#section-groups table") if row[0] == "builtin")
+        groups = [one for one in cut["groups"] if one["engine"] == "builtin"]
+        assert cells[1:] == [mean_text(one["mean"], one["low"], one["high"]) for one in groups]
+
+
+def test_phrasings_have_a_row_an_intent_and_a_column_a_form_widest_spread_first(report, sample):
+    truth = values(sample, PRIMARY)
+    intents = {(gold, query) for _, (gold, query, _) in truth}
+    for engine in ("builtin", "random"):
+        choose(report, "phrasings", "Engine", engine)
+        rows = written(report, "#section-phrasings .chosen table")
+        spreads = [float(row[-1]) for row in rows]
+        assert len(rows) == len(intents)
+        assert spreads == sorted(spreads, reverse=True)
+        of_rows = Counter(tuple(row[1:4]) for row in rows)
+        forms = ("human", "keyword", "wrong_terminology")
+        assert of_rows == Counter(tuple(number(truth[engine, (g, q, form)]) for form in forms) for g, q in intents)
+
+
+def test_adversaries_show_who_displaced_whom(report, results):
+    traps = {t["engine"]: t for t in results["traps"] if t["by"] == "all"}
+    cells = next(row for row in written(report, "#section-adversaries table") if row[0].startswith("random"))
+    found = f"{traps['random']['found']:.0%}".replace("%", " %")
+    assert cells[1:4] == ["12", found, number(traps["random"]["displacement"])]
+    choose(report, "adversaries", "Engine", "random")
+    listed = written(report, "#section-adversaries .displaced table")
+    assert len(listed) == round(traps["random"]["displacement"] * traps["random"]["queries"])
+    assert all("strong sibling" in row[1] for row in listed)
+    falls = [int(row[4]) for row in listed]
+    assert falls == sorted(falls, reverse=True)
+    assert all(fall > 0 for fall in falls)
+    assert all(int(row[2]) < (11 if row[3] == "not found" else int(row[3])) for row in listed)
+
+
+def test_limits_say_every_warning_failure_and_what_is_left_out(report, results):
+    text = report.text("#section-limits")
+    for sentence in [*results["warnings"], *results["comparison"]["notes"]]:
+        assert sentence.replace("`", "") in text
+    mishap = written(report, "#section-limits table")[0]
+    assert mishap[1:4] == ["error", str(results["mishaps"][0]["queries"]), "17 %"]
+    assert "Not in this file" in text
+
+
+def test_cost_and_inputs_repeat_the_records(report, results):
+    row = next(one for one in results["spending"] if one["engine"] == "builtin")
+    cells = next(cells for cells in written(report, "#section-cost table") if cells[0] == "builtin")
+    assert f"{row['index_seconds']:.2f}" in cells
+    assert f"{row['warm_p95_ms']:,.1f}" in cells
+    golds = results["header"]["corpora"]
+    assert [row[0] for row in written(report, "#section-inputs table")] == list(golds)
+    assert results["header"]["gold_hash"] in report.text("#section-inputs .facts")
+
+
+def test_a_deep_link_opens_the_report_at_its_section(browser, sample):
+    browser.open(f"{(sample / 'report.html').resolve().as_uri()}#/report/limits")
+    top = "return document.querySelector('#section-limits').getBoundingClientRect().top"
+    browser.wait(lambda: 0 <= browser.run(top) < 200, "the section is not on top")
+    browser.go("#/report/ranks")
+    top = "return document.querySelector('#section-ranks').getBoundingClientRect().top"
+    browser.wait(lambda: 0 <= browser.run(top) < 200, "the section is not on top")
+
+
+def test_marks_of_a_chart_are_walked_by_arrows_and_say_their_numbers(report):
+    report.run("document.querySelector('#section-means .mark').focus()")
+    first = report.text("#chart-tip")
+    assert first.startswith("builtin: ")
+    report.keys("\ue015")  # arrow down
+    assert report.text("#chart-tip").startswith(f"{BASELINE}: ")
+    assert report.run("return document.querySelectorAll('#section-means [tabindex=\"0\"]').length") == 1
+    report.keys("\ue00c")  # escape
+    assert report.all("#chart-tip")[0].get_attribute("hidden") is not None
+
+
+def test_axe_finds_nothing_serious_in_light_nor_dark(browser, sample):
+    drawn(browser.dark(False).open(sample / "report.html"))
+    browser.run("document.querySelectorAll('details').forEach(one => { one.open = true; })")
+    assert browser.axe() == []
+    browser.dark(True)
+    assert browser.axe("#section-differences") + browser.axe("#section-groups") + browser.axe("#section-limits") == []
+
+
+def test_on_a_phone_nothing_but_tables_scrolls_sideways(browser, sample):
+    drawn(browser.resize(PHONE).open(sample / "report.html"))
+    browser.run("document.querySelectorAll('details').forEach(one => { one.open = true; })")
+    assert browser.run("return document.documentElement.scrollWidth") == PHONE
+    wide = "return [...document.querySelectorAll('.table-scroll')].filter(e => e.scrollWidth > e.clientWidth).length"
+    assert browser.run(wide) > 0
+
+
+def test_printing_has_every_section_and_no_navigation(browser, sample):
+    browser.open(sample / "report.html")  # at once: what is not drawn yet is drawn for the printer
+    browser.wait(lambda: browser.all(".report-section"))
+    given = {"printBackground": True, "generateTaggedPDF": True, "generateDocumentOutline": True}
+    pdf = base64.b64decode(browser.driver.execute_cdp_cmd("Page.printToPDF", given)["data"])
+    outline = [title.decode("latin-1") for title in re.findall(rb"/Title \(([^)]*)\)", pdf)]
+    titles = browser.texts(".report-section > h2")
+    assert [title for title in outline if title in titles] == titles
+    assert shown_sections(browser) == SECTIONS
+    browser.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    assert not any(one.is_displayed() for one in browser.all(".side, .topbar, .copy"))
+    browser.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+
+
+def test_one_engine_alone_has_no_comparison_and_breaks_nothing(browser, tmp_path):
+    drawn(browser.open(page_of(tmp_path, lab({"only": [1, 2, 0, 3] * 3}), Claim(("RR@10", "Hit@1"), "only"))))
+    assert not {"differences", "wins", "phrasings", "adversaries", "tradeoffs"} & set(shown_sections(browser))
+    assert {"verdict", "scores", "means", "ranks", "limits", "inputs"} <= set(shown_sections(browser))
+    assert browser.texts(".side-sections a") == browser.texts(".report-section > h2")
+    assert browser.texts("#section-verdict .figure-value")[0] == "0.458"
+    assert browser.console_errors() == []
+
+
+def test_engines_that_answered_nothing_are_marked_and_not_compared(browser, tmp_path):
+    made = lab({"base": [1, 2, 0, 3] * 3, "dead": [0] * 12, "other": [1] * 12})
+    crashed = (replace(r, hits=(), status=Status.CRASH, error="gone") for r in made.engines[1].rankings)
+    dead = replace(made.engines[1], rankings=tuple(crashed))
+    run = replace(made, engines=(made.engines[0], dead, made.engines[2]))
+    drawn(browser.open(page_of(tmp_path, run, Claim(("RR@10", "Hit@1"), "base"))))
+    assert "dead failed" in [row[0] for row in written(browser, "#section-scores table")]
+    assert "every query failed: dead" in browser.text("#section-differences")
+    assert [name for name, _ in forest(browser, "differences")] == ["other"]
+    assert "gone" in browser.text("#section-limits")
+    assert browser.console_errors() == []
+
+
+def test_tables_that_a_run_asked_for_are_there(browser, tmp_path):
+    run = lab({"base": [1, 2, 0, 3] * 9, "one": [2] * 36, "two": [1] * 36}, repositories=3)
+    claim = Claim(("RR@10", "Hit@1"), "base", tables=("matrix", "pairs", "forest"))
+    drawn(browser.open(page_of(tmp_path, run, claim)))
+    assert "tables" in shown_sections(browser)
+    assert len(browser.all("#section-tables table")) >= 2
+    assert browser.all("#section-tables .forest")
+    assert browser.console_errors() == []

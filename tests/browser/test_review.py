@@ -1,0 +1,393 @@
+"""A review as people do it in the browser: two at once, a server that dies, by keyboard alone, with hostile text."""
+
+import json
+import signal
+import subprocess
+import sys
+import threading
+import time
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from assay.gold import load_gold
+from assay.gold.review import Origin, Queue, make_item
+from assay.gold.review.votes import Ballot, Vote
+from assay.types import Query, Span, Target
+from tests.browser.driving import Tab
+from tests.conftest import FILES, GOLD, write_tree
+
+PROJECT = Path(__file__).parents[2]
+ENTER, ESCAPE, TAB, DOWN, SHIFT = "\ue007", "\ue00c", "\ue004", "\ue015", "\ue008"
+HOSTILE = "</script><img src=x onerror=\"document.title='pwned'\"><script>document.title='pwned'</script>"
+ASKED = "which percentage is charged for a country?"
+
+
+@pytest.fixture
+def gold_file(tmp_path) -> Path:
+    """A set over some files, one of them long."""
+    long = "".join(f"def step_{number}(value):\n    return value + {number}  # {number}\n\n\n" for number in range(150))
+    files = FILES | {"gold.yaml": GOLD, "shop/long.py": long, "shop/evil.py": f"EVIL = {HOSTILE!r}\n"}
+    return write_tree(tmp_path / "repo", files) / "gold.yaml"
+
+
+def propose(gold_file: Path, count: int) -> list[str]:
+    """Queue places of the long file for one query; give their ids."""
+    places = [Span("shop/long.py", 4 * number + 1, 4 * number + 2) for number in range(count)]
+    made = [
+        make_item("target", Query("tax-lookup", {"human": ASKED}, (Target(place),)), Origin("pool", "x", ("engine-x",)))
+        for place in places
+    ]
+    Queue(gold_file).add(made)
+    return [item.id for item in made]
+
+
+@dataclass
+class House:
+    """A server in a process of its own, which can be killed and comes back at the same port."""
+
+    gold_file: Path
+    port: int = 0
+    url: str = ""
+    process: Any = None
+    urls: list[str] = field(default_factory=list)
+
+    def start(self) -> str:
+        """Start it; give the address that lets in."""
+        command = [sys.executable, "-m", "assay.cli.main", "gold", "review", str(self.gold_file), "--browser", "--json"]
+        self.process = subprocess.Popen(
+            [*command, "--port", str(self.port)], stdout=subprocess.PIPE, text=True, cwd=PROJECT
+        )
+        self.url = json.loads(self.process.stdout.readline())["url"]
+        self.port = int(self.url.split(":")[2].split("/")[0])
+        self.urls.append(self.url)
+        return self.url
+
+    def kill(self) -> None:
+        """Kill it, as a crash would."""
+        self.process.send_signal(signal.SIGKILL)
+        self.process.wait()
+        self.process.stdout.close()
+
+
+@contextmanager
+def served(gold_file: Path):
+    house = House(gold_file)
+    house.start()
+    try:
+        yield house
+    finally:
+        house.kill()
+
+
+def sign_in(tab: Tab, url: str, name: str) -> None:
+    tab.open(url)
+    tab.fill("#reviewer", name)
+    tab.keys(ENTER)
+
+
+def shown(tab: Tab) -> str:
+    """Name the item that is on the desk with its form, ready for a vote."""
+    script = (
+        "const id = location.hash.split('/')[2]; const form = document.querySelector('.ballot');"
+        "return form && document.querySelector('.line.marked') ? id : ''"
+    )
+    return str(tab.run(script))
+
+
+def vote(tab: Tab, value: str, reason: str) -> None:
+    tab.keys(value)
+    tab.wait(lambda: tab.run("return document.activeElement.id === 'reason'"), "the reason has no focus")
+    tab.keys(reason + ENTER)
+
+
+# --- two people, one crash ------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Person:
+    """One of two reviewers: what they will say, and what they saw while the server was away."""
+
+    name: str
+    tab: Tab
+    says: list[str]
+    known: int = 1  # addresses that were opened
+    saw_trouble: bool = False
+    error: BaseException | None = None
+
+    def work(self, house: House, ids: list[str]) -> None:
+        """Vote on everything, whatever happens to the server."""
+        try:
+            sign_in(self.tab, house.urls[0], self.name)
+            for place, value in enumerate(self.says):
+                self.tab.wait(partial(self._ready, house, ids[place]), f"{self.name} waits for item {place}")
+                vote(self.tab, value, f"{self.name} {place}")
+            self.tab.wait(lambda: self._done(house), "not all was saved")
+        except BaseException as error:
+            self.error = error
+
+    def _ready(self, house: House, item: str) -> bool:
+        """Tell whether an item can be voted on; a new address is opened in a tab beside this one."""
+        self._look(house)
+        return shown(self.tab) == item
+
+    def _done(self, house: House) -> bool:
+        self._look(house)
+        return "all saved" in self.tab.run("return document.querySelector('.post').textContent")
+
+    def _look(self, house: House) -> None:
+        self.saw_trouble |= "kept here" in self.tab.run("return document.querySelector('.post').textContent")
+        if len(house.urls) > self.known:
+            self.known = len(house.urls)
+            driver = self.tab.driver
+            here = driver.current_window_handle
+            driver.switch_to.new_window("tab")
+            driver.get(house.url)
+            driver.close()
+            driver.switch_to.window(here)
+
+
+def test_two_reviewers_at_once_lose_nothing_when_the_server_is_killed(gold_file, two_browsers):
+    from sklearn.metrics import cohen_kappa_score
+
+    ids = propose(gold_file, 20)
+    said = {"ada": list("22110012201100221210"), "bob": list("22110022200100u21211")}
+    with served(gold_file) as house:
+        people = [Person(name, tab, said[name]) for name, tab in zip(said, two_browsers, strict=True)]
+        threads = [threading.Thread(target=person.work, args=(house, ids)) for person in people]
+        for thread in threads:
+            thread.start()
+        kill_midway(house, gold_file, people)
+        for thread in threads:
+            thread.join(timeout=90)
+        assert [person.error for person in people] == [None, None]
+        assert any(person.saw_trouble for person in people), "nobody voted while the server was away"
+        two_browsers[0].go("#/agreement")
+        rows = two_browsers[0].wait(lambda: two_browsers[0].texts(".table-box tbody tr"))
+
+    written = {name: votes_on_disk(gold_file, name) for name in said}
+    assert {name: [line["item"] for line in lines] for name, lines in written.items()} == {"ada": ids, "bob": ids}
+    assert {name: [line["value"] for line in lines] for name, lines in written.items()} == {
+        name: ["unsure" if value == "u" else value for value in values] for name, values in said.items()
+    }
+    assert all(line["reason"] == f"{name} {place}" for name in said for place, line in enumerate(written[name]))
+    sure = [(a, b) for a, b in zip(said["ada"], said["bob"], strict=True) if b != "u"]
+    for weights, label in ((None, "Cohen's κ: ada, bob"), ("quadratic", "κ with squared weights: ada, bob")):
+        wanted = cohen_kappa_score(*zip(*sure, strict=True), weights=weights)
+        assert any(row.startswith(f"{label}{wanted:.3f}") for row in rows), (label, wanted, rows)
+
+
+def kill_midway(house: House, gold_file: Path, people: list[Person]) -> None:
+    """Kill the server when half of the votes are there, while both go on; then bring it back."""
+    end = time.monotonic() + 60
+    while sum(len(votes_on_disk(gold_file, person.name)) for person in people) < 18:
+        assert time.monotonic() < end, [person.error for person in people]
+        time.sleep(0.02)
+    house.kill()
+    while not any(person.saw_trouble or person.error for person in people):
+        assert time.monotonic() < end
+        time.sleep(0.02)
+    house.start()
+
+
+def votes_on_disk(gold_file: Path, name: str) -> list[dict[str, str]]:
+    """Read a reviewer's file as it is, without Assay."""
+    path = gold_file.parent / "gold.review" / "votes" / f"{name}.jsonl"
+    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+
+
+# --- one person -----------------------------------------------------------------------------------------------------
+
+
+def test_a_review_needs_no_mouse(gold_file, browser):
+    ids = propose(gold_file, 3)
+    with served(gold_file) as house:
+        sign_in(browser, house.url, "ada")
+        browser.wait(lambda: shown(browser) == ids[0])
+        assert "engine-x" not in browser.text(".question")
+        browser.keys("j")
+        browser.wait(lambda: shown(browser) == ids[1])
+        browser.keys("k")
+        browser.wait(lambda: shown(browser) == ids[0])
+        browser.keys("e")
+        browser.wait(lambda: "engine-x" in browser.text(".question"))
+        vote(browser, "2", "saw the engine")
+        browser.wait(lambda: shown(browser) == ids[1])
+        vote(browser, "0", "not at all")
+        browser.wait(lambda: shown(browser) == ids[2])
+        browser.keys("z")
+        browser.wait(lambda: shown(browser) == ids[1])
+        assert browser.find(".value-0").get_attribute("aria-pressed") == "true"
+        vote(browser, "1", " but a little")
+        propose_by_keys(browser, ids[2])
+        vote(browser, "u", "cannot tell")
+        browser.wait(lambda: "voted on everything" in browser.text("main"))
+        assert browser.console_errors() == []
+        assert all(url.startswith(f"http://127.0.0.1:{house.port}/") for url in browser.requests())
+    votes = Ballot(Queue(gold_file), "ada").votes()
+    added = Queue(gold_file).items()[3:]
+    assert [(votes[item].value, votes[item].reason, votes[item].shown) for item in ids] == [
+        ("2", "saw the engine", ("engine-x",)), ("1", "not at all but a little", ()), ("unsure", "cannot tell", ()),
+    ]  # fmt: skip
+    assert [(item.anchor, votes[item.id].value) for item in added] == [
+        ("shop/tax.py:1-3", "2"), ("shop/tax.py::with_tax", "2"),
+    ]  # fmt: skip
+
+
+def propose_by_keys(tab: Tab, item: str) -> None:
+    """Open another file, pick lines with the arrows, then a definition by its name; propose both."""
+    from selenium.webdriver.common.action_chains import ActionChains
+
+    tab.wait(lambda: shown(tab) == item)
+    tab.keys("o", "tax shop")
+    tab.wait(lambda: "shop/tax.py" in tab.texts(".choice .mono"))
+    tab.keys(ENTER)
+    tab.wait(lambda: tab.text(".code-head .path") == "shop/tax.py")
+    tab.keys("s")
+    ActionChains(tab.driver).key_down(SHIFT).send_keys(DOWN, DOWN).key_up(SHIFT).perform()
+    assert "shop/tax.py:1-3" in tab.text(".proposal")
+    tab.keys("p", "the rates" + ENTER)
+    tab.wait(lambda: len(tab.all(".queue li")) == 4)
+    tab.keys("d", "with")
+    tab.wait(lambda: tab.texts(".choice .mono") == ["with_tax"])
+    tab.keys(ENTER)
+    tab.wait(lambda: "shop/tax.py::with_tax" in tab.text(".proposal"))
+    tab.keys("it is added here" + ENTER)
+    tab.wait(lambda: len(tab.all(".queue li")) == 5)
+
+
+def test_lines_are_picked_by_their_numbers_in_a_long_file(gold_file, browser):
+    from selenium.webdriver.common.action_chains import ActionChains
+
+    propose(gold_file, 1)
+    with served(gold_file) as house:
+        sign_in(browser, house.url, "ada")
+        browser.wait(lambda: shown(browser))
+        assert browser.text(".code-head .note") == "lines 1–2 of 600"
+        assert not browser.all('[data-line="590"]')
+        browser.run("const pane = document.querySelector('.code-scroll'); pane.scrollTop = pane.scrollHeight")
+        browser.wait(lambda: browser.all('[data-line="590"]'))
+        browser.click('[data-line="590"] .number')
+        last = browser.find('[data-line="593"] .number')
+        ActionChains(browser.driver).key_down(SHIFT).click(last).key_up(SHIFT).perform()
+        assert "shop/long.py:590-593" in browser.text(".proposal")
+        assert len(browser.all(".line.picked")) == 4
+        assert browser.find('[data-line="593"] .c-keyword').text == "def"
+        browser.find(".code-scroll").send_keys(ESCAPE)
+        browser.wait(lambda: not browser.all(".line.picked"))
+
+
+def test_what_is_written_survives_a_reload_and_another_tab_is_not_overwritten(gold_file, browser):
+    ids = propose(gold_file, 2)
+    with served(gold_file) as house:
+        sign_in(browser, house.url, "ada")
+        browser.wait(lambda: shown(browser) == ids[0])
+        browser.keys("1", "half a thought")
+        browser.driver.refresh()
+        browser.wait(lambda: shown(browser) == ids[0])
+        assert browser.find("#reason").get_attribute("value") == "half a thought"
+        assert browser.find(".value-1").get_attribute("aria-pressed") == "true"
+        Ballot(Queue(gold_file), "ada").cast(
+            [Vote(ids[0], "ada", "0", "in another tab", "2026-01-01T00:00:00.000+00:00")]
+        )
+        vote(browser, "1", " made whole")
+        browser.wait(lambda: browser.texts(".queue .sign")[0] == "!")
+        browser.keys(ESCAPE, "k")
+        browser.wait(lambda: shown(browser) == ids[0])
+        assert "you voted 0 on it elsewhere: in another tab" in browser.text(".form-box .warning")
+        browser.find("#reason").send_keys(ENTER)
+        browser.wait(lambda: browser.texts(".queue .sign")[0] == "1")
+    history = [(vote.value, vote.reason) for vote in Ballot(Queue(gold_file), "ada").history()]
+    assert history == [("0", "in another tab"), ("1", "half a thought made whole")]
+
+
+def test_a_vote_without_value_or_reason_is_not_sent(gold_file, browser):
+    ids = propose(gold_file, 1)
+    with served(gold_file) as house:
+        sign_in(browser, house.url, "no name")
+        browser.wait(lambda: "is no name for a reviewer" in browser.text(".sign-in"))
+        browser.fill("#reviewer", "ada")
+        browser.keys(ENTER)
+        browser.wait(lambda: shown(browser) == ids[0])
+        browser.click(".ballot [type=submit]")
+        assert browser.text(".ballot .bad") == "Choose 2, 1, 0, u first"
+        browser.keys("2", ENTER)
+        assert browser.text(".ballot .bad") == "Say in a few words why"
+    assert Ballot(Queue(gold_file), "ada").history() == ()
+
+
+def disputed_set(gold_file: Path) -> list[str]:
+    """Queue hostile items; two reviewers disagree on the first."""
+    forms = {"human": HOSTILE, "keyword": HOSTILE}
+    made = [
+        make_item(
+            "target",
+            Query("tax-lookup", forms, (Target(place),)),
+            Origin("pool", HOSTILE, (HOSTILE,)),
+            notes=(HOSTILE,),
+        )
+        for place in (Span("shop/evil.py", 1, 1), Span("shop/tax.py", 1, 2))
+    ]
+    Queue(gold_file).add(made)
+    for name, values in {"ada": "20", "bob": "00"}.items():
+        now = "2026-01-01T00:00:00.000+00:00"
+        votes = [Vote(item.id, name, value, HOSTILE, now) for item, value in zip(made, values, strict=True)]
+        Ballot(Queue(gold_file), name).cast(votes)
+    return [item.id for item in made]
+
+
+def test_hostile_text_is_text_and_an_adjudicator_settles(gold_file, browser):
+    ids = disputed_set(gold_file)
+    with served(gold_file) as house:
+        sign_in(browser, house.url, "cy")
+        browser.wait(lambda: shown(browser) == ids[0])
+        assert browser.text("#headline") == HOSTILE
+        browser.keys("e")
+        browser.wait(lambda: f"Returned by: {HOSTILE}" in browser.text(".origin"))
+        browser.go("#/adjudicate")
+        browser.wait(lambda: "2 items are open for you" in browser.text("main"))
+        browser.click(".curtain button")
+        browser.wait(lambda: browser.all(".votes tr"))
+        assert browser.texts(".votes tr") == [f"adathe answer{HOSTILE}", f"bobwrong{HOSTILE}"]
+        browser.wait(lambda: browser.all(".line.marked"))
+        vote(browser, "1", "it helps")
+        browser.wait(lambda: "Nothing to decide" in browser.text("main"))
+        browser.go("#/status")
+        wanted = f"tax-lookup{HOSTILE}shop/evil.py:1-1a helping placecy"
+        browser.wait(lambda: wanted in browser.texts(".table-box tbody tr"))
+        assert browser.run("return [document.title, document.querySelectorAll('img').length]") == [
+            "Review of gold.yaml", 0,
+        ]  # fmt: skip
+        assert browser.console_errors() == []
+    assert load_gold(gold_file).golds[0].name == "shop"
+
+
+#: A view, something in it, and how it is looked at; the dark and the narrow page are made of the same parts.
+LOOKS = [
+    ("item", ".line.marked", "light"), ("agreement", ".confusion", "light"), ("status", ".table-box", "light"),
+    ("adjudicate", "main h1", "light"), ("item", ".line.marked", "dark"), ("item", ".line.marked", "phone"),
+]  # fmt: skip
+
+
+def test_every_view_is_accessible(gold_file, browser):
+    ids = disputed_set(gold_file)
+    with served(gold_file) as house:
+        browser.open(house.url)
+        browser.find("#reviewer")
+        assert browser.axe() == []
+        sign_in(browser, house.url, "ada")
+        for view, sign, look in LOOKS:
+            browser.dark(look == "dark").resize(390 if look == "phone" else 1280, 844)
+            browser.go(f"#/{view}/{ids[0]}" if view == "item" else f"#/{view}")
+            browser.find(sign)
+            assert browser.axe() == [], (view, look)
+        for view, sign in {view: sign for view, sign, _ in LOOKS}.items():
+            browser.go(f"#/{view}/{ids[0]}" if view == "item" else f"#/{view}")
+            browser.find(sign)
+            wide, screen = browser.run("return [document.documentElement.scrollWidth, innerWidth]")
+            assert wide <= screen, f"{view} is wider than a phone"
+        assert browser.console_errors() == []

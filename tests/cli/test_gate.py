@@ -1,0 +1,146 @@
+"""`assay gate` on repeats and baseline files, `assay run --repeat`, and what GitHub is told by gate and lint."""
+
+import json
+
+import pytest
+
+from assay.cli.main import main
+
+QUERIES = 20
+
+
+@pytest.fixture
+def flaky(shop, monkeypatch):
+    """A repository whose engine says what a file tells it to: a number of right answers, and a query that fails."""
+    (shop / "code").mkdir()
+    for i in range(QUERIES):
+        (shop / "code" / f"part{i}.py").write_text(f"thing = {i}\n")
+    queries = "".join(
+        f"  - id: q{i}\n    retrieval: {{primary: [part{i}.py]}}\n    cognitive: {{human: where is thing{i}}}\n"
+        for i in range(QUERIES)
+    )
+    (shop / "many.yaml").write_text(f"assay: 1\nname: many\ncorpus: {{path: code}}\nqueries:\n{queries}")
+    (shop / "assay.toml").write_text(
+        '[run]\ngold = "many.yaml"\nreferences = false\nbaseline = "mine"\nmeasures = ["RR@10"]\n'
+        '[engines.mine]\nkind = "command"\nformat = "text"\nargv = ["sh", "{here}/tool.sh", "{query}"]\n'
+    )
+    (shop / "tool.sh").write_text(
+        'n="${1##*thing}"\nhere="$(dirname "$0")"\nread right down < "$here/skill"\necho x >> "$here/asked"\n'
+        'if [ "$n" = "$down" ] && [ "$(wc -l < "$here/asked")" -gt 20 ]; then exit 3; fi\n'
+        'if [ "$n" -lt "$right" ]; then echo "part$n.py:1"; else echo "part0.py:1"; fi\n'
+    )
+    return shop
+
+
+def skill(root, right, down=""):
+    (root / "skill").write_text(f"{right} {down}\n")
+    (root / "asked").unlink(missing_ok=True)
+
+
+def as_json(capsys, *arguments):
+    code = main([*arguments, "--json"])
+    return code, json.loads(capsys.readouterr().out)
+
+
+def test_repeats_are_run_gated_and_written_as_a_baseline(flaky, capsys):
+    skill(flaky, 20, down="3")  # fails from the second repeat on
+    code, data = as_json(capsys, "run", "--repeat", "2", "--out", "old", "--quiet")
+    assert (code, data["schema"]) == (0, "assay/repeats/1")
+    assert data["steadiness"][0]["means"] == [1.0, 0.95]
+    assert data["steadiness"][0]["wavering"][0]["query"] == "q3"
+    assert main(["gate", "old", "--write-baseline", "baseline.json"]) == 0
+    skill(flaky, 5)
+    assert main(["run", "--repeat", "2", "--out", "new", "--quiet"]) == 0
+    capsys.readouterr()
+    code, data = as_json(capsys, "gate", "new", "--against", "baseline.json")
+    assert (code, data["exit_code"], data["verdict"]) == (1, 1, "fail")
+    row = data["comparison"]["rows"][0]
+    assert (row["queries"], row["baseline_mean"]) == (20, 0.975)
+    for against in (["--against", "old"], ["--against", "old/1", "--against", "old/2"]):
+        code, same = as_json(capsys, "gate", "new/1", "new/2", *against)
+        mine = {key: value for key, value in same["comparison"]["rows"][0].items() if key not in ("engine", "baseline")}
+        assert mine == {key: row[key] for key in mine}
+    assert {one["engine"] for one in data["losses"]} == {"mine"}
+    assert data["steadiness"][1]["changed"] == 0.05
+
+
+def test_repeats_never_mix_with_others(flaky, capsys):
+    skill(flaky, 20)
+    for number in (1, 2, 3):
+        (flaky / "old" / str(number)).mkdir(parents=True)
+    assert main(["run", "--repeat", "2", "--out", "old", "--quiet"]) == 2
+    assert "holds more repeats than 2: 3" in capsys.readouterr().err
+    assert main(["run", "--out", "old", "--quiet"]) == 2
+    assert main(["run", "--out", "single", "--quiet"]) == 0
+    assert main(["run", "--repeat", "2", "--out", "single", "--quiet"]) == 2
+    assert "holds a single run" in capsys.readouterr().err
+    (flaky / "many.yaml").write_text((flaky / "many.yaml").read_text().replace("where is thing1}", "find thing1}"))
+    assert main(["run", "--out", "other", "--quiet"]) == 0
+    assert main(["gate", "single", "other", "--require", "RR@10>=0"]) == 5
+    assert "repeat 2 is not of the same gold" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("flags", "said"),
+    [
+        (["run", "--repeat", "1"], "--repeat 1"),
+        (["run", "--repeat", "2", "--shard", "1/2"], "--repeat and --shard"),
+        (["gate", "--no-comment"], "without --github"),
+        (["gate", "--write-baseline", "b.json", "--strict"], "judges nothing, and --strict"),
+        (["gate", "--write-baseline", "b.json", "--against", "x"], "judges nothing, and --against"),
+    ],
+)
+def test_flags_that_mean_nothing_are_refused(flaky, capsys, flags, said):
+    assert main(flags) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_baseline_file_stands_alone_and_is_no_folder(flaky, capsys):
+    skill(flaky, 20)
+    main(["run", "--quiet"])
+    assert main(["gate", "--write-baseline", "b.json"]) == 0
+    assert main(["gate", "--against", "b.json", "--against", "results"]) == 2
+    assert "stands alone" in capsys.readouterr().err
+    assert main(["gate", "--against", "nowhere.json"]) == 2
+    assert main(["gate", "--against", "b.json", "--primary", "Hit@5"]) == 5
+    assert "has no values of Hit@5" in capsys.readouterr().err
+    assert main(["gate", "--against", "b.json", "--strict"]) == 0  # nothing changed
+
+
+def test_results_of_a_run_that_failed_are_not_judged(flaky, capsys):
+    skill(flaky, 20)
+    main(["run", "--quiet"])
+    capsys.readouterr()
+    made = flaky / "run.json"
+    gate = ["gate", "--require", "RR@10>=0.5", "--made-by", "run.json"]
+    for text, code in (('{"schema": "assay/error/1", "error": "no", "exit_code": 5}', 5), ("", 4), ("[]", 4)):
+        made.write_text(text)
+        assert main(gate) == code
+    made.write_text('{"schema": "assay/results/1"}')
+    assert main(gate) == 0
+
+
+def test_github_is_told_of_errors_too(flaky, capsys, monkeypatch):
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(flaky / "summary.md"))
+    monkeypatch.delenv("GITHUB_REPOSITORY", raising=False)
+    code, data = as_json(capsys, "gate", "nowhere", "--github")
+    assert (code, data["schema"]) == (2, "assay/error/1")
+    assert "no such folder" in (flaky / "summary.md").read_text()
+
+
+def test_lint_shows_findings_beside_their_lines(shop, capsys, monkeypatch):
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(shop / "summary.md"))
+    monkeypatch.setenv("GITHUB_WORKSPACE", str(shop))
+    text = (shop / "gold.yaml").read_text().replace("shop/tax.py::tax_rate", "shop/tax.py::gone")
+    (shop / "gold.yaml").write_text(text)
+    (shop / "assay.toml").write_text('[run]\ngold = "gold.yaml"\n')
+    assert main(["gold", "lint", "--github", "--quiet"]) == 2
+    line = text.splitlines().index('    retrieval: {primary: ["shop/tax.py::gone"]}') + 1
+    told = capsys.readouterr().err.splitlines()
+    assert [one for one in told if one.startswith(f"::error file=gold.yaml,line={line},title=assay gold lint G106::")]
+    assert "assay gold lint" in (shop / "summary.md").read_text()
+
+
+def test_lint_without_a_set_needs_a_file_that_names_one(shop, capsys):
+    assert main(["gold", "lint"]) == 2
+    assert "no gold set is named" in capsys.readouterr().err

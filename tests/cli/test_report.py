@@ -1,0 +1,137 @@
+"""`assay report`, and the flags of report.html elsewhere."""
+
+import json
+
+import pytest
+
+from assay.cli.main import main
+from tests.report.explorer import unpacking
+
+
+def call(capsys, *arguments):
+    code = main(list(arguments))
+    shown = capsys.readouterr()
+    return code, shown.out, shown.err
+
+
+@pytest.fixture
+def made(shop, capsys):
+    """A run of two engines in a folder of results."""
+    engines = ["--engine", "mine=keywords", "--engine", "base=keywords", "--baseline", "base", "--no-references"]
+    assert call(capsys, "run", "--gold", "gold.yaml", *engines, "--quiet")[0] == 0
+    return shop
+
+
+def page(place="results/report.html"):
+    with open(place, "rb") as stream:
+        return stream.read()
+
+
+def test_report_is_made_again_as_the_run_made_it(made, capsys):
+    before = page()
+    code, out, _ = call(capsys, "report")
+    assert code == 0
+    assert page() == before
+    assert "results/report.html" in out
+    assert "MB." in out
+
+
+def test_report_goes_elsewhere_without_source(made, capsys):
+    before = page()
+    code, out, _ = call(capsys, "report", "results", "--no-source", "--out", "sent.html", "--json")
+    data = json.loads(out)
+    assert (code, data["schema"], data["file"]) == (0, "assay/report/1", "sent.html")
+    assert data["bytes"] == len(page("sent.html"))
+    assert page() == before
+    assert "self.items.append" in unpacking.everything(before)
+    assert "self.items.append" not in unpacking.everything(page("sent.html"))
+    assert data["left_out"] == unpacking.summary(page("sent.html"))["left_out"]
+
+
+def test_report_that_cannot_be_so_small_is_refused_with_the_size_that_it_needs(made, capsys):
+    before = page()
+    code, _, err = call(capsys, "report", "--max-size", "5kB")
+    assert code == 2
+    assert "→ `assay report FOLDER --max-size" in err
+    assert page() == before
+    needed = err.rpartition("--max-size ")[2].split("`")[0]
+    assert call(capsys, "report", "--max-size", needed)[0] == 0
+    assert len(page()) <= float(needed.removesuffix("MB")) * 1e6
+
+
+def test_run_is_kept_where_its_report_cannot_be_so_small(shop, capsys):
+    asked = ["run", "--gold", "gold.yaml", "--engine", "mine=keywords", "--no-references", "--quiet"]
+    code, _, err = call(capsys, *asked, "--max-size", "5kB")
+    assert code == 2
+    assert "all else is written" in err
+    assert not (shop / "results" / "report.html").exists()
+    assert (shop / "results" / "results.json").is_file()
+    assert call(capsys, "report")[0] == 0
+    assert page()
+
+
+@pytest.mark.parametrize(
+    ("flags", "said"),
+    [
+        (["--max-size", "big"], "--max-size: 'big' is no size"),
+        (["--traces", "-1"], "--traces -1"),
+        (["--out", "results"], "is a folder"),
+        (["--out", "nowhere/x.html"], "lies in no folder"),
+    ],
+)
+def test_bad_flags_are_told_with_a_next_step(made, capsys, flags, said):
+    code, _, err = call(capsys, "report", *flags)
+    assert code == 2
+    assert said in err
+    assert "→" in err
+
+
+def test_report_of_no_run_is_refused(shop, capsys):
+    code, _, err = call(capsys, "report", "nothing")
+    assert code == 2
+    assert "no such folder" in err
+
+
+def test_table_of_the_configuration_says_what_the_page_holds(made, capsys):
+    (made / "assay.toml").write_text('[run]\ngold = "gold.yaml"\n[report]\nsource = false\n')
+    assert call(capsys, "report")[0] == 0
+    assert "self.items.append" not in unpacking.everything(page())
+    (made / "assay.toml").write_text('[run]\ngold = "gold.yaml"\n\n[report]\nmax_size = "tiny"\n')
+    code, _, err = call(capsys, "score", "results", "--write")
+    assert code == 2
+    assert "assay.toml:5" in err
+    assert "'tiny' is no size" in err
+    (made / "assay.toml").write_text('[run]\ngold = "gold.yaml"\n[report]\nmaxsize = "3MB"\n')
+    code, _, err = call(capsys, "report")
+    assert code == 2
+    assert "did you mean 'max_size'" in err
+
+
+def test_flags_of_files_mean_nothing_where_none_is_written(made, capsys):
+    for flags in (["--max-size", "3MB"], ["--no-source"]):
+        code, _, err = call(capsys, "score", "results", *flags)
+        assert code == 2
+        assert "means nothing without --write" in err
+
+
+def test_score_writes_the_page_with_the_same_flags(made, capsys):
+    assert call(capsys, "score", "results", "--write", "--no-source", "--quiet")[0] == 0
+    assert unpacking.summary(page())["sources"] is False
+
+
+def test_source_that_changed_since_is_left_out(made, capsys):
+    cart = made / "shop" / "cart.py"
+    cart.write_text(cart.read_text().replace("Items a customer", "Things a customer"))
+    code, out, _ = call(capsys, "report")
+    assert code == 0
+    assert "No source of shop/cart.py of shop" in " ".join(out.split())
+    assert "Things a customer" not in unpacking.everything(page())
+
+
+def test_open_shows_the_page_or_says_that_nobody_can(made, capsys, monkeypatch):
+    shown = []
+    monkeypatch.setattr("webbrowser.open", lambda url: bool(shown.append(url)))
+    code, _, err = call(capsys, "report", "--open")
+    assert code == 0
+    assert shown == [(made / "results" / "report.html").resolve().as_uri()]
+    assert "no browser was found" in err

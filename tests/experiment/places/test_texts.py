@@ -1,0 +1,123 @@
+"""Source as the run saw it, or none: nothing is fetched, nothing is read that no run knows."""
+
+import subprocess
+from dataclasses import replace
+
+import pytest
+
+from assay.corpus.kept import find_kept
+from assay.errors import CorpusError
+from assay.experiment.places.texts import corpus_texts
+from assay.syntax.tokens import line_bytes
+from assay.types import CorpusFacts, CorpusSpec, Gold, Header, Run, Suite
+
+TEXT = "def one():\n    return 1\n"
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.setenv("ASSAY_CACHE_DIR", str(tmp_path / "cache"))
+    place = tmp_path / "code"
+    place.mkdir()
+    (place / "a.py").write_text(TEXT)
+    (place / ".env").write_text("KEY=secret\n")
+    return place
+
+
+def run_on(spec, paths=("a.py",), revision=None, text=TEXT):
+    facts = {"g": CorpusFacts("code", revision, "", 1)}
+    lines = {"g": {path: line_bytes(text) for path in paths}}
+    return Run(Suite((Gold("g", spec, ()),)), 10, (), lines, header=Header(corpora=facts))
+
+
+def test_text_that_is_as_long_line_by_line_is_given(folder):
+    texts = corpus_texts(run_on(CorpusSpec("path", str(folder))))
+    assert texts("g", "a.py") == TEXT
+    assert list(texts.notes) == []
+
+
+def test_relative_corpus_begins_beside_its_gold_file(folder):
+    run = run_on(CorpusSpec("path", "code"))
+    gold = replace(run.suite.golds[0], source=str(folder.parent / "gold.yaml"))
+    assert corpus_texts(replace(run, suite=Suite((gold,))))("g", "a.py") == TEXT
+
+
+def test_file_that_no_record_knows_is_not_read(folder):
+    """An engine may name any file; what is no part of the corpus may be secret."""
+    texts = corpus_texts(run_on(CorpusSpec("path", str(folder))))
+    assert texts("g", ".env") is None
+    assert texts("other", "a.py") is None
+    assert list(texts.notes) == []
+
+
+@pytest.mark.parametrize("now", ["def one():\n    return 10\n", "def one():\n", ""])
+def test_file_that_changed_is_left_out_and_said(folder, now):
+    (folder / "a.py").write_text(now)
+    texts = corpus_texts(run_on(CorpusSpec("path", str(folder))))
+    assert texts("g", "a.py") is None
+    assert list(texts.notes) == ["No source of a.py of g: not here, or no longer as in the run."]
+
+
+def test_files_that_are_gone_are_counted(folder):
+    texts = corpus_texts(run_on(CorpusSpec("path", str(folder)), paths=("a.py", "b.py", "c.py")))
+    assert [texts("g", path) for path in ("b.py", "c.py", "../a.py")] == [None] * 3
+    assert list(texts.notes) == ["No source of 2 files such as b.py of g: not here, or no longer as in the run."]
+
+
+def test_path_that_leaves_the_corpus_is_not_read(folder):
+    (folder.parent / "outside.py").write_text(TEXT)
+    (folder / "link.py").symlink_to(folder.parent / "outside.py")
+    texts = corpus_texts(run_on(CorpusSpec("path", str(folder)), paths=("../outside.py", "link.py")))
+    assert [texts("g", path) for path in ("../outside.py", "link.py")] == [None, None]
+
+
+@pytest.mark.parametrize(
+    ("spec", "why"),
+    [
+        (CorpusSpec("path", "nowhere"), "the corpus folder does not exist"),
+        (CorpusSpec("git", "https://example.invalid/x.git", rev="a" * 40), "it is no longer in the cache"),
+        (CorpusSpec("git", "https://example.invalid/x.git"), "it is no longer in the cache"),
+        (CorpusSpec("pypi", "nothing==1.0"), "it is no longer in the cache"),
+        (CorpusSpec("npm", "nothing@1.0.0"), "it is no longer in the cache"),
+    ],
+)
+def test_corpus_that_is_not_here_is_said_and_not_fetched(folder, monkeypatch, spec, why):
+    def never(*args, **kwargs):
+        raise AssertionError("something was asked for")
+
+    monkeypatch.setattr("assay.corpus.cache.Store._fetch", never)
+    texts = corpus_texts(run_on(spec))
+    assert texts("g", "a.py") is None
+    assert list(texts.notes) == [f"No source of g: {why}."]
+
+
+def git(folder, *arguments):
+    command = ["git", "-c", "user.name=a", "-c", "user.email=a@b", *arguments]
+    done = subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True)
+    return done.stdout.strip()
+
+
+def test_repository_here_is_read_at_the_commit_of_the_run(folder):
+    from assay.corpus import open_corpus
+
+    git(folder, "init", "-q")
+    git(folder, "add", "a.py")
+    git(folder, "commit", "-qm", "one")
+    spec = CorpusSpec("git", str(folder))
+    revision = open_corpus(spec).revision
+    (folder / "a.py").write_text("now it is another\n")
+    git(folder, "commit", "-qam", "two")
+    assert corpus_texts(run_on(spec, revision=revision))("g", "a.py") == TEXT
+    with pytest.raises(CorpusError, match="no longer in the cache"):
+        find_kept(spec)  # the newest commit was never opened
+
+
+def test_sets_on_one_corpus_share_what_is_read(folder, monkeypatch):
+    reads = []
+    real = find_kept(CorpusSpec("path", str(folder))).__class__.text
+    monkeypatch.setattr("assay.corpus.kept.KeptCorpus.text", lambda self, path: reads.append(path) or real(self, path))
+    run = run_on(CorpusSpec("path", str(folder)))
+    golds = tuple(replace(run.suite.golds[0], name=name) for name in ("g", "h"))
+    texts = corpus_texts(replace(run, suite=Suite(golds), lines=dict.fromkeys(("g", "h"), run.lines["g"])))
+    assert texts("g", "a.py") is texts("h", "a.py")
+    assert reads == ["a.py"]

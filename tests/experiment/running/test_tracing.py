@@ -1,0 +1,123 @@
+"""Queries of a run, asked again stage by stage: the run's settings, the run's corpus, or a sentence."""
+
+from dataclasses import replace
+
+import pytest
+
+from assay.engines import make_engine
+from assay.engines.base import ExplainingSession, Reply
+from assay.errors import ConfigError
+from assay.experiment import run
+from assay.experiment.running import tracing
+from assay.experiment.running.tracing import Asked, TraceLimits, traces_of
+from assay.gold import load_gold
+from assay.search import Index
+
+TAX = ("shop", "tax-lookup", "human")
+CART = ("shop", "cart-total", "keyword")
+
+
+@pytest.fixture
+def made(shop):
+    """A run of two builtin engines, one of them without two of its stages."""
+    engines = {
+        "whole": make_engine("builtin"),
+        "bare": make_engine({"kind": "builtin", "search": {"without": ["stem", "noise"]}}),
+        "grep": make_engine("keywords"),
+    }
+    return run(engines, load_gold("gold.yaml"), k=2)
+
+
+def test_builtin_session_says_why(shop):
+    from assay.corpus import open_corpus, parse_spec
+
+    session = make_engine("builtin").open(open_corpus(parse_spec(str(shop))))
+    assert isinstance(session, ExplainingSession)
+    found = session.explain("tax rate of a country", 2, ("README.md",))
+    hits = session.search("tax rate of a country", 2)
+    assert not isinstance(hits, Reply)
+    assert [row.path for row in found.candidates[:2]] == [hit.path for hit in hits]
+    assert [row.steps[-1].score for row in found.candidates[:2]] == [hit.score for hit in hits]
+    assert "README.md" in [row.path for row in found.candidates[2:]]
+    assert all([step.stage for step in row.steps] == list(found.stages) for row in found.candidates)
+    assert "tax" in found.terms
+
+
+def test_traces_follow_the_settings_of_the_run(made):
+    whole, bare = (traces_of(made, [TAX, CART], name, 10) for name in ("whole", "bare"))
+    assert list(whole.made) == [Asked(*TAX), Asked(*CART)]
+    assert {one.engine for one in bare.made.values()} == {"bare"}
+    assert {"stem", "noise"} <= set(whole.made[Asked(*TAX)].waterfall.stages)
+    assert not {"stem", "noise"} & set(bare.made[Asked(*TAX)].waterfall.stages)
+    assert whole.notes == bare.notes == ()
+
+
+def test_traces_are_of_the_query_and_end_in_the_answer_of_the_run(made):
+    found = traces_of(made, [CART], "whole", 10).made[Asked(*CART)].waterfall
+    engine = next(engine for engine in made.engines if engine.name == "whole")
+    ranking = next(r for r in engine.rankings if (r.gold, r.query, r.form) == CART)
+    assert [row.path for row in found.candidates[:2]] == [hit.path for hit in ranking.hits]
+    assert "shop/receipt.py" in [row.path for row in found.candidates]  # what is right is followed, wherever it stands
+
+
+def test_no_more_than_wanted_are_traced(made):
+    assert list(traces_of(made, [CART, TAX], "whole", 1).made) == [Asked(*CART)]
+    assert traces_of(made, [CART, TAX], "whole", 0).made == {}
+
+
+def test_corpus_that_changed_is_not_traced_and_that_is_said(made, shop):
+    (shop / "shop/tax.py").write_text("changed = True\n")
+    found = traces_of(made, [TAX], "whole", 10)
+    assert found.made == {}
+    assert found.notes == ("No traces of shop: its corpus is not what it was in the run.",)
+
+
+def test_corpus_that_is_gone_is_said(made, shop, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)  # the gold file is named from the folder of the run
+    found = traces_of(made, [TAX], "whole", 10)
+    assert found.made == {}
+    assert found.notes[0].startswith("No traces of shop: ")
+
+
+def test_cheap_traces_make_no_large_index_but_use_one_that_is_kept(made, monkeypatch):
+    monkeypatch.setattr(tracing, "LIMITS", TraceLimits(small=10))
+    cheap = traces_of(made, [TAX], "whole", 10, cheap=True)
+    assert (cheap.made, len(cheap.notes)) == ({}, 1)
+    assert "index would have to be made" in cheap.notes[0]
+    dear = traces_of(made, [TAX], "whole", 10)
+    assert len(dear.made) == 1
+    monkeypatch.setattr(tracing, "LIMITS", TraceLimits(files=0, small=10))
+    assert traces_of(made, [TAX], "whole", 10, cheap=True) == dear  # it lies in the cache now
+
+
+def test_corpus_of_many_files_is_not_even_opened(made, monkeypatch):
+    monkeypatch.setattr(tracing, "LIMITS", TraceLimits(files=1))
+    monkeypatch.setattr(tracing, "_same_corpus", lambda *_: pytest.fail("it was opened"))
+    assert traces_of(made, [TAX], "whole", 10, cheap=True).made == {}
+
+
+def test_small_corpus_is_traced_at_once(made):
+    assert len(traces_of(made, [TAX], "whole", 10, cheap=True).made) == 1
+
+
+def test_settings_of_another_assay_are_a_sentence(made):
+    engines = tuple(replace(e, config={**e.config, "nonsense": 1}) if e.name == "whole" else e for e in made.engines)
+    found = traces_of(replace(made, engines=engines), [TAX], "whole", 10)
+    assert found.made == {}
+    assert "nonsense" in found.notes[0]
+
+
+def test_engine_must_be_one_that_can_tell(made):
+    with pytest.raises(ConfigError, match="several"):
+        traces_of(made, [TAX], None, 10)
+    with pytest.raises(ConfigError, match="grep is no builtin"):
+        traces_of(made, [TAX], "grep", 10)
+
+
+def test_expected_files_may_be_several(shop):
+    index = Index.build(shop)
+    alone = {row.path for row in index.explain("tax", k=2).candidates()}
+    every = {
+        row.path for row in index.explain("tax", k=2, expect=("README.md", "shop/receipt.py", "x.py")).candidates()
+    }
+    assert every - alone == {"README.md", "shop/receipt.py"}

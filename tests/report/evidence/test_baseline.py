@@ -1,0 +1,153 @@
+"""A baseline file says what the run that it was made of says, and nothing that was spoiled is believed."""
+
+import json
+import math
+from dataclasses import replace
+
+import pytest
+
+from assay.errors import EngineError, InputError, NotComparableError
+from assay.report.comparing import compare_evidence
+from assay.report.evidence.baseline import write_baseline
+from assay.report.evidence.gathering import gather
+from assay.report.evidence.reading import read_baseline
+from assay.types import Run, Variation
+from tests.report.evidence.labs import CLAIM, FACTS, hashed, run_of
+from tests.report.labs import lab
+
+OLD = [1, 2, 3, 1, 0, 1] * 8
+NEW = [2, 2, 4, 1, 0, 0] * 8
+
+
+def written(tmp_path, *runs: Run):
+    """Write a baseline and read it back."""
+    write_baseline(tmp_path / "baseline.json", gather(runs, CLAIM.measures, "old"), CLAIM)
+    return read_baseline(tmp_path / "baseline.json")
+
+
+def values_of(seen):
+    return seen.scores.values.tolist(), seen.scores.units, seen.scores.measures
+
+
+@pytest.mark.parametrize("repositories", [1, 8])
+def test_baseline_file_gives_the_statistics_of_its_run_to_the_last_digit(tmp_path, repositories):
+    old, new = run_of(OLD, repositories=repositories), run_of(NEW, repositories=repositories)
+    read = replace(written(tmp_path, old), name="old")
+    fresh = gather((new,), CLAIM.measures, "new")
+    assert compare_evidence(read, fresh, CLAIM) == compare_evidence(gather((old,), CLAIM.measures, "old"), fresh, CLAIM)
+    assert values_of(read) == values_of(gather((old,), CLAIM.measures, "old"))
+
+
+def test_baseline_of_repeats_keeps_means_statuses_and_what_changed(tmp_path):
+    runs = (run_of(OLD), run_of([2, *OLD[1:]], failed=[1]), run_of(OLD))
+    made, read = gather(runs, CLAIM.measures, "old"), written(tmp_path, *runs)
+    assert replace(read, name="old") == replace(made, scores=read.scores)
+    assert values_of(read) == values_of(made)
+    assert [one.failed for one in read.engine("mine").wavering] == [1]
+
+
+def test_baseline_has_one_line_a_query_and_a_changed_value_changes_that_line_alone(tmp_path):
+    written(tmp_path, run_of(OLD))
+    before = (tmp_path / "baseline.json").read_text()
+    written(tmp_path, run_of([*OLD[:7], 9, *OLD[8:]]))
+    after = (tmp_path / "baseline.json").read_text()
+    changed = [b for a, b in zip(before.splitlines(), after.splitlines(), strict=True) if a != b]
+    assert len(changed) == 2  # the query, and the engine with its mean
+    assert '"query": "q7"' in changed[1]
+    assert before.count('"query":') == len(OLD)
+
+
+def test_baseline_holds_neither_source_nor_questions_nor_settings(tmp_path):
+    made = run_of(OLD)
+    (engine,) = made.engines
+    told = replace(engine, config={"env": "sekrit"}, stderr={"gold0": "sekrit"}, notes=("sekrit",))
+    written(tmp_path, replace(made, engines=(replace(told, variation=Variation("base", {"key": "sekrit"})),)))
+    text = (tmp_path / "baseline.json").read_text()
+    for word in ("sekrit", "question", "right.py", "wrong1.py"):
+        assert word not in text
+
+
+def test_measure_that_does_not_apply_is_null(tmp_path):
+    claim = replace(CLAIM, measures=("RR@10", "Displacement@10"))
+    write_baseline(tmp_path / "b.json", gather((run_of(OLD),), claim.measures, "old"), claim)
+    assert '"values": {"mine": [1, null]}' in (tmp_path / "b.json").read_text()
+    assert math.isnan(read_baseline(tmp_path / "b.json").scores.values[0, 1, 0])
+
+
+def test_failures_make_no_baseline(tmp_path):
+    with pytest.raises(EngineError, match="3 of 48 queries failed"):
+        written(tmp_path, run_of(OLD, failed=[1, 2, 3]))
+    assert not (tmp_path / "baseline.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line", "said"),
+    [
+        ('"queries": [', "<<<<<<< ours", 16, "is no JSON"),
+        ('"query": "q1"', '"query": "q0"', 18, "gold0/q0 stands twice"),
+        ('{"mine": [0.5, 1]}', '{"mine": [1.5, 1]}', 18, "RR@10 cannot be 1.5"),
+        ('{"mine": [0.5, 1]}', '{"mine": [NaN, 1]}', 1, "NaN is no number"),
+        ('{"mine": [0.5, 1]}', '{"mine": [0.5]}', 18, "query 2: zip"),
+        ('{"mine": [0.5, 1]}', '{"yours": [0.5, 1]}', 18, "query 2: lacks 'mine'"),
+        ('"hash": "hash of q1"', '"hash": 1', 18, "are texts"),
+        ('"role": "contestant"', '"role": "winner"', None, "has the role 'winner'"),
+        ('"repeats": 1', '"repeats": 2', None, "not one mean and one digest a repeat"),
+        ('"failed": 0', '"failed": 99', None, "failed on 99 of 48"),
+        ('"k": 10,', "", None, "KeyError: 'k'"),
+        ('"RR@10"', '"RR@ten"', None, "RR@ten"),
+    ],
+)
+def test_spoiled_baseline_is_told_with_its_line(tmp_path, old, new, line, said):
+    written(tmp_path, run_of(OLD))
+    file = tmp_path / "baseline.json"
+    text = file.read_text()
+    assert old in text
+    file.write_text(text.replace(old, new, 1))
+    with pytest.raises(InputError) as raised:
+        read_baseline(file)
+    assert said in str(raised.value)
+    assert raised.value.line == line
+    assert raised.value.exit_code == 2
+
+
+def test_other_files_are_no_baseline_and_other_versions_are_not_comparable(tmp_path):
+    file = tmp_path / "baseline.json"
+    for text in ("[]", "{}", '{"schema": "assay/gate/1"}'):
+        file.write_text(text)
+        with pytest.raises(InputError, match="is no baseline"):
+            read_baseline(file)
+    file.write_text('{"schema": "assay/baseline/2"}')
+    with pytest.raises(NotComparableError, match="assay/baseline/2"):
+        read_baseline(file)
+    with pytest.raises(InputError, match="cannot be read"):
+        read_baseline(tmp_path / "none.json")
+
+
+def test_baseline_refuses_what_two_runs_refuse(tmp_path):
+    old, new = written(tmp_path, run_of(OLD)), gather((run_of(NEW),), CLAIM.measures, "new")
+    moved = gather((hashed(lab({"mine": NEW}), replace(FACTS, digest="other")),), CLAIM.measures, "new")
+    with pytest.raises(NotComparableError, match="corpus of gold0 changed"):
+        compare_evidence(old, moved, CLAIM)
+    assert "corpus of gold0 changed" in compare_evidence(old, moved, CLAIM, moved=True).notes[0]
+    with pytest.raises(NotComparableError, match="5 results"):
+        compare_evidence(replace(old, k=5), new, CLAIM)
+    with pytest.raises(NotComparableError, match="has no values of nDCG@10"):
+        compare_evidence(old, new, replace(CLAIM, measures=("nDCG@10",)))
+    fewer = replace(old, scores=replace(old.scores, units=tuple(replace(u, hash="x") for u in old.scores.units)))
+    with pytest.raises(NotComparableError, match="only 0 of 48 queries"):
+        compare_evidence(fewer, new, CLAIM)
+
+
+def test_loosened_claim_is_told(tmp_path):
+    old, new = written(tmp_path, run_of(OLD)), gather((run_of(NEW),), CLAIM.measures, "new")
+    notes = " ".join(compare_evidence(old, new, replace(CLAIM, margin=0.5)).notes)
+    assert "margin 0.02 → 0.5" in notes
+    assert "The claim" not in " ".join(compare_evidence(old, new, CLAIM).notes)
+
+
+def test_baseline_is_one_json_value(tmp_path):
+    written(tmp_path, run_of(OLD))
+    data = json.loads((tmp_path / "baseline.json").read_text())
+    assert data["schema"] == "assay/baseline/1"
+    assert data["claim"]["measures"] == list(CLAIM.measures)
+    assert len(data["queries"]) == len(OLD)

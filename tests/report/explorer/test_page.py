@@ -1,0 +1,229 @@
+"""The page as a whole: what is in it, how large it is, and what it says of the rest."""
+
+import json
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from assay.corpus import open_corpus
+from assay.errors import ConfigError
+from assay.experiment.places.texts import corpus_texts
+from assay.experiment.running.tracing import Asked, Traced, Traces
+from assay.report.analysis import analyse_case
+from assay.report.case import open_case
+from assay.report.explorer import PageLimits, make_page
+from assay.report.explorer.building import TooSmallError
+from assay.report.results import results_json
+from assay.stats.records import Verdict
+from assay.types import Claim, CorpusSpec, Hit, Waterfall, WaterfallRow, WaterfallStep
+from benchmarks.report.sample import Size, make_run
+from tests.report.explorer import unpacking
+
+#: Lines of the made-up source begin with it, and nothing else does.
+TOKEN = "zanzibar"
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """3 engines × 100 queries over forty files."""
+    folder = tmp_path_factory.mktemp("corpus")
+    for number in range(40):
+        lines = [f"{TOKEN}_{number}_{line} = {line * 7919 % 1013}  # said once {line}" for line in range(200)]
+        (folder / f"module{number}.py").write_text("\n".join(lines) + "\n")
+    return make_run(open_corpus(CorpusSpec("path", str(folder))), Size(engines=3, queries=100, golds=2))
+
+
+@pytest.fixture(scope="module")
+def case(made):
+    return open_case(made, made.header.claim)
+
+
+@pytest.fixture(scope="module")
+def results(case):
+    return analyse_case(case)
+
+
+def paged(case, results, texts=None, traces=None, **limits):
+    return make_page(case, results, texts=texts, traces=traces, limits=PageLimits(**limits))
+
+
+def test_a_report_of_a_hundred_queries_is_small_and_has_all_its_source(case, results, made):
+    page = paged(case, results, corpus_texts(made))
+    found = unpacking.blocks(page)
+    assert set(found) == {"summary", "queries", "values", "rankings", "sources"}
+    said = json.loads(found["summary"])
+    assert said["sources"] is True
+    assert len(said["left_out"]) == 1  # the rule alone: everything had room
+    frame = len(re.sub(rb'<script type="application/gzip".*?</script>\n', b"", page))
+    assert len(page) - frame < 400_000
+
+
+def test_same_run_gives_the_same_bytes(case, results, made):
+    again = open_case(made, made.header.claim)
+    assert paged(case, results, corpus_texts(made)) == paged(again, analyse_case(again), corpus_texts(made))
+
+
+def test_values_are_those_of_the_scores(case, results):
+    found = unpacking.blocks(paged(case, results))
+    names = [measure["name"] for measure in json.loads(found["summary"])["values"]["measures"]]
+    assert names == [*case.claim.measures]  # RR@10 is among them
+    chosen = [case.scores.measures.index(name) for name in names]
+    expected = case.scores.values[:, chosen].astype(np.float32)
+    values = np.frombuffer(found["values"], dtype="<f4").reshape(expected.shape)
+    np.testing.assert_array_equal(values, expected)
+
+
+def test_rank_measure_follows_where_the_claim_has_none(made):
+    case = open_case(made, Claim(("R(level=lines)@10",), "engine-00"))
+    said = unpacking.summary(paged(case, analyse_case(case)))
+    assert [m["name"] for m in said["values"]["measures"]] == ["R(level=lines)@10", "RR(level=lines)@10"]
+    assert said["values"]["rank"] == "RR(level=lines)@10"
+    assert said["values"]["measures"][0] == {"name": "R(level=lines)@10", "low": 0.0, "high": 1.0, "higher": True}
+
+
+def test_summary_has_the_results_without_what_rankings_say(case, results):
+    said = unpacking.summary(paged(case, results))
+    expected = json.loads(json.dumps(results_json(results)))
+    assert said["results"] == {key: value for key, value in expected.items() if key != "failures"}
+    assert said["title"].endswith(results.comparison.rows[0].claim)
+    first = case.run.engines[0].rankings
+    assert said["tokens"][0] == pytest.approx(np.mean([sum(r.tokens[:10]) for r in first]))
+
+
+def test_queries_have_units_in_the_order_of_the_scores(case, results):
+    data = json.loads(unpacking.blocks(paged(case, results))["queries"])
+    named = [
+        (data["golds"][data["queries"][u["q"]]["gold"]], data["queries"][u["q"]]["id"], data["forms"][u["form"]])
+        for u in data["units"]
+    ]
+    assert named == [(unit.gold, unit.query, unit.form) for unit in case.scores.units]
+    first, query = data["queries"][0], case.run.suite.golds[0].queries[0]
+    assert [(t["path"], t["start"], t["end"], t["grade"]) for t in first["targets"]] == [
+        (t.span.path, t.span.start, t.span.end, t.grade) for t in query.targets
+    ]
+    assert first["adversaries"][0]["relationship"] == "sibling"
+
+
+def test_no_source_leaves_no_line_of_source(case, results, made):
+    texts = corpus_texts(made)
+    assert TOKEN in unpacking.everything(paged(case, results, texts))
+    page = paged(case, results, texts, source=False)
+    assert TOKEN not in unpacking.everything(page)
+    said = unpacking.summary(page)
+    assert said["sources"] is False
+    assert "--no-source" in said["left_out"][0]
+    assert "nobody opened the corpora" in unpacking.summary(paged(case, results))["left_out"][0]
+
+
+def test_sources_are_the_lines_of_the_corpus(case, results, made):
+    """Every excerpt is what stands in the file, gold is there for each query, and no two touch."""
+    data = unpacking.blocks(paged(case, results, corpus_texts(made)))
+    sources, golds = json.loads(data["sources"]), json.loads(data["queries"])["golds"]
+    texts = corpus_texts(made)
+    shown = {}
+    for gold, files in sources.items():
+        for path, parts in files.items():
+            lines, end = texts(golds[int(gold)], path).split("\n"), -1
+            for start, text in parts:
+                assert start > end + 1
+                part = text.split("\n")
+                assert part == lines[start - 1 : start - 1 + len(part)]
+                end = start + len(part) - 1
+                shown.setdefault((golds[int(gold)], path), set()).update(range(start, end + 1))
+    for (gold, _), query in case.queries.items():
+        for target in query.targets:
+            assert set(range(target.span.start, target.span.end + 1)) <= shown[gold, target.span.path]
+
+
+@pytest.mark.parametrize("share", [0.999, 0.8, 0.5, 0.3, 0.1, 0.01])
+def test_size_is_kept_and_what_had_no_room_is_counted(case, results, made, share):
+    whole, least = len(paged(case, results, corpus_texts(made))), smallest(case, results)
+    size = int(least + (whole - least) * share)
+    page = paged(case, results, corpus_texts(made), max_bytes=size)
+    assert len(page) <= size
+    said = unpacking.summary(page)
+    assert said["sources"] == ("sources" in unpacking.blocks(page))
+    assert any("--max-size" in sentence for sentence in said["left_out"])
+
+
+def smallest(case, results):
+    """The least size, as the error says it."""
+    with pytest.raises(TooSmallError) as caught:
+        paged(case, results, max_bytes=1000)
+    assert caught.value.exit_code == 2
+    megabytes = re.search(r"--max-size ([\d.]+)MB", caught.value.hint)[1]
+    return int(float(megabytes) * 1e6)
+
+
+def test_least_size_that_is_named_is_enough_and_less_is_refused(case, results):
+    least = smallest(case, results)
+    page = paged(case, results, max_bytes=least)
+    assert len(page) <= least
+    assert "score" not in {name for name, *_ in unpacking.columns(unpacking.blocks(page)["rankings"])[0]["columns"]}
+    assert any("scores that engines gave" in text for text in unpacking.summary(page)["left_out"])
+    with pytest.raises(ConfigError, match="--max-size"):
+        paged(case, results, max_bytes=len(page) - 20_000)
+
+
+def test_more_room_never_shows_fewer_lines(case, results, made):
+    whole, least = len(paged(case, results, corpus_texts(made))), smallest(case, results)
+    counts = []
+    for share in (0.3, 0.6, 0.9, 1.0):
+        page = paged(case, results, corpus_texts(made), max_bytes=int(least + (whole - least) * share) + 1)
+        counts.append(unpacking.everything(page).count(TOKEN))
+    assert counts == sorted(counts)
+    assert counts[0] < counts[-1]
+
+
+def test_traces_are_there_and_go_before_the_page_becomes_too_large(case, results):
+    rows = tuple(
+        WaterfallRow(f"{n}-{'x' * 40}.py", 1, 2, (WaterfallStep("words", 1.23456789, float("inf"), n, 0),))
+        for n in range(5000)
+    )
+    unit = case.scores.units[3]
+    asked = Asked(unit.gold, unit.query, unit.form)
+    traces = Traces({asked: Traced("builtin", Waterfall("words", ("a",), ("words",), rows))}, ("More is to be had.",))
+    found = unpacking.blocks(paged(case, results, traces=traces))
+    trace = json.loads(found["traces"])["3"]
+    assert trace["candidates"][1]["steps"] == [{"score": 1.23457, "change": None, "rank": 1, "before": 0}]
+    assert (trace["engine"], trace["question"]) == ("builtin", {"kind": "words", "terms": ["a"]})
+    assert "More is to be had." in json.loads(found["summary"])["left_out"]
+    bare = unpacking.blocks(paged(case, results, traces=traces, max_bytes=smallest(case, results) + 5000))
+    assert "traces" not in bare
+    assert any("traces are not here" in text for text in json.loads(bare["summary"])["left_out"])
+
+
+HOSTILE = "</script><script>alert(1)</script><!-- \ud800\x00\u202e\u2028 'x' \"y\" &amp;"
+
+
+def test_hostile_names_and_texts_survive_as_text(case, results, made):
+    golds = list(made.suite.golds)
+    first = golds[0].queries[0]
+    asked = replace(first, forms={"human": HOSTILE}, tags={HOSTILE: HOSTILE})
+    golds[0] = replace(golds[0], queries=(asked, *golds[0].queries[1:]))
+    rankings = list(made.engines[1].rankings)
+    rankings[0] = replace(rankings[0], hits=(Hit(HOSTILE, 1, 2),), tokens=(1,))
+    engine = replace(made.engines[1], name=HOSTILE, rankings=tuple(rankings), stderr={golds[0].name: HOSTILE})
+    hostile = replace(
+        made, suite=replace(made.suite, golds=tuple(golds)), engines=(made.engines[0], engine, made.engines[2])
+    )
+    opened = open_case(hostile, made.header.claim)
+    page = paged(opened, analyse_case(opened), corpus_texts(hostile))
+    assert page.decode()
+    assert page.count(b"</script>") == page.count(b"<script")
+    assert b"<script>alert" not in page
+    found = unpacking.blocks(page)
+    assert json.loads(found["queries"])["units"][0]["text"] == HOSTILE
+    assert HOSTILE in unpacking.columns(found["rankings"])[0]["paths"]
+
+
+def test_what_cannot_be_claimed_is_said(case, results):
+    row = next(row for row in results.comparison.rows if row.engine == results.challenger)
+    row = replace(row, verdict=Verdict.INCONCLUSIVE, mde=0.0432, p=None, clusters=2)
+    unsure = replace(results, comparison=replace(results.comparison, rows=(row,)))
+    said = unpacking.summary(paged(case, unsure))
+    assert any(row.engine in text and "could have shown 0.04" in text for text in said["claims"])
+    assert any("No p-value on 2 independent clusters" in text for text in said["claims"])
+    assert said["tone"] == "warning"

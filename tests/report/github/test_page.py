@@ -1,0 +1,109 @@
+"""Pages for GitHub: inside its limits, with what was cut said, and nothing in them but text."""
+
+import re
+from dataclasses import replace
+
+import pytest
+
+from assay.errors import ConfigError
+from assay.report.commands.gating import Check, Gate, judge_gate, parse_floor
+from assay.report.comparing import compare_evidence
+from assay.report.evidence.gathering import gather
+from assay.report.github.page import error_page, gate_page, to_github, to_summary
+from assay.report.pages.document import Document, Paragraph, table
+from tests.report.evidence.labs import CLAIM, run_of
+
+CUT = "*Cut here.*"
+
+
+def gate_of(old, new, *floors, name="mine", strict=False):
+    """Judge one run against another."""
+    before, after = (
+        gather((run_of(ranks, name=name),), CLAIM.measures, called) for ranks, called in ((old, "old"), (new, "new"))
+    )
+    found = compare_evidence(before, after, replace(CLAIM, baseline=name))
+    return judge_gate(
+        after, CLAIM, [parse_floor(text) for text in floors], found, engine=None, strict=strict, old=before
+    )
+
+
+def shown(gate, limit=65_536):
+    return to_github(gate_page(gate), limit, "commit 1", CUT)
+
+
+def test_regression_is_told_in_a_sentence_with_the_queries_that_lost():
+    text = shown(gate_of([1] * 40, [0] * 20 + [1] * 20, "Hit@5>=0.9"))
+    assert text.startswith("### ❌ assay gate: fail\n\nA regression is proven: RR@10 of mine (new) is 0.500, ")
+    assert "of 40 queries 20 got worse, 0 better." in text
+    assert "mine: Hit@5 &gt;= 0.9: 0.500" in text.split("\n\n")[1]
+    assert "| gold0/q0 | mine | 1.000 | 0.000 | -1.000 |" in text
+    assert text.count("| gold0/q") == 10
+    assert text.endswith("commit 1\n")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "strict", "begins"),
+    [
+        ([1] * 40, [1] * 40, False, "### ✅ assay gate: pass\n\nNothing that was checked got worse."),
+        ([1] * 40, [2] + [1] * 39, False, "### ⚠️ assay gate: inconclusive\n\nNot proven either way, so it passes"),
+        ([1] * 40, [2] + [1] * 39, True, "### ⚠️ assay gate: inconclusive\n\nNot proven either way, and --strict"),
+    ],
+)
+def test_verdict_stands_on_top(old, new, strict, begins):
+    assert shown(gate_of(old, new, strict=strict)).startswith(begins)
+
+
+def test_engine_that_failed_is_no_regression():
+    old = gather((run_of([1] * 40),), CLAIM.measures, "old")
+    new = gather((run_of([1] * 40, failed=range(20)),), CLAIM.measures, "new")
+    found = compare_evidence(old, new, CLAIM)
+    text = shown(judge_gate(new, CLAIM, (), found, engine=None, strict=False, old=old))
+    assert text.startswith("### ❌ assay gate: engine failed\n\nEngines failed, so their numbers prove nothing: mine")
+
+
+def test_names_are_text_and_call_nobody():
+    evil = "@octocat <script>alert(1)</script> | [x](https://evil.example) `</details>`"
+    text = shown(gate_of([1] * 40, [0] * 20 + [1] * 20, name=evil))
+    assert "<script" not in text
+    assert "@octocat" not in text
+    assert not re.search(r"(?<!\\)\]\(", text)
+    assert re.sub(r"(?<!\\)`[^`]*`", "", text).count("</details>") == 1  # ours; what stands in backticks is code
+    rows = [line for line in text.splitlines() if line.startswith("|") and "got worse" not in line]
+    widths = {line.replace("\\|", "").count("|") for line in rows if "gold0/q" in line}
+    assert widths == {6}
+
+
+@pytest.mark.parametrize("limit", [65_536, 20_000, 3_000])
+def test_page_is_cut_between_rows_inside_the_limit_and_says_so(limit):
+    checks = tuple(Check("floor", f"engine {n}: Hit@5 ≥ 0.9", False, 1, "é" * 200) for n in range(400))
+    text = shown(Gate(checks, None, strict=False), limit)
+    assert len(text.encode()) <= limit
+    assert CUT in text
+    assert text.endswith("commit 1\n")
+    assert all(line.endswith(" |") for line in text.splitlines() if line.startswith("|"))
+
+
+def test_what_is_behind_is_cut_before_what_decides():
+    gate = gate_of([1] * 40, [0] * 20 + [1] * 20)
+    whole = shown(gate)
+    short = shown(gate, len(whole.encode()) - 1000)
+    assert CUT in short
+    assert (
+        short.index("Queries that lost most") < short.index("<details>") < short.index(CUT) < short.index("</details>")
+    )
+    assert CUT not in whole
+
+
+def test_error_is_shown_as_it_is_and_cannot_end_its_fence():
+    text = to_github(error_page(ConfigError("no ``` such\n``` thing <b>", hint="look")), 65_536, "", CUT)
+    assert text.startswith("### ❌ assay gate: bad input")
+    assert "````text\nno ``` such" in text
+
+
+def test_document_of_another_command_is_cut_too():
+    long = Document("lint <b>", (table(["a"], [["x" * 90]] * 100), Paragraph("end")))
+    text = to_summary(long, 2_000)
+    assert text.startswith("### lint &lt;b&gt;")
+    assert len(text.encode()) <= 2_000
+    assert "Cut here" in text
+    assert to_summary(long, 100_000).endswith("end")

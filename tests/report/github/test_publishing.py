@@ -1,0 +1,121 @@
+"""GitHub is told; what does not work is a sentence, and the token is nowhere."""
+
+import json
+
+import pytest
+
+from assay.report.commands.gating import Check, Gate
+from assay.report.github.annotations import Annotation
+from assay.report.github.context import read_context
+from assay.report.github.page import gate_page
+from assay.report.github.publishing import Stage, publish
+from tests.action.forge import Forge, pull
+from tests.serving import serving
+
+SECRET = "ghs_0123456789abcdefghij"
+
+
+@pytest.fixture
+def environ(tmp_path, monkeypatch):
+    """The variables of a job for a pull request."""
+    monkeypatch.setenv("GITHUB_TOKEN", SECRET)
+    (tmp_path / "event.json").write_text(json.dumps(pull()))
+    return {
+        "GITHUB_TOKEN": SECRET,
+        "GITHUB_REPOSITORY": "octo/shop",
+        "GITHUB_EVENT_PATH": str(tmp_path / "event.json"),
+        "GITHUB_STEP_SUMMARY": str(tmp_path / "summary.md"),
+        "GITHUB_SERVER_URL": "https://github.com",
+        "GITHUB_RUN_ID": "42",
+    }
+
+
+def told(environ, detail="fine"):
+    """Publish a gate, and give what was said in the log."""
+    said: list[str] = []
+    gate = Gate((Check("failures", "mine answers", True, 4, detail),), None, strict=False)
+    stage = Stage(read_context(environ, "results"), said.append)
+    publish(stage, gate_page(gate), [Annotation("warning", "t", detail)])
+    return said
+
+
+def test_summary_comment_and_annotations_say_the_same_and_none_of_them_the_token(environ, tmp_path):
+    forge = Forge()
+    with serving(forge) as server:
+        said = told(environ | {"GITHUB_API_URL": f"{server.url}/"}, f"the engine said {SECRET}")
+    summary = (tmp_path / "summary.md").read_text()
+    assert said[0] == "::warning title=t::the engine said ***"
+    assert said[-1] == "comment on pull request 7 created"
+    body = forge.comments[0]["body"]
+    assert "[the run](https://github.com/octo/shop/actions/runs/42)" in body
+    for text in (*said, summary, body):
+        assert SECRET not in text
+    assert summary.strip() in body
+
+
+def test_two_steps_share_one_summary(environ, tmp_path):
+    without = {**environ, "GITHUB_REPOSITORY": ""}
+    told(without)
+    told(without)
+    assert (tmp_path / "summary.md").read_text().count("### ") == 2
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"GITHUB_EVENT_PATH": ""}, "about no pull request"),
+        ({"GITHUB_EVENT_PATH": "/nowhere"}, "about no pull request"),
+        ({"GITHUB_REPOSITORY": "octo/shop/../../x?"}, "about no pull request"),
+        ({"GITHUB_TOKEN": ""}, "GITHUB_TOKEN is not set"),
+        ({"GITHUB_API_URL": "no address"}, "no comment: "),
+    ],
+)
+def test_what_is_missing_is_a_sentence(environ, change, said):
+    assert said in told(environ | change)[-1]
+
+
+def test_outside_of_a_job_nothing_fails(monkeypatch):
+    monkeypatch.delenv("GITHUB_TOKEN", raising=False)
+    assert told({}) == [
+        "::warning title=t::fine",
+        "no job summary: GITHUB_STEP_SUMMARY is not set",
+        "no comment: this job is about no pull request",
+    ]
+
+
+@pytest.mark.parametrize(("fork", "said"), [(True, "from a fork"), (False, "pull-requests: write")])
+def test_right_that_is_missing_is_named(environ, tmp_path, fork, said):
+    (tmp_path / "event.json").write_text(json.dumps(pull(fork)))
+    with serving(Forge(refuses=403)) as server:
+        last = told(environ | {"GITHUB_API_URL": server.url})[-1]
+    assert last.startswith("no comment:")
+    assert "403" in last
+    assert said in last
+
+
+@pytest.mark.parametrize(
+    ("event", "number"),
+    [
+        ({"pull_request": {"number": 3}}, 3),
+        ({"issue": {"number": 4, "pull_request": {}}}, 4),
+        ({"issue": {"number": 4}}, None),
+        ({"workflow_run": {"pull_requests": [{"number": 5}]}}, 5),
+        ({"workflow_run": {"pull_requests": []}}, None),
+        ({"pull_request": {"number": True}}, None),
+        ({"pull_request": {"number": "3"}}, None),
+        ({"pull_request": None}, None),
+        ([], None),
+        ({}, None),
+    ],
+)
+def test_number_comes_from_the_event(tmp_path, event, number):
+    (tmp_path / "event.json").write_text(json.dumps(event))
+    assert read_context({"GITHUB_EVENT_PATH": str(tmp_path / "event.json")}, "").pull == number
+
+
+def test_two_gates_of_a_workflow_have_comments_of_their_own():
+    marks = {
+        read_context({"GITHUB_WORKFLOW": flow, "GITHUB_JOB": job}, subject).marker
+        for flow, job, subject in (("a", "b", "c"), ("a", "b", "d"), ("a", "bc", ""), ("ab", "", "c"))
+    }
+    assert len(marks) == 4

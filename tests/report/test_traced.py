@@ -1,0 +1,80 @@
+"""Which queries are traced: the misses and regressions of the best builtin first, nothing that is sealed."""
+
+from dataclasses import replace
+
+from assay.experiment.running import tracing
+from assay.experiment.running.tracing import Asked, Traced, Traces
+from assay.report.case import open_case
+from assay.report.traced import choose_traced, traces_for
+from assay.types import Claim, Gold, Suite, Waterfall
+from tests.report.labs import lab
+
+RANKS = {"base": [1, 1, 2, 1, 5], "good": [1, 2, 0, 1, 0], "weak": [0, 0, 0, 0, 0], "other": [1, 1, 1, 1, 1]}
+
+
+def case(sealed=(), baseline="base"):
+    """A run in which `good` and `weak` are builtin."""
+    made = lab(RANKS)
+    engines = tuple(replace(e, config={"kind": "builtin"} if e.name in ("good", "weak") else {}) for e in made.engines)
+    gold = made.suite.golds[0]
+    queries = tuple(replace(q, tags={"split": "sealed"}) if q.id in sealed else q for q in gold.queries)
+    golds: tuple[Gold, ...] = (replace(gold, queries=queries),)
+    return open_case(replace(made, suite=Suite(golds), engines=engines), Claim(("nDCG@10",), baseline))
+
+
+def ids(choice):
+    return [query for _, query, _ in choice.queries]
+
+
+def test_misses_come_first_then_what_got_worse_then_the_rest():
+    choice = choose_traced(case(), "other")
+    assert choice is not None
+    assert choice.engine == "good"
+    assert ids(choice) == ["q2", "q4", "q1", "q0", "q3"]  # q2 lost more against the baseline than q4
+
+
+def test_engine_that_is_the_baseline_is_held_against_its_rival():
+    choice = choose_traced(case(baseline="good"), "other")
+    assert choice is not None
+    assert ids(choice) == ["q2", "q4", "q1", "q0", "q3"]
+    assert ids(choose_traced(case(baseline="good"), "weak"))[2:] == ["q1", "q0", "q3"]
+
+
+def test_sealed_queries_are_not_traced(monkeypatch):
+    choice = choose_traced(case(sealed=("q2", "q0")), "other")
+    assert choice is not None
+    assert ids(choice) == ["q4", "q1", "q3"]
+    monkeypatch.setattr(tracing, "traces_of", lambda *_, **__: Traces())
+    assert traces_for(case(sealed=("q2", "q0")), "other", 9).notes == ("2 sealed queries have no trace.",)
+
+
+def test_run_without_a_builtin_engine_has_nothing_to_say():
+    made = case()
+    plain = replace(made.run, engines=tuple(replace(e, config={}) for e in made.run.engines))
+    assert traces_for(replace(made, run=plain), "other", 9) == Traces()
+
+
+def test_what_is_left_out_is_said_with_the_command(monkeypatch):
+    assert traces_for(case(), "other", 0).notes == (
+        "Traces of good are not made; `assay report --traces 40` makes them.",
+    )
+    empty = Waterfall("", (), (), ())
+    monkeypatch.setattr(
+        tracing,
+        "traces_of",
+        lambda _, chosen, name, most, **__: Traces({Asked(*one): Traced(name, empty) for one in chosen[:most]}),
+    )
+    some = traces_for(case(), "other", 2)
+    assert [asked.query for asked in some.made] == ["q2", "q4"]
+    assert some.notes == (
+        "Traces of good are there for 2 queries of 5, misses and regressions first; "
+        "`assay report --traces 5` makes all.",
+    )
+    assert traces_for(case(), "other", 5).notes == ()
+
+
+def test_corpora_that_were_not_traced_are_said_with_the_command(monkeypatch):
+    monkeypatch.setattr(tracing, "traces_of", lambda *_, **__: Traces({}, ("No traces of gold0: why.",)))
+    first, then = traces_for(case(), "other", 3, cheap=True).notes
+    assert first == "No traces of gold0: why."
+    assert "`assay report --traces 3`" in then

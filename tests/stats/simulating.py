@@ -1,0 +1,312 @@
+"""What is simulated of the statistics: each setting by name, with what it should give and what it gave.
+
+`tests/stats/test_simulation.py` holds the figures to their bounds, `python -m docs.simulations` writes them down.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from assay.gold.review.coefficients import Ratings, Resampling, cohen_kappa, with_interval
+from assay.stats import percentile_bootstrap
+from assay.stats.clustered import cluster_table, estimate
+from assay.stats.config import DEFAULT
+from assay.stats.intervals import Ends, bootstrap_t, difference_interval, mean_interval
+from assay.stats.multiple import holm
+from assay.stats.paired import sign_flip
+from assay.stats.power import observed_minimal_difference
+from assay.stats.records import Interval, Range, Verdict
+from assay.stats.units import partition
+from assay.stats.verdict import decide
+from tests.stats.worlds import World, measure_values, nested_differences
+
+SEED = 2026
+BATCH = 100  # replications that share cluster sizes and resamples
+LEVEL = 0.05
+CROSS_CHECK = 2000  # most resamples of the bootstrap-t, which only checks the interval that is reported
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """How much of everything is drawn."""
+
+    replications: int
+    resamples: int
+
+
+SMALL = Counts(600, 1000)
+STATED = Counts(6000, 10_000)
+
+#: Shares of the replications by what they count; `MDE` alone is no share.
+Figures = Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """Where a figure must lie."""
+
+    low: float = 0.0
+    high: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Simulation:
+    """A world, what is done in it again and again, and where each figure must lie; no bound is no promise."""
+
+    group: str
+    about: str
+    draw: Callable[[Counts], Figures]
+    bounds: Mapping[str, Bound]
+    part: int = 1  # it has only so many-th of the replications, because each is slow
+
+
+def error_of(share: float, replications: int) -> float:
+    """Give the Monte-Carlo standard error of a share; one that is 0 or 1 is known to about one replication."""
+    inside = min(max(share, 1 / replications), 1 - 1 / replications)
+    return math.sqrt(inside * (1 - inside) / replications)
+
+
+def batches(counts: Counts) -> list[np.random.Generator]:
+    """One generator a batch."""
+    return [np.random.default_rng([SEED, at]) for at in range(counts.replications // BATCH)]
+
+
+def covered(ends: Ends | Interval, truth: float) -> float:
+    """Give the share of intervals that hold the truth."""
+    return float(np.mean((ends.low <= truth) & (truth <= ends.high)))
+
+
+def _p(world: World, rng: np.random.Generator, resamples: int, shift: float = 0.0) -> np.ndarray:
+    """Give the p-value of every replication."""
+    p = sign_flip(cluster_table(world.values + shift, partition(world.units)), rng, resamples=resamples)
+    assert p is not None
+    return p
+
+
+def _mean(figures: Mapping[str, list[float]]) -> Figures:
+    """Give the mean of each figure over the batches."""
+    return {name: float(np.mean(values)) for name, values in figures.items()}
+
+
+def compared(
+    counts: Counts, *, repositories: int, fixed: bool = False, icc: float = 0.1, giant: int = 0, cross: bool = True
+) -> Figures:
+    """Test and estimate a difference that is zero."""
+    names = ("type I", "cluster-t", *(("bootstrap-t",) if cross else ()))
+    found: dict[str, list[float]] = {name: [] for name in names}
+    for rng in batches(counts):
+        world = nested_differences(rng, repositories, BATCH, fixed=fixed, icc=icc, giant=giant)
+        table = cluster_table(world.values, partition(world.units))
+        found["type I"].append(float(np.mean(_p(world, rng, counts.resamples) <= LEVEL)))
+        found["cluster-t"].append(covered(difference_interval(estimate(table), Range()), world.truth))
+        if cross:
+            ends = bootstrap_t(table, rng, resamples=min(counts.resamples, CROSS_CHECK))
+            found["bootstrap-t"].append(covered(ends, world.truth))
+    return _mean(found)
+
+
+def estimated(counts: Counts, *, repositories: int, lean: float = 0.0, fixed: bool = False) -> Figures:
+    """Estimate a difference, and nothing else."""
+    found: dict[str, list[float]] = {"cluster-t": []}
+    for rng in batches(counts):
+        world = nested_differences(rng, repositories, BATCH, lean=lean, fixed=fixed)
+        ends = difference_interval(estimate(cluster_table(world.values, partition(world.units))), Range())
+        found["cluster-t"].append(covered(ends, world.truth))
+    return _mean(found)
+
+
+def naive(counts: Counts, *, repositories: int) -> Figures:
+    """Test a difference that is zero as if queries were independent: a t-test over queries."""
+    found: dict[str, list[float]] = {"type I": []}
+    for rng in batches(counts):
+        values = nested_differences(rng, repositories, BATCH).values
+        t = values.mean(axis=0) / (values.std(axis=0, ddof=1) / math.sqrt(len(values)))
+        found["type I"].append(float(np.mean(np.abs(t) > 1.97)))
+    return _mean(found)
+
+
+def averaged(counts: Counts, *, kind: str, level: float, queries: int = 0, repositories: int = 0) -> Figures:
+    """Estimate the mean of a measure."""
+    found: dict[str, list[float]] = {"Wilson at the effective n": []}
+    for rng in batches(counts):
+        made = measure_values(rng, kind, level, BATCH, queries=queries, repositories=repositories)
+        ends = mean_interval(estimate(cluster_table(made.values, partition(made.units))), Range())
+        found["Wilson at the effective n"].append(covered(ends, made.truth))
+    return _mean(found)
+
+
+def resampled(counts: Counts, *, level: float, queries: int) -> Figures:
+    """Estimate the mean of hits by the percentile bootstrap, as many publications do."""
+    found: dict[str, list[float]] = {"percentile bootstrap": []}
+    for rng in batches(counts):
+        made = measure_values(rng, "hit", level, BATCH, queries=queries)
+        ends = [percentile_bootstrap(column, rng, resamples=500) for column in made.values.T]
+        found["percentile bootstrap"].append(float(np.mean([covered(one, made.truth) for one in ends])))
+    return _mean(found)
+
+
+def powered(counts: Counts, *, repositories: int) -> Figures:
+    """Have sets state their MDE, then look for a difference of the mean stated size in fresh sets."""
+    stated: list[float] = []
+    for rng in batches(counts):
+        world = nested_differences(rng, repositories, BATCH)
+        pilot = estimate(cluster_table(world.values, partition(world.units)))
+        stated += [observed_minimal_difference(float(se), pilot.df, pilot.clusters) for se in pilot.se]
+    delta = float(np.mean(stated))
+    found: dict[str, list[float]] = {"power": []}
+    for parent in batches(counts):
+        rng = parent.spawn(1)[0]
+        world = nested_differences(rng, repositories, BATCH)
+        found["power"].append(float(np.mean(_p(world, rng, counts.resamples, delta) <= LEVEL)))
+    return {"MDE": delta, **_mean(found)}
+
+
+def decided(counts: Counts, *, repositories: int, margin: float) -> Figures:
+    """Draw sets whose true difference is the margin itself, up and down: neither claim may be made."""
+    found: dict[str, list[float]] = {"false equivalent": [], "false not inferior": []}
+    claims = {
+        "false equivalent": (Verdict.EQUIVALENT,),
+        "false not inferior": (Verdict.NOT_INFERIOR, Verdict.EQUIVALENT),
+    }
+    for rng in batches(counts):
+        world = nested_differences(rng, repositories, BATCH)
+        for name, shift in (("false equivalent", margin), ("false not inferior", -margin)):
+            table = cluster_table(world.values + shift, partition(world.units))
+            p, pilot = _p(world, rng, counts.resamples, shift), estimate(table)
+            ends = difference_interval(pilot, Range(), level=1 - 2 * LEVEL)
+            verdicts = [
+                decide(float(pilot.mean[at]), float(p[at]), ends.at(at, 0.9), pilot.clusters, margin=margin)
+                for at in range(BATCH)
+            ]
+            found[name].append(float(np.mean([verdict in claims[name] for verdict in verdicts])))
+    return _mean(found)
+
+
+def together(counts: Counts, *, repositories: int, engines: int) -> Figures:
+    """Compare engines that are all as good as the baseline: how often is any of them called better or worse?"""
+    found: dict[str, list[float]] = {"any false claim, Holm": [], "any false claim, unadjusted": []}
+    for rng in batches(counts):
+        p = _p(nested_differences(rng, repositories, BATCH * engines), rng, counts.resamples).reshape(BATCH, engines)
+        adjusted = np.array([holm(row) for row in p.tolist()])
+        found["any false claim, Holm"].append(float(np.mean(adjusted.min(axis=1) <= LEVEL)))
+        found["any false claim, unadjusted"].append(float(np.mean(p.min(axis=1) <= LEVEL)))
+    return _mean(found)
+
+
+VOTES = ("accept", "reject")
+AGREED_PART = 4  # a quarter of the replications: each is a bootstrap in Python
+
+
+def agreed(counts: Counts, *, items: int, same: float) -> Figures:
+    """Let two reviewers vote on items, alike with a chance: does the interval of Cohen's κ hold the true κ?"""
+    truth = 2 * same - 1  # both say accept half of the time, so chance agrees in a half
+    found: list[float] = []
+    for rng in batches(Counts(counts.replications // AGREED_PART, counts.resamples)):
+        for _ in range(BATCH):
+            first = rng.random(items) < 0.5
+            second = np.where(rng.random(items) < same, first, ~first)
+            ratings = Ratings.of(
+                {"a": VOTES[int(one)], "b": VOTES[int(other)]} for one, other in zip(first, second, strict=True)
+            )
+            kappa = partial(cohen_kappa, first="a", second="b", values=VOTES)
+            got = with_interval(kappa, ratings, Resampling(draws=400, seed=int(rng.integers(2**31))))
+            found.append(float(got.low is not None and got.high is not None and got.low <= truth <= got.high))
+    return {"percentile bootstrap over items": float(np.mean(found))}
+
+
+_TYPE_ONE = Bound(0.03, 0.07)
+_FEW_PATTERNS = Bound(0.0, 0.07)  # so few clusters have so few p-values that the test must fall short
+_NESTED = (2, 3, 4, 5, 6, 10, 20, 60)
+_POWERED = (6, 7, 8, 9, 10, 12, 16, 20, 60)
+_WORLDS: tuple[dict[str, int], ...] = ({"queries": 30}, {"queries": 60}, {"repositories": 10}, {"repositories": 20})
+_LEVELS = (("hit", 0.6), ("hit", 0.87), ("hit", 0.95), ("ndcg", 0.87))
+_WILSON = "Wilson at the effective n"
+
+
+def _said(repositories: int) -> str:
+    """Say what is drawn anew."""
+    drawn = "repositories are drawn" if repositories >= DEFAULT.repositories_as_clusters else "intents inside are drawn"
+    return f"{repositories} repositories, {drawn}"
+
+
+def _promised() -> dict[str, Simulation]:
+    """List what the program promises, each with its bound."""
+    listed: dict[str, Simulation] = {}
+    for count in _NESTED:
+        fixed = count < DEFAULT.repositories_as_clusters
+        bounds = {
+            "type I": _FEW_PATTERNS if count in range(6, 10) else _TYPE_ONE,
+            "cluster-t": Bound(0.93),
+            "bootstrap-t": Bound(0.92),
+        }
+        draw = partial(compared, repositories=count, fixed=fixed)
+        listed[f"differences/{count}"] = Simulation("differences", _said(count), draw, bounds)
+        draw = partial(estimated, repositories=count, lean=0.25, fixed=fixed)
+        listed[f"skewed/{count}"] = Simulation("skewed", _said(count), draw, {"cluster-t": Bound(0.93)})
+    for kind, level in _LEVELS:
+        for world in _WORLDS:
+            ((what, size),) = world.items()
+            drawn = {"queries": 0, "repositories": 0} | world
+            about = f"{'hits' if kind == 'hit' else 'nDCG-like'}, {level:g} found, {size} {what}"
+            draw = partial(
+                averaged, kind=kind, level=level, queries=drawn["queries"], repositories=drawn["repositories"]
+            )
+            listed[f"means/{kind}-{level}-{size}-{what}"] = Simulation("means", about, draw, {_WILSON: Bound(0.92)})
+    for count in _POWERED:
+        draw = partial(powered, repositories=count)
+        listed[f"power/{count}"] = Simulation("power", f"{count} repositories", draw, {"power": Bound(0.75, 0.85)})
+    for count, margin in ((20, 0.1), (60, 0.05)):
+        bounds = {"false equivalent": Bound(0.0, 0.07), "false not inferior": Bound(0.0, 0.07)}
+        about = f"{count} repositories, the true difference is the margin of {margin:g}"
+        draw = partial(decided, repositories=count, margin=margin)
+        listed[f"verdicts/{count}"] = Simulation("verdicts", about, draw, bounds)
+    for count, engines in ((10, 5), (20, 10)):
+        about = f"{count} repositories, {engines} engines as good as the baseline"
+        draw = partial(together, repositories=count, engines=engines)
+        bounds = {"any false claim, Holm": Bound(0.0, 0.07)}
+        listed[f"family/{engines}"] = Simulation("family", about, draw, bounds)
+    for items in (20, 41, 100):
+        about = f"{items} items, two reviewers who say the same of 9 in 10"
+        draw = partial(agreed, items=items, same=0.9)
+        listed[f"agreement/{items}"] = Simulation("agreement", about, draw, {}, AGREED_PART)
+    return listed
+
+
+def _beyond() -> dict[str, Simulation]:
+    """List worlds in which the promise is not made, to say how far it fails."""
+    listed: dict[str, tuple[str, Callable[[Counts], Figures]]] = {
+        "naive": (
+            "20 repositories, a t-test over queries as if they were independent",
+            partial(naive, repositories=20),
+        ),
+        "generalised/3": (
+            "3 repositories drawn at random, the claim stretched to all others",
+            partial(estimated, repositories=3),
+        ),
+        "alike/6": (
+            "6 repositories whose queries are very alike (ICC 0.3)",
+            partial(compared, repositories=6, icc=0.3),
+        ),
+        "alike/20": ("20 repositories, ICC 0.3", partial(compared, repositories=20, icc=0.3)),
+        "giant/10": (
+            "10 repositories, one with 300 queries, more than all others together",
+            partial(compared, repositories=10, giant=300, cross=False),
+        ),
+        "giant/20": (
+            "20 repositories, one with 300 queries",
+            partial(compared, repositories=20, giant=300, cross=False),
+        ),
+        "ceiling/30": ("hits, 0.99 found, 30 queries", partial(averaged, kind="hit", level=0.99, queries=30)),
+        "few/10": ("hits, 0.87 found, 10 queries", partial(averaged, kind="hit", level=0.87, queries=10)),
+        "few/6": ("nDCG-like, 0.87 found, 6 repositories", partial(averaged, kind="ndcg", level=0.87, repositories=6)),
+        "percentile/30": ("hits, 0.95 found, 30 queries", partial(resampled, level=0.95, queries=30)),
+    }
+    return {f"beyond/{name}": Simulation("beyond", about, draw, {}) for name, (about, draw) in listed.items()}
+
+
+SIMULATIONS: Mapping[str, Simulation] = _promised() | _beyond()

@@ -1,0 +1,67 @@
+"""The documentation site builds without a warning and asks no other host for anything."""
+
+import importlib.util
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.running_pages import DOCS, pages
+
+ROOT = DOCS.parent
+#: What a browser fetches by itself, as opposed to a link that a reader may follow.
+FETCHED = re.compile(
+    r"<(?:script|img|iframe|source|video|audio|embed)\b[^>]*\bsrc=[\"']?([^\"'\s>]+)"
+    r"|<link\b(?=[^>]*\brel=[\"']?(?:stylesheet|icon|preload|preconnect|dns-prefetch|prefetch|manifest))[^>]*\bhref=[\"']?([^\"'\s>]+)"
+)
+ELSEWHERE = re.compile(r"^(?:[a-z]+:)?//", re.I)
+LARGEST_PICTURE = 200_000  # bytes: pages are read over slow lines too
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Build the site, or skip and say why."""
+    if importlib.util.find_spec("material") is None:
+        pytest.skip("the site was NOT built: mkdocs-material is not installed (`make test` installs it)")
+    folder = tmp_path_factory.mktemp("site")
+    # A process of its own: mkdocs warns of its own future on import, and warnings are errors here.
+    command = [sys.executable, "-m", "mkdocs", "--quiet", "build", "--strict", "--site-dir", str(folder)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return folder
+
+
+def test_site_has_every_page(site):
+    missing = [page for page in pages() if not (site / page).with_suffix(".html").exists()]
+    assert missing == []
+
+
+def test_site_asks_no_other_host(site):
+    fetched = {
+        (path.name, address)
+        for path in site.rglob("*.html")
+        for found in FETCHED.findall(path.read_text("utf-8"))
+        for address in found
+        if address
+    }
+    assert len(fetched) > len(pages())
+    assert {one for one in fetched if ELSEWHERE.match(one[1])} == set()
+    styles = " ".join(path.read_text("utf-8") for path in site.rglob("*.css"))
+    assert re.findall(r"(?:url\(|@import)\s*[\"']?(?:https?:)?//[^)\"']+", styles) == []
+
+
+def test_every_page_is_in_the_navigation():
+    text = (ROOT / "mkdocs.yml").read_text("utf-8")
+    assert set(re.findall(r": ([\w/-]+\.md)$", text, flags=re.M)) == set(pages())
+    assert yaml.safe_load(text)["theme"]["font"] is False
+    assert yaml.safe_load(text)["plugins"] == ["search"]
+
+
+def test_pictures_are_small_and_shown():
+    shown = {name for page in pages() for name in re.findall(r"images/([\w-]+\.png)", (DOCS / page).read_text("utf-8"))}
+    kept = {path.name: path.stat().st_size for path in (DOCS / "images").glob("*.png")}
+    assert shown == set(kept)
+    assert {name: size for name, size in kept.items() if size >= LARGEST_PICTURE} == {}

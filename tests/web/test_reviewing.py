@@ -1,0 +1,369 @@
+"""What the page of a review may ask: everything about its own reviewer, nothing about the others, no other file."""
+
+import json
+import threading
+from dataclasses import asdict, replace
+from itertools import product
+
+import pytest
+
+from assay.errors import AssayError
+from assay.gold import load_gold
+from assay.gold.review import Origin, Queue, make_item
+from assay.gold.review.agreement import agreement
+from assay.gold.review.decisions import read_decisions
+from assay.gold.review.desk import Desk
+from assay.gold.review.votes import Ballot, all_votes
+from assay.types import Adversary, Query, Span, Target
+from assay.web.messages import Request, status_of
+from assay.web.reviewing import review_routes
+from assay.web.routing import find
+
+HOSTILE = "</script><img src=x onerror=alert(1)>\u202e\x00"
+SECRET = "zzz-secret-reason"
+
+
+class Client:
+    """Asks the routes as a browser does, without one."""
+
+    def __init__(self, gold_file, name="ada"):
+        self.desk = Desk(gold_file)
+        self.routes = review_routes(self.desk, lambda _: ())
+        self.name = name
+
+    def answer(self, method, path, query=None, data=None, /):
+        """Give the status and the value of an answer."""
+        try:
+            route, parts = find(self.routes, method, f"/review/{path}")
+            response = route.handler(Request(method, f"/review/{path}", parts, query or {}, data or {}))
+        except AssayError as error:
+            return status_of(error), {"error": error.message, "hint": error.hint}
+        return response.status, json.loads(response.body)
+
+    def get(self, path, /, **query):
+        """Ask for something that must be there."""
+        status, value = self.answer("GET", path, {"as": self.name, **query})
+        assert status == 200, value
+        return value
+
+    def post(self, path, /, **data):
+        """Tell something; give status and answer."""
+        return self.answer("POST", path, {}, {"as": self.name, **data})
+
+    def as_(self, name):
+        """Be somebody else at the same server."""
+        other = object.__new__(Client)
+        other.desk, other.routes, other.name = self.desk, self.routes, name
+        return other
+
+
+@pytest.fixture
+def gold_file(shop):
+    """A set with a queue of every kind of item."""
+    path = shop / "gold.yaml"
+    query = next(q for q in load_gold(path).golds[0].queries if q.id == "tax-lookup")
+    wrong = Adversary(Target(Span("shop/cart.py")), "sibling", "weak", "prices, not rates")
+    pool = Origin("pool", "unjudged results", ("engine-x", HOSTILE.replace("\x00", "")))
+    about = replace(query, adversaries=(), rationale=None)
+    places = [Span("shop/tax.py", 11, 13), Span("shop/cart.py", 1, 4), Span("shop/gone.py", 1, 2)]
+    Queue(path).add(
+        [
+            *(make_item("target", replace(about, targets=(Target(place),)), pool) for place in places),
+            make_item(
+                "query", Query("new", {"human": "who prints?"}, (Target(Span("shop/receipt.py")),)), Origin("docs")
+            ),
+            make_item("adversary", replace(query, adversaries=(wrong,)), Origin("names")),
+            make_item("phrasing", replace(query, forms={"ai_optimized": "RATES by country"}), Origin("rules")),
+        ]
+    )
+    return path
+
+
+@pytest.fixture
+def client(gold_file):
+    return Client(gold_file)
+
+
+def vote_on_all(client, value="2", reason=SECRET):
+    """Vote on everything that is open."""
+    for one in client.get("queue")["items"]:
+        said = value if one["kind"] == "target" else "accept"
+        assert client.post("vote", item=one["item"], value=said, reason=reason, after=None)[0] == 200
+
+
+def test_the_queue_shows_what_is_asked_and_what_one_said(client):
+    items = client.get("queue")["items"]
+    assert [(one["kind"], one["anchor"], one["mine"]) for one in items] == [
+        ("target", "shop/tax.py:11-13", None),
+        ("target", "shop/cart.py:1-4", None),
+        ("target", "shop/gone.py:1-2", None),
+        ("query", "shop/receipt.py", None),
+        ("adversary", "shop/cart.py", None),
+        ("phrasing", "shop/tax.py::tax_rate", None),
+    ]
+    item = client.get("item", item=items[0]["item"])
+    assert item["query"]["forms"][0] == ["human", "which percentage is charged for a country?"]
+    assert item["places"] == [
+        {"role": "the place", "anchor": "shop/tax.py:11-13", "path": "shop/tax.py", "start": 11, "end": 13}
+    ]
+    assert "problem" in client.get("item", item=items[2]["item"])["places"][0]
+    adversary = client.get("item", item=items[4]["item"])
+    assert adversary["adversary"]["confusion"] == "prices, not rates"
+    assert [place["role"] for place in adversary["places"]] == ["adversary", "primary"]
+
+
+def test_engines_are_named_only_when_asked_and_the_vote_says_so(client, gold_file):
+    first, second = (one["item"] for one in client.get("queue")["items"][:2])
+    assert "engine-x" not in json.dumps(client.get("item", item=first))
+    assert client.get("item", item=first)["has_engines"]
+    assert "engine-x" in client.get("item", item=first, engines="1")["origin"]["shown_by"]
+    client.post("vote", item=first, value="1", reason="saw who", engines=True)
+    client.post("vote", item=second, value="1", reason="saw nobody")
+    votes = Ballot(Queue(gold_file), "ada").votes()
+    assert votes[first].shown[0] == "engine-x"
+    assert votes[second].shown == ()
+
+
+def test_a_vote_is_in_the_file_when_it_is_answered_and_the_same_again_is_no_other(client, gold_file):
+    item = client.get("queue")["items"][0]["item"]
+    ballot = Ballot(Queue(gold_file), "ada")
+    status, first = client.post("vote", item=item, value="2", reason="here", after=None)
+    assert (status, [vote.value for vote in ballot.history()]) == (200, ["2"])
+    assert client.post("vote", item=item, value="2", reason="here", after=None) == (200, first)
+    assert len(ballot.history()) == 1
+    status, second = client.post("vote", item=item, value="0", reason="no, not here", after=first["mine"]["on"])
+    assert (status, ballot.votes()[item].value) == (200, "0")
+    assert client.get("item", item=item)["mine"] == second["mine"]
+    assert client.get("item", item=item)["past"] == [first["mine"]]
+
+
+def test_two_tabs_of_one_reviewer_do_not_overwrite_each_other_unseen(client, gold_file):
+    item = client.get("queue")["items"][0]["item"]
+    _, first = client.post("vote", item=item, value="2", reason="in one tab", after=None)
+    status, refusal = client.post("vote", item=item, value="0", reason="in another", after=None)
+    assert status == 409
+    assert "you voted 2 on it elsewhere: in one tab" in refusal["error"]
+    assert client.post("vote", item=item, value="0", reason="in another", after=first["mine"]["on"])[0] == 200
+    assert [vote.value for vote in Ballot(Queue(gold_file), "ada").history()] == ["2", "0"]
+
+
+def test_votes_at_once_are_all_kept_and_each_once(client, gold_file):
+    items = [one["item"] for one in client.get("queue")["items"] if one["kind"] == "target"]
+    names = [f"r{number}" for number in range(6)]
+
+    def work(name):
+        for item in items * 2:
+            assert client.as_(name).post("vote", item=item, value="1", reason="at once")[0] == 200
+
+    threads = [threading.Thread(target=work, args=(name,)) for name in names]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    cast = [(vote.reviewer, vote.item) for vote in all_votes(Queue(gold_file))]
+    assert sorted(cast) == sorted(product(names, items))
+
+
+@pytest.mark.parametrize(
+    ("data", "status", "message"),
+    [
+        ({"value": "3", "reason": "x"}, 400, "'3' is no vote on the target"),
+        ({"value": "accept", "reason": "x"}, 400, "'accept' is no vote on the target"),
+        ({"value": "2", "reason": "  "}, 400, "has no reason"),
+        ({"value": "2"}, 400, "'reason' must be a text"),
+        ({"value": 2, "reason": "x"}, 400, "'value' must be a text"),
+        ({"value": "2", "reason": "x", "as": "../ada"}, 400, "is no name for a reviewer"),
+        ({"value": "2", "reason": "x", "as": ""}, 400, "is no name for a reviewer"),
+        ({"value": "2", "reason": "x", "as": "ADA"}, 400, "there is a reviewer called 'ada'"),
+        ({"value": "2", "reason": "x", "item": "ffff"}, 404, "the queue has no item 'ffff'"),
+        ({"value": "2", "reason": "x", "item": ""}, 404, "the queue has no item ''"),
+        ({"value": "2", "reason": "half \ud800"}, 400, "half a surrogate pair"),
+    ],
+)
+def test_a_vote_that_is_none_is_refused_and_nothing_is_written(client, gold_file, data, status, message):
+    other, item = (one["item"] for one in client.get("queue")["items"][:2])
+    client.post("vote", item=other, value="1", reason="before")
+    before = (gold_file.parent / "gold.review" / "votes" / "ada.jsonl").read_bytes()
+    found, refusal = client.post("vote", **{"item": item, **data})
+    assert (found, message in refusal["error"]) == (status, True), refusal
+    assert refusal["hint"]
+    assert (gold_file.parent / "gold.review" / "votes" / "ada.jsonl").read_bytes() == before
+    assert len(list((gold_file.parent / "gold.review" / "votes").iterdir())) == 1
+
+
+def test_no_answer_to_who_votes_says_what_others_said_or_how_many(client):
+    """The blind law: with and without other votes, every answer to one who still votes is the same."""
+    vote_free = answers(client)
+    vote_on_all(client.as_("bob"))
+    vote_on_all(client.as_("cy"), value="0")
+    assert answers(client) == vote_free
+    item = client.get("queue")["items"][0]["item"]
+    client.post("vote", item=item, value="2", reason="mine")
+    assert SECRET not in json.dumps(answers(client))
+    for path in ("standing", "accepted", "agreement", "disputed"):
+        status, refusal = client.answer("GET", path, {"as": "ada"})
+        assert (status, "5 items are open for ada" in refusal["error"]) == (409, True)
+    assert client.post("decide", item=item, value="1", reason="x")[0] == 409
+
+
+def answers(client):
+    """Give what every address answers to one who votes."""
+    items = [one["item"] for one in client.get("queue")["items"]]
+    asked = [
+        ("queue", {}),
+        ("standing", {}),
+        ("accepted", {}),
+        ("agreement", {}),
+        ("disputed", {}),
+        ("paths", {"find": ""}),
+    ]
+    asked += [("item", {"item": item, "engines": shown}) for item in items for shown in ("0", "1")]
+    return [client.answer("GET", path, {"as": client.name, **query}) for path, query in asked]
+
+
+def test_a_proposal_does_not_say_who_found_it(client, gold_file):
+    item = client.get("queue")["items"][0]["item"]
+    status, made = client.as_("bob").post("place", item=item, anchor="shop/tax.py::with_tax", value="2", reason=SECRET)
+    assert (status, made["new"]) == (200, True)
+    seen = json.dumps([client.get("queue"), client.get("item", item=made["item"]["item"])])
+    assert "bob" not in seen
+    assert "reviewer" not in seen
+    assert SECRET not in seen
+    found = Queue(gold_file).items()[-1]
+    assert (found.kind, found.query.id, found.anchor, found.origin.how) == (
+        "target", "tax-lookup", "shop/tax.py::with_tax", "reviewer",
+    )  # fmt: skip
+    assert found.query.headline == "which percentage is charged for a country?"
+    assert Ballot(Queue(gold_file), "bob").votes()[found.id].value == "2"
+
+
+def test_a_place_that_is_proposed_twice_is_one_item_with_two_votes(client, gold_file):
+    item = client.get("queue")["items"][5]["item"]  # about one phrasing: the query is that of the set all the same
+    for name in ("ada", "bob"):
+        assert client.as_(name).post("place", item=item, anchor="shop/cart.py:4-6", value="1", reason="helps")[0] == 200
+    items = Queue(gold_file).items()
+    assert len(items) == 7
+    assert sorted(vote.reviewer for vote in all_votes(Queue(gold_file)) if vote.item == items[-1].id) == ["ada", "bob"]
+
+
+@pytest.mark.parametrize(
+    ("anchor", "message"),
+    [
+        ("../secret.py:1-2", "climbs with '..'"),
+        ("/etc/passwd", "is an absolute path"),
+        ("shop/tax.py:5-4", "ends before it begins"),
+        ("shop/tax.py:1-999", "is past the end"),
+        ("shop/tax.py::nothing", "symbol 'nothing' is not in"),
+        ("shop/none.py", "shop/none.py"),
+    ],
+)
+def test_a_place_that_is_not_in_the_corpus_is_no_proposal(client, gold_file, anchor, message):
+    item = client.get("queue")["items"][0]["item"]
+    status, refusal = client.post("place", item=item, anchor=anchor, value="2", reason="x")
+    assert (status, message in refusal["error"]) == (400, True), refusal
+    assert len(Queue(gold_file).items()) == 6
+    assert client.post("place", item=item, anchor="shop/tax.py:1-2", value="nope", reason="x")[0] == 400
+    assert len(Queue(gold_file).items()) == 6, "a proposal without a vote is none either"
+
+
+def test_lines_come_in_colour_and_in_windows(client, shop):
+    answer = client.get("lines", path="shop/tax.py", start="6", end="8")
+    colours = ["plain", "comment", "string", "number", "keyword", "definition", "type"]
+    assert (answer["start"], answer["total"], answer["language"]) == (6, 13, "python")
+    assert [(colours[colour], text) for colour, text in answer["rows"][0]] == [
+        ("keyword", "def"), ("plain", " "), ("definition", "tax_rate"), ("plain", "(country):")
+    ]  # fmt: skip
+    assert len(answer["rows"]) == 3
+    whole = client.get("lines", path="shop/tax.py")
+    assert (
+        "\n".join("".join(text for _, text in row) for row in whole["rows"]) + "\n"
+        == (shop / "shop/tax.py").read_text()
+    )
+    assert client.get("lines", path="shop/__init__.py") | {"rows": [], "total": 0} == client.get(
+        "lines", path="shop/__init__.py"
+    )
+    assert client.get("lines", path="shop/tax.py", start="99")["rows"] == []
+
+
+def test_a_huge_file_is_given_in_pieces(shop, gold_file):
+    (shop / "shop/huge.txt").write_text("x" * 9_999 + "\n" + "line\n" * 30_000)
+    client = Client(gold_file)
+    answer = client.get("lines", path="shop/huge.txt")
+    assert (answer["total"], len(answer["rows"])) == (30_001, 1_000)
+    assert answer["rows"][0] == [[0, "x" * 2_000], [1, " … 7999 more characters"]]
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "../gold.yaml",
+        "/etc/passwd",
+        "shop/../gold.yaml",
+        "gold.review/items.jsonl",
+        "shop",
+        "",
+        "shop/\0.py",
+        "link.py",
+    ],
+)
+def test_no_path_leaves_the_corpus(client, shop, tmp_path, path):
+    (tmp_path / "outside.py").write_text("secret = 1\n")
+    (shop / "link.py").symlink_to(tmp_path / "outside.py")
+    for what in ("lines", "definitions"):
+        status, refusal = client.answer("GET", what, {"path": path})
+        assert (status, "secret" in json.dumps(refusal)) == (404, False)
+
+
+def test_definitions_and_paths_are_found(client):
+    assert client.get("definitions", path="shop/tax.py")["definitions"] == [
+        ["RATES", "constant", 3, 3], ["tax_rate", "function", 6, 8], ["with_tax", "function", 11, 13]
+    ]  # fmt: skip
+    assert client.get("paths", find="TAX shop")["paths"][0] == "shop/tax.py"
+    assert client.get("paths", find="no such file") == {"paths": [], "total": 0}
+    listed = client.get("paths", find="")
+    assert listed["total"] == len(listed["paths"]) > 3
+    assert client.answer("GET", "lines", {"path": "shop/tax.py", "start": "-1"})[0] == 400
+
+
+def test_adjudication_is_for_a_third_person_and_settles(client, gold_file):
+    vote_on_all(client.as_("bob"))
+    vote_on_all(client.as_("ada"), value="0")
+    assert client.get("disputed") == {"items": [], "third": 3}
+    third = client.as_("cy")
+    assert third.answer("GET", "disputed", {"as": "cy"})[0] == 409
+    assert third.post("give-up") == (200, {"adjudicates": True})
+    disputed = third.get("disputed")["items"]
+    assert [[vote["reviewer"] for vote in one["votes"]] for one in disputed] == [["ada", "bob"]] * 3
+    assert disputed[0]["values"] == ["2", "1", "0"]
+    item = disputed[0]["item"]
+    assert third.post("vote", item=item, value="2", reason="now I know")[0] == 409
+    assert third.post("decide", item=item, value="unsure", reason="x")[0] == 400
+    for _ in range(2):
+        assert third.post("decide", item=item, value="1", reason="it helps")[0] == 200
+    assert [(one.by, one.value) for one in read_decisions(Queue(gold_file))] == [("cy", "1")]
+    assert client.post("decide", item=disputed[1]["item"], value="1", reason="x")[0] == 400
+    standing = third.get("standing")
+    assert standing["tally"]["states"] | {"decided": 1, "agreed": 3, "disputed": 2} == standing["tally"]["states"]
+    assert ("tax-lookup", "1", ["cy"]) in [
+        (one["query"], one["value"], one["by"]) for one in third.get("accepted")["taken"]
+    ]
+    assert (gold_file.parent / "gold.review" / "accepted.jsonl").exists() is False
+
+
+def test_agreement_is_that_of_the_command(client, gold_file):
+    vote_on_all(client.as_("bob"))
+    vote_on_all(client.as_("ada"), value="0")
+    found = client.get("agreement")["kinds"]
+    queue = Queue(gold_file)
+    wanted = agreement(queue.items(), all_votes(queue), [])
+    assert found == json.loads(json.dumps([asdict(kind) for kind in wanted]))
+    assert [(kind["kind"], kind["percent"]) for kind in found][:2] == [("query", 1.0), ("target", 0.0)]
+
+
+def test_hostile_text_comes_back_as_it_was_said(client, gold_file):
+    item = client.get("queue")["items"][0]["item"]
+    reason = HOSTILE.replace("\x00", "") + "\n\ttwo lines"
+    assert client.post("vote", item=item, value="2", reason=reason)[0] == 200
+    assert client.get("item", item=item)["mine"]["reason"] == reason
+    lines = (gold_file.parent / "gold.review" / "votes" / "ada.jsonl").read_text().splitlines()
+    assert len(lines) == 1
