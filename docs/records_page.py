@@ -34,6 +34,9 @@ RECORDS: Mapping[str, type] = {
 }
 #: Files and pages that are no answer of a command.
 FILES = {
+    "assay/baseline/1": "the file of `assay gate --write-baseline`",
+    "assay/baseline-written/1": "`assay gate --write-baseline`",
+    "assay/repeats/1": "`assay run --repeat`",
     "assay/rows/1": "`rows.json` of a results folder",
     "assay/timings/1": "`timings.json` of a results folder",
     "assay/page/1": "the data inside of report.html",

@@ -51,7 +51,7 @@ REPORT = (
     Shot("report-phone", "#/", "main h1", width=390, height=780),
     Shot("query-dark", "#/query/{query}", "main h1", dark=True),
 )
-RUNS = (Shot("runs", "", "main table tbody tr", height=600),)
+RUNS = (Shot("runs", "", "main table tbody tr", height=400),)
 REVIEW = Shot("review", "", "main", height=720)
 QUERY = "stdlib/json-error-position/human"
 

@@ -13,4 +13,9 @@ def digest_of(value: object) -> str:
 
 def text_digest(text: str) -> str:
     """Digest a text; halves of characters, which file names may hold, count too."""
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+    return bytes_digest(text.encode("utf-8", "surrogatepass"))
+
+
+def bytes_digest(data: bytes) -> str:
+    """Digest what a file holds: that of its text where it is UTF-8."""
+    return hashlib.sha256(data).hexdigest()

@@ -12,7 +12,7 @@ PAGE = (DOCS / "guides" / "ci.md").read_text("utf-8")
 
 
 def test_guide_lists_every_input_with_its_default():
-    rows = dict(re.findall(r"^\| `([a-z-]+)` \| ([^|]*) \|", PAGE, flags=re.M))
+    rows = dict(re.findall(r"^\| `([a-z-]+)` \| ([^|]*)\|", PAGE, flags=re.M))
     inputs = action()["inputs"]
     assert list(rows) == list(inputs)
     told = {name: text.strip().strip("`") for name, text in rows.items() if name != "github-token"}

@@ -224,6 +224,7 @@ def test_command_prints_its_address_and_ends_on_ctrl_c(browser, folder):
     command = [sys.executable, "-m", "assay", "serve", str(folder), "--json"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ)
     try:
+        assert process.stdout is not None
         said = json.loads(process.stdout.readline())
         assert said["schema"] == "assay/serve/1"
         browser.open(said["url"])

@@ -64,6 +64,15 @@ def test_repeats_are_run_gated_and_written_as_a_baseline(flaky, capsys):
     assert data["steadiness"][1]["changed"] == 0.05
 
 
+def test_repeats_ask_again_what_is_kept(shop, capsys):
+    arguments = ["run", "--gold", "gold.yaml", "--no-references", "--no-times", "--jobs", "1"]
+    assert main([*arguments, "--out", "first"]) == 0
+    assert main([*arguments, "--out", "second"]) == 0
+    assert "1 cell: 1 were kept, 0 asked now" in capsys.readouterr().err
+    assert main([*arguments, "--out", "repeats", "--repeat", "2"]) == 0
+    assert capsys.readouterr().err.count("1 cell: 0 were kept, 1 asked now") == 2
+
+
 def test_repeats_never_mix_with_others(flaky, capsys):
     skill(flaky, 20)
     for number in (1, 2, 3):

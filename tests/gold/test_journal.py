@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.errors import GoldError
-from assay.gold.journal import JournalLimits, append, opened, read_rows, read_whole, torn
+from assay.gold.journal import JournalLimits, Remembered, append, opened, read_rows, read_whole, torn
 
 texts = st.text(st.characters(codec="utf-8"), min_size=1).filter(lambda text: text.strip())
 
@@ -67,3 +67,21 @@ def test_a_file_that_is_too_large_is_not_read(tmp_path):
     append(tmp_path / "j.jsonl", [{"a": "b" * 100}])
     with pytest.raises(GoldError, match="at most 50 are read"):
         read_rows(tmp_path / "j.jsonl", JournalLimits(bytes=50))
+
+
+def test_what_is_remembered_of_a_journal_is_what_is_in_it_now(tmp_path):
+    path, reads = tmp_path / "a.jsonl", []
+
+    def read():
+        reads.append(len(read_rows(path)))
+        return reads[-1]
+
+    remembered = Remembered(path, read)
+    assert [remembered(), remembered()] == [0, 0]
+    for count in (1, 2):
+        append(path, [{"a": "x"}])
+        assert [remembered(), remembered()] == [count, count]
+    path.unlink()
+    append(path, [{"a": "another file"}])
+    assert remembered() == 1
+    assert len(reads) == 4, "read once for each state of the file"

@@ -1,5 +1,6 @@
 """Ranks that stand beside a measure are of its level."""
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -76,7 +77,8 @@ def test_failures_and_histogram_have_the_rank_of_the_primary_measure(primary, ra
     page = to_markdown(document(results))
     assert f"(rank {rank})" in page
     assert f"ranks by {level};" in page
-    assert f"## Rank of the first right answer: mine, by {level}" in page
+    assert f"## Rank of the first right answer, by {level}" in page
+    assert re.search(rf"mine {'·' * (rank - 1)}█·+ ·  0% at 1, 0% not found", page)
 
 
 def test_table_of_ranks_names_the_measure_it_averages():

@@ -16,9 +16,12 @@ from assay.stats.units import partition, repository_codes
 from docs.simulations import read_figures
 from tests.stats.simulating import LEVEL, SIMULATIONS, SMALL, STATED, error_of
 
-COUNTS = [pytest.param(SMALL, id="small"), pytest.param(STATED, id="stated", marks=pytest.mark.soak)]
 #: Slow for what they say; the stated counts run them.
 SOAK_ONLY = {"agreement/100", "beyond/percentile/30", "beyond/alike/20"}
+CASES = [
+    *(pytest.param(name, SMALL, id=f"{name}-small") for name in SIMULATIONS if name not in SOAK_ONLY),
+    *(pytest.param(name, STATED, id=f"{name}-stated", marks=pytest.mark.soak) for name in SIMULATIONS),
+]
 
 
 def slack(bound: float, replications: int) -> float:
@@ -27,11 +30,8 @@ def slack(bound: float, replications: int) -> float:
     return 3 * error_of(inside, replications) if replications < STATED.replications else 0.0
 
 
-@pytest.mark.parametrize("counts", COUNTS)
-@pytest.mark.parametrize("name", SIMULATIONS)
+@pytest.mark.parametrize(("name", "counts"), CASES)
 def test_simulation_keeps_its_bounds_and_is_what_the_page_says(name, counts):
-    if counts is SMALL and name in SOAK_ONLY:
-        pytest.skip("runs at the stated counts only")
     simulation, stated = SIMULATIONS[name], read_figures()[name]
     figures = simulation.draw(counts)
     print(f"\n{name}: {figures}")

@@ -9,6 +9,7 @@ import shutil
 import threading
 import time
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,7 @@ from assay.experiment import read_run, write_run
 from assay.experiment.running.turns import run
 from assay.gold import load_gold
 from assay.report import publish
+from assay.search.building import build_table
 from assay.stats.records import Names
 from assay.types import Claim, Hit
 from assay.web.exploring.asking import Asker
@@ -29,6 +31,7 @@ from assay.web.exploring.moves import match_hits
 from assay.web.exploring.pairing import pair_runs
 from assay.web.exploring.routes import explorer_routes
 from assay.web.exploring.settings import changed_config, described, values_of
+from assay.web.exploring.showing import problem_page
 from assay.web.keeping import Kept
 from assay.web.server import serve
 from tests.web.asking import Client
@@ -179,12 +182,13 @@ def test_page_of_a_run_is_its_report_and_live(client):
 
 
 def test_replaced_run_is_read_anew_and_other_pages_are_kept(runs, tmp_path, monkeypatch):
-    from assay.web.exploring import routes
+    made: list[str] = []
 
-    made = []
-    monkeypatch.setattr(
-        routes, "run_page", lambda opened: made.append(opened.digest) or routes.problem_page(ConfigError("x"))
-    )
+    def page(opened):
+        made.append(opened.digest)
+        return problem_page(ConfigError("x"))
+
+    monkeypatch.setattr("assay.web.exploring.routes.run_page", page)
     shutil.copytree(runs / "before", tmp_path / "run")
     with serve(explorer_routes([tmp_path])) as server:
         client = Client(server.start())
@@ -197,6 +201,21 @@ def test_replaced_run_is_read_anew_and_other_pages_are_kept(runs, tmp_path, monk
         assert len(made) == 2
         shutil.rmtree(tmp_path / "run")
         assert client.get(address).status == 400
+
+
+def test_look_at_sealed_queries_is_logged_once_for_each_page(shop, runs, tmp_path):
+    gold_file = tmp_path / "shop/gold.yaml"
+    shutil.copytree(shop, gold_file.parent)
+    one = read_run(runs / "before")
+    sealed = tuple(replace(query, tags={**query.tags, "split": "sealed"}) for query in one.suite.golds[0].queries)
+    gold = replace(one.suite.golds[0], queries=sealed, source=str(gold_file))
+    write_run(replace(one, suite=replace(one.suite, golds=(gold,))), tmp_path / "run")
+    with serve(explorer_routes([tmp_path / "run"])) as server:
+        client = Client(server.start())
+        address = f"/run/{listed(client)['run']['id']}"
+        assert [client.get(address).status, client.get(address).status] == [200, 200]
+    looks = (gold_file.parent / "gold.looks.jsonl").read_text(encoding="utf-8").splitlines()
+    assert [json.loads(line)["command"] for line in looks] == ["serve"]
 
 
 @pytest.mark.parametrize("run_id", ["nowhere", "..%2F..", "%2Fetc", "a%00b"])
@@ -395,11 +414,13 @@ def test_changed_corpus_is_told(shop, tmp_path, tmp_path_factory):
 
 
 def test_index_is_made_once_for_settings_of_the_query(runs, monkeypatch):
-    from assay.search import sharing
+    built: list[object] = []
 
-    built = []
-    real = sharing.build_table
-    monkeypatch.setattr(sharing, "build_table", lambda *a, **k: built.append(1) or real(*a, **k))
+    def build(corpus, *rest, **given):
+        built.append(corpus)
+        return build_table(corpus, *rest, **given)
+
+    monkeypatch.setattr("assay.search.sharing.build_table", build)
     monkeypatch.setattr("assay.artefacts.Artefacts.obtain", lambda self, kind, key, fill: _filled(fill))
     with serve(explorer_routes([runs], limits=ExploringLimits(indexes=2))) as server:
         client = Client(server.start())
@@ -501,15 +522,23 @@ def test_large_files_are_not_sent(runs):
 
 
 def test_kept_makes_each_value_once_and_lets_the_oldest_go():
-    dropped, made = [], []
-    kept = Kept(2, dropped.append)
+    dropped: list[str] = []
+    made: list[str] = []
+    kept: Kept[str, str] = Kept(2, dropped.append)
+
+    def make(key):
+        made.append(key)
+        return key
+
     for key in ("a", "b", "a", "c", "a"):
-        kept.get(key, lambda key=key: made.append(key) or key)
+        kept.get(key, partial(make, key))
     assert (made, dropped) == (["a", "b", "c"], ["b"])
 
 
 def test_kept_makes_once_though_many_ask_and_fails_for_all_of_them():
-    kept, made, gate = Kept(2), [], threading.Event()
+    kept: Kept[str, str] = Kept(2)
+    made: list[int] = []
+    gate = threading.Event()
 
     def slow():
         gate.wait(5)

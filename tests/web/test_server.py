@@ -101,17 +101,20 @@ def test_wrong_token_is_refused(client):
 
 
 def test_token_and_session_are_compared_in_constant_time(client, monkeypatch):
-    import hmac
+    seen: list[tuple[bytes, bytes]] = []
 
-    seen = []
-    monkeypatch.setattr(hmac, "compare_digest", lambda a, b: bool(seen.append((a, b))))
+    def compare(given, secret):
+        seen.append((given, secret))
+        return False
+
+    monkeypatch.setattr("hmac.compare_digest", compare)
     assert client.get("/say/x").status == 403
     assert client.get("/?token=guess").status == 403
     assert len(seen) == 2
 
 
 def test_token_is_in_no_log(capfd):
-    told = []
+    told: list[str] = []
     with serve(ROUTES, log=told.append) as server:
         client = Client(server.start())
         client.get("/say/x?q=1")
@@ -388,11 +391,12 @@ def test_many_at_once_each_get_their_own_answer(client):
 
 
 def test_answers_under_way_are_finished_when_the_server_ends():
-    entered = threading.Event()
+    entered, done = threading.Event(), threading.Event()
 
     def slow(_request):
         entered.set()
         time.sleep(0.4)
+        done.set()
         return json_response({"done": True})
 
     with serve([Route("POST", "/slow", slow)]) as server, ThreadPoolExecutor(1) as pool:
@@ -400,6 +404,7 @@ def test_answers_under_way_are_finished_when_the_server_ends():
         reply = pool.submit(client.post, "/slow", {})
         assert entered.wait(5)
         server.close()
+        assert done.is_set(), "a process that ends now would have cut it off"
         assert reply.result().json == {"done": True}
     with pytest.raises(OSError):
         client.get("/")

@@ -100,15 +100,15 @@ def _write_baseline(args: argparse.Namespace) -> int:
     claim = claim_for(runs[0], args)
     seen = gather(runs, claim.measures, name)
     write_baseline(Path(args.write_baseline), seen, claim)
-    queries = len(seen.scores.units)
-    facts = {"file": args.write_baseline, "repeats": seen.repeats, "queries": queries}
-    each = f", each the mean of {seen.repeats} repeats" if seen.repeats > 1 else ""
+    queries, each = len(seen.scores.units), f", each the mean of {seen.repeats} repeats" if seen.repeats > 1 else ""
     text = f"{counted(queries, 'query', 'queries')}{each}, written to {args.write_baseline}."
-    emit(
-        args,
-        Document("assay gate: baseline written", (Paragraph(text),)),
-        {"schema": "assay/baseline-written/1", **facts},
-    )
+    data = {
+        "schema": "assay/baseline-written/1",
+        "file": args.write_baseline,
+        "repeats": seen.repeats,
+        "queries": queries,
+    }
+    emit(args, Document("assay gate: baseline written", (Paragraph(text),)), data)
     return 0
 
 

@@ -25,8 +25,9 @@ _USUAL = "results"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the flags of this command."""
+    parser.usage = "assay show [RESULTS [RESULTS]] QUERY [--engines A B] [--engine NAME] [--form F] [--json]"
     parser.add_argument(
-        "words", nargs="+", metavar="RESULTS QUERY", help="a run (results), or two, and a query: id or part of its text"
+        "words", nargs="+", metavar="QUERY", help="its id or a part of its text; before it a run (results), or two"
     )
     parser.add_argument("--engines", nargs=2, metavar=("A", "B"), help="whose rankings (baseline and best rival)")
     parser.add_argument("--engine", metavar="NAME", help="this engine alone; of two runs, the one that is compared")

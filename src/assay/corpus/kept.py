@@ -2,30 +2,31 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from assay.corpus.cache import Entry, Fetched, Store, cache_dir
 from assay.corpus.config import DEFAULT_LIMITS
-from assay.corpus.read import read_text
+from assay.corpus.read import decode_text, inside
 from assay.corpus.source import Request, locate
-from assay.corpus.spec import is_url, spec_text
+from assay.corpus.spec import is_url
 from assay.errors import CorpusError
-from assay.types import Corpus, CorpusSpec
+from assay.types import CorpusSpec
 
 
 @dataclass(frozen=True, slots=True)
 class KeptCorpus:
     """The folder of a corpus; which of its files count is for whoever asks to know."""
 
-    root: Path
+    root: str  # real
     revision: str | None
-    _corpus: Corpus
 
     def text(self, path: str) -> str:
-        """Read a file below the root."""
-        return read_text(self._corpus, path)
+        """Read a file below the root; OSError where it cannot be read."""
+        with open(inside(self.root, path), "rb") as stream:
+            return decode_text(stream.read())
 
 
 class _Shut(Store):
@@ -49,5 +50,4 @@ def find_kept(
         spec = CorpusSpec(spec.kind, spec.value, revision, spec.root, spec.include, spec.exclude)
     store = _Shut((cache or cache_dir()).absolute())
     located = locate(Request(spec, (base or Path.cwd()).absolute(), store, DEFAULT_LIMITS))
-    root = located.ground.root
-    return KeptCorpus(root, located.revision, Corpus(root, spec, (), digest=spec_text(spec)))
+    return KeptCorpus(os.path.realpath(located.ground.root), located.revision)

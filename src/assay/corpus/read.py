@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 
 from assay.corpus.writer import is_inside
 from assay.errors import CorpusError
@@ -25,7 +24,7 @@ def decode_text(data: bytes) -> str:
 
 def read_bytes(corpus: Corpus, path: str) -> bytes:
     """Read a file as it is."""
-    real = inside(corpus.root, path)
+    real = inside(os.path.realpath(corpus.root), path)
     try:
         with open(real, "rb") as stream:
             return stream.read()
@@ -33,14 +32,13 @@ def read_bytes(corpus: Corpus, path: str) -> bytes:
         raise _unreadable(corpus, path, error) from error
 
 
-def inside(folder: Path, path: str) -> str:
-    """Find a file on disk, refusing any that is not below the root, links followed."""
-    root = os.path.realpath(folder)
+def inside(root: str, path: str) -> str:
+    """Find a file on disk, refusing any that is not below the root, a real path, links followed."""
     if path and "\0" not in path and not path.startswith("/") and ".." not in path.split("/"):
         real = os.path.realpath(os.path.join(root, path))
         if is_inside(real, root):
             return real
-    raise CorpusError(f"{path!r} is not inside the corpus", file=folder, hint="name files relative to the corpus root")
+    raise CorpusError(f"{path!r} is not inside the corpus", file=root, hint="name files relative to the corpus root")
 
 
 def _unreadable(corpus: Corpus, path: str, error: OSError) -> CorpusError:

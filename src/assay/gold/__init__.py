@@ -1,11 +1,31 @@
 """What counts as right? Gold sets: read, checked against the code, hashed."""
 
-from assay.gold.anchors.resolving import Problem, Resolution, resolve
-from assay.gold.identity import gold_hash, query_hash
-from assay.gold.leaks import leak, overlaps
-from assay.gold.loading import join, load_gold
-from assay.gold.native.writing import write_native
-from assay.gold.tags import TagRule
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from assay.gold.anchors.resolving import Problem, Resolution, resolve
+    from assay.gold.identity import gold_hash, query_hash
+    from assay.gold.leaks import leak, overlaps
+    from assay.gold.loading import join, load_gold
+    from assay.gold.native.writing import write_native
+    from assay.gold.tags import TagRule
+
+#: Where each name lives. They are fetched on first use: a report needs no format of a gold set, and there are many.
+_HOMES = {
+    "Problem": "anchors.resolving",
+    "Resolution": "anchors.resolving",
+    "TagRule": "tags",
+    "gold_hash": "identity",
+    "join": "loading",
+    "leak": "leaks",
+    "load_gold": "loading",
+    "overlaps": "leaks",
+    "query_hash": "identity",
+    "resolve": "anchors.resolving",
+    "write_native": "native.writing",
+}
 
 __all__ = [
     "Problem",
@@ -20,3 +40,12 @@ __all__ = [
     "resolve",
     "write_native",
 ]
+
+
+def __getattr__(name: str) -> object:
+    """Fetch a name from where it lives."""
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

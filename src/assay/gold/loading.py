@@ -11,12 +11,11 @@ from assay.errors import GoldError
 from assay.gold.formats.common.opening import open_source
 from assay.gold.formats.detect import FORMATS, SUFFIXES, Format, detect, detect_folder, is_aside, named
 from assay.gold.review.queue import SUFFIX as REVIEW
+from assay.gold.shipped import SHIPPED
 from assay.gold.split.looks import SUFFIX as LOOKS
 from assay.gold.tags import TagRule, apply_tags
 from assay.types import CorpusSpec, Gold, Suite
 
-#: The sets that come with the package, known by name: questions about the code, and about what its docstrings say.
-SHIPPED = ("stdlib", "stdlib-docs")
 #: Lies in a folder of synthetic gold: what is below it is the corpus of the sets, no gold.
 SYNTHETIC_MARK = ".assay-synth"
 _SHIPPED_FOLDER = Path(__file__).parent.parent / "data" / "gold"

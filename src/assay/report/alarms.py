@@ -44,7 +44,7 @@ ALARMS = AlarmConfig()
 
 def alarms(case: Case, config: AlarmConfig = ALARMS) -> tuple[Alarm, ...]:
     """Look for all of them, what is certain first."""
-    codes = ranking_codes(case.run)
+    codes = ranking_codes(case.scorer)
     knobs = _knobs(case.run.engines, codes)
     dead = [knob for knob in knobs if not knob.changed]
     nearly = [knob for knob in knobs if 0 < knob.changed < config.nearly * knob.rankings]

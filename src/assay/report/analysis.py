@@ -125,7 +125,7 @@ def _comparison(case: Case) -> Comparison:
     claim = case.claim
     scores = pick(case.scores, measures=claim.measures)
     found = compare_family(scores, claim, family_of(case.run, claim), dead_engines(case.run))
-    return replace(mark_identical(found, case.run), notes=(*absent_notes(case.run, claim), *found.notes))
+    return replace(mark_identical(found, case.scorer), notes=(*absent_notes(case.run, claim), *found.notes))
 
 
 def _slices(case: Case, challenger: str) -> tuple[SliceRow, ...]:

@@ -12,6 +12,7 @@ from assay.report.evidence.gathering import gather
 from assay.report.evidence.record import Evidence
 from assay.report.synthetic import notes_on, synthetic_notes
 from assay.scoring import identical_rankings, score
+from assay.scoring.evaluate import Scorer
 from assay.stats import Names, all_pairs, compare, compare_scores, means, means_only
 from assay.stats.config import settings_of
 from assay.stats.records import AllPairs, Comparison, ComparisonRow
@@ -41,7 +42,7 @@ def compare_within(seen: Evidence, claim: Claim, engine: str | None = None) -> C
     return replace(found, notes=(*notes_on(seen.synthetic, seen.golds), *absent_notes(seen, claim), *found.notes))
 
 
-def mark_identical(found: _Found, run: Run) -> _Found:
+def mark_identical(found: _Found, run: Run | Scorer) -> _Found:
     """Mark the comparisons of engines whose rankings are the same throughout: there is nothing to judge."""
     same = {frozenset((twins.first, twins.second)) for twins in identical_rankings(run)}
     rows = (replace(row, identical=frozenset((row.engine, row.baseline)) in same) for row in found.rows)

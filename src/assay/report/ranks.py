@@ -74,6 +74,6 @@ def _failure(case: Case, engine: str, unit: Unit, ranking: Ranking, value: float
         value=value,
         rank=rank,
         expected=tuple(t.anchor for t in query.targets if t.grade == best),
-        top=tuple(clip(str(h.span), SHOWN.example) for h in ranking.hits[:3]),
+        top=tuple([clip(str(h.span), SHOWN.example) for h in ranking.hits[:3]]),
         error=None if ranking.error is None else clip(ranking.error, SHOWN.message),
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, groupby, pairwise
 from typing import TYPE_CHECKING
@@ -54,13 +54,14 @@ def ties(
     base, run = scorer.tabulate(measures), scorer.run
     base_means = _means(base, base.values)
     draws = np.repeat(base_means[None], shuffles, axis=0)
-    shuffled = _shuffle(run, base, measures, rng, shuffles)
+    tied = frozenset(id(ranking) for engine in run.engines for ranking in engine.rankings if _has_ties(ranking))
+    shuffled = _shuffle(run, tied, base, measures, rng, shuffles)
     values = base.values.copy()
     for draw in range(shuffles if shuffled else 0):
         for part in shuffled:
             values[part.engine][:, part.columns] = part.drawn(draw)
         draws[draw] = _means(base, values)
-    rates = [_rate(engine) for engine in run.engines]
+    rates = [_rate(engine, tied) for engine in run.engines]
     return tuple(
         Ties(engine, measure, rates[e], float(base_means[e, m]), *_summary(draws[:, e, m]))
         for e, engine in enumerate(base.engines)
@@ -91,16 +92,16 @@ def _has_ties(ranking: Ranking) -> bool:
     return any(a is not None and a == b for a, b in pairwise(scores))
 
 
-def _rate(engine: EngineRun) -> float:
+def _rate(engine: EngineRun, tied: Collection[int]) -> float:
     """Share of the answered rankings that have ties."""
     answered = [ranking for ranking in engine.rankings if ranking.status == Status.OK]
-    return sum(map(_has_ties, answered)) / max(len(answered), 1)
+    return sum(id(ranking) in tied for ranking in answered) / max(len(answered), 1)
 
 
-def _tied_intents(run: Run) -> frozenset[str]:
+def _tied_intents(run: Run, tied: Collection[int]) -> frozenset[str]:
     """The intents for which any engine gave ties: the only ones that a shuffle can move."""
     rankings = (ranking for engine in run.engines for ranking in engine.rankings)
-    return frozenset(f"{ranking.gold}/{ranking.query}" for ranking in rankings if _has_ties(ranking))
+    return frozenset(f"{ranking.gold}/{ranking.query}" for ranking in rankings if id(ranking) in tied)
 
 
 def _shown(base: Scores, measures: Sequence[Measure]) -> frozenset[tuple[str, str]]:
@@ -140,11 +141,16 @@ class _Shuffled:
 
 
 def _shuffle(
-    run: Run, base: Scores, measures: Sequence[Measure], rng: np.random.Generator, shuffles: int
+    run: Run,
+    marked: Collection[int],
+    base: Scores,
+    measures: Sequence[Measure],
+    rng: np.random.Generator,
+    shuffles: int,
 ) -> list[_Shuffled]:
-    """Draw orders for the answers that have ties, and score each order once."""
-    answers = _answers(run, _tied_intents(run), _shown(base, measures))
-    tied = [answer for answer in answers if any(map(_has_ties, answer.rankings))]
+    """Draw orders for the answers that have ties, and score each order once; `marked` are the ids of tied rankings."""
+    answers = _answers(run, _tied_intents(run, marked), _shown(base, measures))
+    tied = [answer for answer in answers if any(id(ranking) in marked for ranking in answer.rankings)]
     orders, taken = _draw(tied, sum(answer.size for answer in answers), rng, shuffles if tied else 0)
     found = []
     for engine, places in groupby(range(len(tied)), key=lambda place: tied[place].engine):
@@ -243,12 +249,12 @@ def _reordered(rankings: Sequence[Ranking], order: Sequence[int]) -> Iterator[Ra
         start = end
 
 
-def identical_rankings(run: Run) -> tuple[Twins, ...]:
+def identical_rankings(run: Run | Scorer) -> tuple[Twins, ...]:
     """List the pairs of engines whose answers are the same throughout: whatever tells them apart is not connected.
 
     Engines that answered nothing are no pair: there is nothing to tell them apart by.
     """
-    names = [engine.name for engine in run.engines]
+    names = [engine.name for engine in (run.run if isinstance(run, Scorer) else run).engines]
     rows = [row.tobytes() if row.any() else None for row in ranking_codes(run)]
     return tuple(
         Twins(names[first], names[second])
@@ -257,11 +263,16 @@ def identical_rankings(run: Run) -> tuple[Twins, ...]:
     )
 
 
-def ranking_codes(run: Run) -> IntArray:
+def ranking_codes(run: Run | Scorer) -> IntArray:
     """Number what each engine (row) answered to each question (column): equal numbers are equal hits in equal order.
 
     Scores play no part. 0 is no answer: a failure, nothing found, or not asked.
     """
+    return run.codes(_numbered) if isinstance(run, Scorer) else _numbered(run)
+
+
+def _numbered(run: Run) -> IntArray:
+    """Number the rankings of a run."""
     asked = {(r.gold, r.query, r.form): None for engine in run.engines for r in engine.rankings}
     column = {key: place for place, key in enumerate(asked)}
     known: dict[tuple[tuple[str, int | None, int | None], ...], int] = {(): 0}

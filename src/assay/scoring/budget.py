@@ -10,7 +10,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
+from itertools import accumulate, chain, repeat
 from typing import TYPE_CHECKING, cast
 
 from assay.errors import InputError
@@ -66,19 +66,20 @@ class Library:
         if gold not in self._lines and cell.hits:
             hint = "run the engines again, or score without measures that count tokens"
             raise InputError(f"the run holds no line lengths for {gold}", hint=hint)
-        tokens = (*cell.tokens, *(None for _ in cell.hits))
-        for hit, recorded in zip(cell.hits, tokens, strict=False):
+        for hit, recorded in zip(cell.hits, chain(cell.tokens, repeat(None)), strict=False):
             yield self._passage(gold, hit, recorded)
 
     def _passage(self, gold: str, hit: Hit, recorded: int | None) -> Passage:
         """Price one hit; a file the corpus lacks costs what was recorded, or its snippet."""
+        key = (gold, hit.path, hit.start, hit.end)
+        known = self._known.get(key)
+        if known is not None:
+            return known
         if hit.path not in self._lines[gold]:
             snippet = approx4(len((hit.snippet or "").encode("utf-8", "surrogatepass")))
             return Passage(None, snippet if recorded is None else recorded, ())
-        key = (gold, hit.path, hit.start, hit.end)
-        if key not in self._known:
-            self._known[key] = self._lines_of(gold, hit)
-        return self._known[key]
+        self._known[key] = made = self._lines_of(gold, hit)
+        return made
 
     def _lines_of(self, gold: str, hit: Hit) -> Passage:
         """Price the lines that a hit has in a file of the corpus."""
@@ -115,7 +116,7 @@ def recall_at_tokens(grid: Grid, measure: Measure) -> FloatArray:
         targets, gold = wanted[cell.unit], grid.units[cell.unit].gold
         if targets:
             cut = _down_to(cell, files[cell.unit]) if library.has(gold) else cell
-            read = _read(library.passages(gold, cut), budget)
+            read = _read(library.passages(gold, cut), files[cell.unit], budget)
             found = sum(any(span.common_lines(target.span) > 0 for span in read) for target in targets)
             values[cell.engine, cell.unit] = found / len(targets)
     return values
@@ -123,17 +124,17 @@ def recall_at_tokens(grid: Grid, measure: Measure) -> FloatArray:
 
 def _down_to(cell: Cell, files: frozenset[str]) -> Cell:
     """Leave out what stands below the last hit in some files: whether it is read changes nothing."""
-    last = max((place for place, hit in enumerate(cell.hits, 1) if hit.path in files), default=0)
+    last = next((place for place in range(len(cell.hits), 0, -1) if cell.hits[place - 1].path in files), 0)
     return Cell(cell.engine, cell.unit, cell.hits[:last], cell.tokens[:last])
 
 
-def _read(passages: Iterator[Passage], budget: int) -> list[Span]:
-    """Read in rank order until the budget is used up."""
+def _read(passages: Iterator[Passage], files: frozenset[str], budget: int) -> list[Span]:
+    """Read in rank order until the budget is used up, and give what was read of some files."""
     read: list[Span] = []
     for passage in passages:
-        part = passage.span if passage.tokens <= budget else passage.cut(budget)
-        if part:
-            read.append(part)
+        if passage.span is not None and passage.span.path in files:
+            part = passage.span if passage.tokens <= budget else passage.cut(budget)
+            read += [part] if part else []
         budget -= passage.tokens
         if budget <= 0:
             break

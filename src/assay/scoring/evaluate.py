@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from assay.errors import ConfigError
-from assay.scoring.grid import Grid
+from assay.scoring.grid import Grid, IntArray
 from assay.scoring.measure import Measure
 from assay.types import Adversary, Run, Scores
 
@@ -36,6 +36,7 @@ class Scorer:
     def __init__(self, grid: Grid) -> None:
         self.grid = grid
         self._values: dict[Measure, FloatArray] = {}
+        self._codes: IntArray | None = None
 
     @property
     def run(self) -> Run:
@@ -55,6 +56,12 @@ class Scorer:
     def against(self, keep: Callable[[Adversary], bool]) -> Scorer:
         """Score as if only some adversaries were there; what was claimed stays, as it is of the targets alone."""
         return Scorer(self.grid.against(keep))
+
+    def codes(self, make: Callable[[Run], IntArray]) -> IntArray:
+        """Give the numbers of all rankings, made when first asked for (`audit.ranking_codes`)."""
+        if self._codes is None:
+            self._codes = make(self.run)
+        return self._codes
 
     def _value(self, measure: Measure) -> FloatArray:
         """Compute a measure when it is first asked for."""

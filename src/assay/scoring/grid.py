@@ -159,9 +159,7 @@ class Grid:
             self._nears[level] = [
                 _Near(cell.engine, cell.unit, rank, span, touches(span, targets[cell.unit]))
                 for cell, match in zip(self.cells(), self.matches(level), strict=True)
-                for rank, position in enumerate(match.positions)
-                if cell.hits[position].path in files[cell.unit]
-                for span in (hit_span(cell.hits[position], level),)
+                for rank, span in _inside_files(cell.hits, match, files[cell.unit], level)
             ]
         return self._nears[level]
 
@@ -183,6 +181,12 @@ def _pad(rows: Sequence[Sequence[int]], width: int, filler: int) -> IntArray:
     flat = np.fromiter(chain.from_iterable(rows), dtype=np.int64, count=int(lengths.sum()))
     padded[np.arange(padded.shape[1]) < lengths[:, None]] = flat
     return padded
+
+
+def _inside_files(hits: Sequence[Hit], match: Match, files: frozenset[str], level: Level) -> list[tuple[int, Span]]:
+    """Give the distinct hits that lie in some files, with their ranks from 0."""
+    ranked = enumerate(match.positions)
+    return [(rank, hit_span(hits[at], level)) for rank, at in ranked if hits[at].path in files]
 
 
 def _files(queries: Sequence[Query], level: Level) -> list[frozenset[str]]:

@@ -6,6 +6,9 @@ from __future__ import annotations
 BYTES_PER_TOKEN = 4
 
 
+_and_newline = (1).__add__  # called without a frame of Python's: a run counts millions of lines
+
+
 def approx4(nbytes: int) -> int:
     """Count tokens: four UTF-8 bytes each, rounded up."""
     return -(-nbytes // BYTES_PER_TOKEN)
@@ -16,4 +19,4 @@ def line_bytes(text: str) -> tuple[int, ...]:
     # no file read as UTF-8 or Latin-1 holds a lone surrogate, but a caller's own string must not crash a count
     lines = text.encode("utf-8", "surrogatepass").split(b"\n")
     last = (len(lines[-1]),) if lines[-1] else ()
-    return (*[len(line) + 1 for line in lines[:-1]], *last)
+    return (*map(_and_newline, map(len, lines[:-1])), *last)

@@ -465,7 +465,7 @@ def test_agreement_of_the_reviewers(shop, items, capsys):
     code, out, _ = call(capsys, "agreement", "gold.yaml")
     assert code == 0
     assert "Krippendorff's α (ordinal)" in out
-    assert "ada ↓  bob →" in out
+    assert "ada ↓ bob →" in out
 
 
 def test_the_browser_is_a_thing_of_its_own(shop, items, capsys):

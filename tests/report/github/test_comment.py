@@ -6,7 +6,7 @@ from assay.errors import AssayError
 from assay.http import HttpLimits
 from assay.report.github.comment import CommentLimits, Thread, stick
 from tests.action.forge import Forge
-from tests.serving import Reply, serving
+from tests.serving import Asked, Reply, serving
 
 MARKER = "<!-- assay-gate:1 -->"
 QUICK = HttpLimits(backoff_seconds=0.01)
@@ -53,7 +53,7 @@ def test_comment_of_a_member_s_own_token_is_ours():
 
 def test_comment_whose_answer_was_lost_is_found_and_not_made_twice():
     forge = Forge()
-    lost = []
+    lost: list[Asked] = []
 
     def answer(asked):
         reply = forge(asked)

@@ -97,6 +97,8 @@ def test_no_line_is_wider_than_the_screen_and_no_number_is_lost(first):
         there = NUMBERS.findall(text)
         missing = [number for number in set(wanted) if there.count(number) < wanted.count(number)]
         assert not missing, (width, missing)
+        for at in range(1, 11):  # the end of each path, in both rankings
+            assert len(re.findall(rf"\b{at}0-{at}9\b", text)) == 2, (width, at)
         flat = "".join(text.split())
         for name in (*NAMES, *MEASURES):
             assert re.escape(name) in re.escape(flat) or folded_name(name, text), (width, name)

@@ -1,11 +1,12 @@
 // The rankings of the chosen engines side by side: which hit is an answer, which a trap, and where A had it.
 
 import { h } from "../common/dom.js";
-import { counted, duration, fixed, isNumber, placeText } from "../common/format.js";
+import { counted, duration, fixed, isNumber } from "../common/format.js";
 import { rankAt } from "./filters.js";
 import { gradeName } from "./query_gold.js";
 import { letterOf } from "./query_engines.js";
 import { missingBlock } from "./missing.js";
+import { placeNodes } from "./places.js";
 import { sourceAnchor } from "./query_source.js";
 
 /** Draw one column an engine. */
@@ -96,7 +97,7 @@ function hitItem(view, hit, at, first) {
   const { query } = view.unit;
   const kind = hit.mark === null ? "" : hit.mark.target === undefined ? "trap" : "answer";
   const anchor = sourceAnchor(view, hit);
-  const name = placeText(hit);
+  const name = placeNodes(hit);
   return h(
     "li",
     { class: `hit ${kind}` },

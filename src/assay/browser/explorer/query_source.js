@@ -4,6 +4,7 @@ import { h, fill } from "../common/dom.js";
 import { letterOf } from "./query_engines.js";
 import { gradeName } from "./query_gold.js";
 import { missingBlock } from "./missing.js";
+import { placeNodes } from "./places.js";
 import { covers, sourceFiles } from "./source_lines.js";
 import { wholeFile } from "./whole_file.js";
 
@@ -69,7 +70,7 @@ function fileBox(view, file, place) {
   const box = h(
     "details",
     { class: "source-file", open: place < OPEN_FILES && file.lines.length > 0 },
-    h("summary", null, h("span", { class: "place" }, file.path), " ", fileBadges(file)),
+    h("summary", null, h("span", { class: "place" }, placeNodes({ path: file.path })), " ", fileBadges(file)),
     scroll,
   );
   if (view.data.live) wholeFile(view, file, box, (lines) => fill(scroll, lineRows({ ...file, lines }, place)));

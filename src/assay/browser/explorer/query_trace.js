@@ -4,6 +4,7 @@ import { h } from "../common/dom.js";
 import { table } from "../common/table.js";
 import { fixed, placeText, signed } from "../common/format.js";
 import { missingBlock } from "./missing.js";
+import { placeNodes } from "./places.js";
 
 /** Draw the waterfall of a query, or say how to get one. */
 export function tracePanel(view) {
@@ -59,7 +60,7 @@ export function waterfallTable(trace, query) {
 function candidateCell(row, query) {
   const answer = query.targets.some((target) => target.path === row.path);
   return [
-    h("span", { class: "place" }, placeText(row)),
+    h("span", { class: "place" }, placeNodes(row)),
     answer ? h("span", { class: "badge good" }, "✓ file of an answer") : null,
   ];
 }

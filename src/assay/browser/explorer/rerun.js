@@ -95,13 +95,23 @@ async function askAgain(panel) {
   const asked = (panel.asked = { engine: engine.engine, gold: unit.gold, ...question, changes: Object.fromEntries(rerunState.changes) });
   panel.button.disabled = true;
   panel.settings.querySelector("details").open = false;
-  fill(panel.result, h("p", { class: "note" }, "Asking… The first time, or after a change of the index, it is made first."));
+  const stop = showWaiting(panel.result);
   try {
     const answer = await askServer(engine.ask, asked);
     if (panel.asked === asked) fill(panel.result, movesPanel(answer, own ? unit.query : null, rerunState.changes.size));
   } catch (error) {
     if (panel.asked === asked) fill(panel.result, h("p", { class: "warning", role: "alert" }, error.message));
   } finally {
+    stop();
     panel.button.disabled = false;
   }
+}
+
+/** Say that an answer is waited for, and how long already; gives what ends the count. */
+function showWaiting(place) {
+  const seconds = h("span", { "aria-hidden": "true" });
+  const began = performance.now();
+  fill(place, h("p", { class: "note" }, "Asking… The first time, or after a change of the index, it is made first: about a second for each megabyte of code. ", seconds));
+  const timer = setInterval(() => (seconds.textContent = `${Math.round((performance.now() - began) / 1000)} s`), 1000);
+  return () => clearInterval(timer);
 }

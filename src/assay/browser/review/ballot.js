@@ -53,6 +53,7 @@ export function ballotForm({ title, values, draft, button, changed, save }) {
     said.hidden = !problem;
     fill(said, problem);
     if (problem) return now.value ? reason.focus() : buttons[0].focus();
+    for (const control of [reason, ...element.querySelectorAll("button")]) control.disabled = true; // keys that follow are for what comes next
     return save({ value: now.value, reason: now.reason.trim() });
   }
 

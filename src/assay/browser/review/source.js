@@ -1,7 +1,7 @@
 // The code of a whole file: fetched block by block as it comes into sight, places marked, lines picked by number.
 
 import { fill, h } from "../common/dom.js";
-import { ask } from "./asking.js";
+import { askPatiently } from "./asking.js";
 import { troubleNote } from "./desk.js";
 
 const BLOCK = 200; // lines that are fetched and drawn at a time: some five screens
@@ -22,7 +22,7 @@ export function sourcePane(colours, onpick) {
     pane.setAttribute("aria-label", `Source of ${place.path}. Arrow keys move, Space picks a line, Shift and arrows pick more`);
     try {
       const first = blockStart(place.start ?? 1);
-      const answer = await ask("lines", { path: place.path, start: first, end: first + BLOCK - 1 });
+      const answer = await linesOf(place.path, first, turn, (error) => fill(code, troubleNote(error)));
       if (turn !== state.turn) return;
       layOut(answer);
       fillBlock(code.children[(first - 1) / BLOCK], answer);
@@ -52,14 +52,19 @@ export function sourcePane(colours, onpick) {
     return h("div", { class: "block", dataset: { start: String(place * BLOCK + 1) }, style: { minHeight: `${lines * LINE_HEIGHT}px` } });
   }
 
-  /** Fetch a block that comes into sight; one that fails is tried when it comes again. */
+  /** Fetch a block of lines, however long the server is away. */
+  function linesOf(path, start, turn, waiting = () => {}) {
+    return askPatiently("lines", { path, start, end: start + BLOCK - 1 }, { wanted: () => turn === state.turn, waiting });
+  }
+
+  /** Fetch a block that comes into sight. */
   async function loadBlock(block) {
     if (block.dataset.state) return;
     block.dataset.state = "asked";
     const turn = state.turn;
     const start = Number(block.dataset.start);
     try {
-      const answer = await ask("lines", { path: state.path, start, end: start + BLOCK - 1 });
+      const answer = await linesOf(state.path, start, turn);
       if (turn === state.turn) fillBlock(block, answer);
     } catch {
       delete block.dataset.state;
@@ -133,7 +138,7 @@ export function sourcePane(colours, onpick) {
     pick((event.shiftKey || single) && state.pick ? state.pick.from : number, number);
     state.cursor = number;
   });
-  return { element: h("div", { class: "source" }, head, pane), head, pane, show, pick, path: () => state.path, close: () => watch.disconnect() };
+  return { element: h("div", { class: "source" }, head, pane), head, pane, show, pick, path: () => state.path, close: () => { state.turn += 1; watch.disconnect(); } };
 }
 
 /** Give the first line of the block that holds a line. */

@@ -36,6 +36,7 @@ export function workplace(session, { below, last }) {
   /** Draw an item. */
   function draw(item) {
     state.item = item;
+    element.dataset.item = item.item;
     fill(question, questionCard(item, { show: (place) => showPlace(place), reveal }));
     fill(form, below(item));
     strip.offer(null);

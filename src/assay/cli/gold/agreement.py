@@ -81,6 +81,6 @@ def _confusion(kind: KindAgreement, pair: PairAgreement) -> Table:
     """Show what two reviewers said of the same items."""
     from assay.report.pages.document import table
 
-    columns = [f"{pair.first} ↓  {pair.second} →", *(f">{value}" for value in kind.values)]
+    columns = [f"{pair.first} ↓ {pair.second} →", *(f">{value}" for value in kind.values)]
     rows = [[value, *map(str, row)] for value, row in zip(kind.values, pair.table, strict=True)]
     return table(columns, rows)

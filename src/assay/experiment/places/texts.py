@@ -22,7 +22,7 @@ class CorpusTexts:
         self._run = run
         self._golds = {gold.name: gold for gold in run.suite.golds}
         self._corpora: dict[str, KeptCorpus | None] = {}
-        self._texts: dict[tuple[Path, str], tuple[str, tuple[int, ...]] | None] = {}
+        self._texts: dict[tuple[str, str], tuple[str, tuple[int, ...]] | None] = {}
         self._reasons: dict[str, list[str]] = {}  # why a corpus is not here -> gold names
         self._changed: dict[str, set[str]] = {}  # gold name -> files that are others now
 

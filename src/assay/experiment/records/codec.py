@@ -42,12 +42,12 @@ def _hit_json(hit: types.Hit, tokens: int) -> dict[str, object]:
 
 def read_ranking(row: Mapping[str, Any]) -> types.Ranking:
     """Read one ranking."""
-    hits, make = row["hits"], types.Hit
+    hits = row["hits"]
     return types.Ranking(
         gold=row["gold"],
         query=row["query"],
         form=row["form"],
-        hits=tuple([make(h["path"], h.get("start"), h.get("end"), h.get("score")) for h in hits]),
+        hits=tuple([types.Hit(h["path"], h.get("start"), h.get("end"), h.get("score")) for h in hits]),
         tokens=tuple([h["tokens"] for h in hits]),
         status=types.Status(row["status"]),
         seconds=row["seconds"],

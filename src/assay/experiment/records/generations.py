@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from assay.digests import text_digest
+from assay.digests import bytes_digest, text_digest
 from assay.errors import InputError
 from assay.experiment.records.codec import dump
 from assay.experiment.records.layout import COMMITTED, MANIFEST, STAGED
@@ -196,13 +196,14 @@ def _member(folder: Path, name: str, digest: str) -> str:
     text = None
     for path in (folder / COMMITTED / name, folder / name):
         try:
-            text = path.read_bytes().decode("utf-8")
+            data = path.read_bytes()
+            text = data.decode("utf-8")
             break
         except (OSError, UnicodeDecodeError):
             continue
     if text is None:
         raise broken(folder, f"{name} cannot be read")
-    if text_digest(text) != digest:
+    if bytes_digest(data) != digest:
         raise broken(folder, f"{name} was changed after the run")
     return text
 

@@ -37,6 +37,7 @@ def write_baseline(path: Path, seen: Evidence, claim: Claim) -> None:
 def baseline_text(seen: Evidence, claim: Claim, engines: Sequence[EngineEvidence]) -> str:
     """Write evidence as JSON whose lines are what changes on its own: a corpus, an engine, a query."""
     head = {
+        "schema": SCHEMA,
         "assay": seen.assay,
         "date": seen.date,
         "gold_hash": seen.gold_hash,
@@ -46,7 +47,7 @@ def baseline_text(seen: Evidence, claim: Claim, engines: Sequence[EngineEvidence
         "synthetic": seen.synthetic,
         "claim": asdict(claim),
     }
-    lines = [f'{{"schema": {_json(SCHEMA)},', *(f"{_json(key)}: {_json(value)}," for key, value in head.items())]
+    lines = ["{", *(f"{_json(key)}: {_json(value)}," for key, value in head.items())]
     lines += ['"corpora": {', *_joined(f" {_json(n)}: {_json(_corpus(f))}" for n, f in seen.corpora.items()), "},"]
     lines += ['"engines": [', *_joined(f" {_json(_engine(engine, seen, claim))}" for engine in engines), "],"]
     lines += ['"queries": [', *_joined(f" {_json(one)}" for one in _queries(seen, claim, engines)), "]}"]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass, replace
+from typing import TypeVar
 
 from assay.errors import AssayError
 from assay.http import read_token
@@ -13,6 +14,7 @@ from assay.report.github.comment import Thread, stick
 from assay.report.github.context import TOKEN, Context
 from assay.report.github.page import COMMENT_BYTES, CUT, SUMMARY_BYTES, Page, to_github
 
+_Record = TypeVar("_Record")
 _IN_SUMMARY = "*Cut here: GitHub takes no longer comment. The job summary has the rest.*"
 _NO_RIGHT = "the job needs `permissions: pull-requests: write`"
 _FORK = "a pull request from a fork has a token that may not write here"
@@ -29,15 +31,27 @@ class Stage:
 
 def publish(stage: Stage, page: Page, annotations: Sequence[Annotation]) -> None:
     """Say a page everywhere; what does not work is a sentence in the log."""
-    hidden = Redactor([_token(stage.context)])
+    hidden = Redactor([_token(stage.context)])  # before anything is escaped: what is escaped is not recognised
+    page, annotations = _struck(page, hidden), [_struck(one, hidden) for one in annotations]
     footer = _footer(stage.context)
     for line in commands(annotations, stage.context.workspace, "the job summary has them all"):
-        stage.say(hidden.text(line))
-    summarise(stage, hidden.text(to_github(page, SUMMARY_BYTES, footer, CUT)))
+        stage.say(line)
+    summarise(stage, to_github(page, SUMMARY_BYTES, footer, CUT))
     if stage.comment:
         marker = stage.context.marker
         body = to_github(page, COMMENT_BYTES - len(marker) - 1, footer, _IN_SUMMARY)
-        stage.say(_commented(stage.context, f"{marker}\n{hidden.text(body)}"))
+        stage.say(_commented(stage.context, f"{marker}\n{body}"))
+
+
+def _struck(record: _Record, hidden: Redactor) -> _Record:
+    """Give a record whose texts are without secrets, however deep they lie."""
+    if isinstance(record, str):
+        return hidden.text(record)  # type: ignore[return-value]  # a text for a text
+    if isinstance(record, tuple):
+        return tuple(_struck(one, hidden) for one in record)  # type: ignore[return-value]  # a tuple of the same
+    if is_dataclass(record) and not isinstance(record, type):
+        return replace(record, **{one.name: _struck(getattr(record, one.name), hidden) for one in fields(record)})
+    return record
 
 
 def summarise(stage: Stage, text: str) -> None:

@@ -58,7 +58,7 @@ def duels(case: Case, comparison: Comparison, config: DuelConfig = DUELS) -> tup
     )
     return tuple(
         Duel(row.engine, row.baseline, row.measure, row.difference, row.interval, row.verdict, row.identical)
-        for row in mark_identical(found, case.run).rows
+        for row in mark_identical(found, case.scorer).rows
     )
 
 

@@ -55,7 +55,7 @@ function intentsTable(data, intents, { engine, measure }) {
   const ends = measureOf(data, measure);
   return [table({
     caption: `${measure} of ${engine}, by intent and form`, rows, slice: SHOWN_INTENTS, sort: { id: "spread", descending: true },
-    columns: [intentColumn(data), ...data.forms.map((form) => formColumn(form, [ends.low ?? low, ends.high ?? high])), spreadColumn()],
+    columns: [intentColumn(data), spreadColumn(), ...data.forms.map((form) => formColumn(form, [ends.low ?? low, ends.high ?? high]))],
   }), note("Spread: the best form's value less the worst form's. An intent on top is found in some words and not in others.")];
 }
 
