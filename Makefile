@@ -9,7 +9,7 @@ SEMBLE := semble[mcp]==0.7.0
 # The script of axe-core, which a package for another driver brings: that driver is not needed.
 AXE := axe-playwright-python
 
-.PHONY: demo test check bench soak fix docs clean
+.PHONY: demo test check bench soak fix docs site clean
 
 demo: $(VENV)/.installed  ## measure the shipped engines on the Python standard library
 	$(BIN)/assay demo
@@ -36,8 +36,11 @@ fix: $(VENV)/.developed  ## format, and mend what can be mended
 docs: $(VENV)/.developed  ## write the reference pages in docs/ from the program
 	$(BIN)/python -m docs.generate
 
+site: $(VENV)/.developed  ## the documentation site, into site/
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet --strict
+
 clean:
-	rm -rf $(VENV) demo-results .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) site demo-results .mypy_cache .ruff_cache .hypothesis
 
 $(VENV)/.installed: pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \

@@ -49,7 +49,7 @@ def handle(args: argparse.Namespace) -> int:
     out = _checked(Path(args.out or Path(args.results) / HTML))
     claim = claim_for(run, args)
     log_look(args, run, "report")
-    found = reopen(run, claim, Path(args.results))
+    found = reopen(run, claim, Path(args.results), worst=False)  # the page has every ranking
     made = write_html(found.results, found.case, out, page)
     _tell(args, out, headline(found.results), made)
     if args.open:

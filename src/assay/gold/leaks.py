@@ -14,8 +14,14 @@ _SHORTEST_STEM = 3  # letters that must stay when an ending goes, or `uses`, `us
 
 def leak(query_text: str, targets: Iterable[Target]) -> float:
     """Give the share of a query's distinct content words that are words of a target's path or symbol."""
+    return _leak(query_text, tuple((target.span.path, target.symbol) for target in targets))
+
+
+@lru_cache(maxsize=1 << 13)  # several sections of a report ask it of every query
+def _leak(query_text: str, answers_at: tuple[tuple[str, str | None], ...]) -> float:
+    """Give the share for targets that are named by path and symbol."""
     asked = content_words(query_text)
-    answers = _answer_forms(targets)
+    answers = _answer_forms(answers_at)
     shared = [word for word in asked if not _forms(word).isdisjoint(answers)]
     return len(shared) / len(asked) if asked else 0.0
 
@@ -30,9 +36,9 @@ def content_words(text: str) -> frozenset[str]:
     return frozenset(parts(text)) - STOP_WORDS
 
 
-def _answer_forms(targets: Iterable[Target]) -> frozenset[str]:
+def _answer_forms(answers: Iterable[tuple[str, str | None]]) -> frozenset[str]:
     """Give every form of every word that the paths (without extension) and symbols of targets hold."""
-    names = [f"{PurePosixPath(t.span.path).with_suffix('')} {t.symbol or ''}" for t in targets]
+    names = [f"{PurePosixPath(path).with_suffix('')} {symbol or ''}" for path, symbol in answers]
     return frozenset(form for name in names for word in words(name) for form in _forms(word))
 
 

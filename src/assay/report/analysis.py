@@ -58,8 +58,11 @@ def analyse(run: Run, claim: Claim) -> Results:
     return analyse_case(open_case(run, claim))
 
 
-def analyse_case(case: Case) -> Results:
-    """Compute all that a report says of a run that is scored already."""
+def analyse_case(case: Case, *, worst: bool = True) -> Results:
+    """Compute all that a report says of a run that is scored already.
+
+    Without `worst` the queries that engines did badly on are not listed: who has every ranking needs no such list.
+    """
     run, claim = case.run, case.claim
     comparison = _comparison(case)
     units = [case.scores.units[i] for i in case.headline]
@@ -90,7 +93,7 @@ def analyse_case(case: Case) -> Results:
         traps=tuple(traps(case)),
         layers=tuple(layers(case)),
         ranks=tuple(rank_distribution(case, name) for name in real_engines(run)),
-        failures=tuple(f for name in real_engines(run) for f in failures(case, name)),
+        failures=tuple(f for name in real_engines(run) for f in failures(case, name)) if worst else (),
         warnings=(
             *map(stray_sentence, astray),
             *_warnings(case, facts, astray, len(units)),

@@ -69,10 +69,10 @@ class Reopened:
     results: Results
 
 
-def reopen(run: Run, claim: Claim, folder: Path) -> Reopened:
+def reopen(run: Run, claim: Claim, folder: Path, *, worst: bool = True) -> Reopened:
     """Score the run in a folder, and compute what may be said of it, with the rows of earlier runs kept there."""
     case = open_case(run, claim)
-    results = analyse_case(case)
+    results = analyse_case(case, worst=worst)
     rows = carry(results.rows, read_rows(folder) or (), footing_of(run))
     return Reopened(case, replace(results, rows=rows))
 

@@ -117,7 +117,7 @@ def recall_at_tokens(grid: Grid, measure: Measure) -> FloatArray:
         if targets:
             cut = _down_to(cell, files[cell.unit]) if library.has(gold) else cell
             read = _read(library.passages(gold, cut), files[cell.unit], budget)
-            found = sum(any(span.common_lines(target.span) > 0 for span in read) for target in targets)
+            found = sum(any(span.common_lines(target.span) > 0 for span in read) for target in targets) if read else 0
             values[cell.engine, cell.unit] = found / len(targets)
     return values
 

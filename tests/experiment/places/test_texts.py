@@ -119,5 +119,5 @@ def test_sets_on_one_corpus_share_what_is_read(folder, monkeypatch):
     run = run_on(CorpusSpec("path", str(folder)))
     golds = tuple(replace(run.suite.golds[0], name=name) for name in ("g", "h"))
     texts = corpus_texts(replace(run, suite=Suite(golds), lines=dict.fromkeys(("g", "h"), run.lines["g"])))
-    assert texts("g", "a.py") is texts("h", "a.py")
+    assert texts.lines("g", "a.py") is texts.lines("h", "a.py")
     assert reads == ["a.py"]

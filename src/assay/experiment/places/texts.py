@@ -7,7 +7,7 @@ from pathlib import Path
 
 from assay.corpus.kept import KeptCorpus, find_kept
 from assay.errors import AssayError
-from assay.syntax.tokens import line_bytes
+from assay.syntax.tokens import line_bytes, sizes_of
 from assay.types import Gold, Run
 
 
@@ -22,12 +22,17 @@ class CorpusTexts:
         self._run = run
         self._golds = {gold.name: gold for gold in run.suite.golds}
         self._corpora: dict[str, KeptCorpus | None] = {}
-        self._texts: dict[tuple[str, str], tuple[str, tuple[int, ...]] | None] = {}
+        self._files: dict[tuple[str, str], tuple[list[str], tuple[int, ...]] | None] = {}
         self._reasons: dict[str, list[str]] = {}  # why a corpus is not here -> gold names
         self._changed: dict[str, set[str]] = {}  # gold name -> files that are others now
 
     def __call__(self, gold: str, path: str) -> str | None:
         """Give the text of a file as the run saw it; None where it is not here or is another one now."""
+        lines = self.lines(gold, path)
+        return None if lines is None else "\n".join(lines)
+
+    def lines(self, gold: str, path: str) -> Sequence[str] | None:
+        r"""Give the text of a file, split at `\n`."""
         sizes = self._run.lines.get(gold, {}).get(path)
         corpus = self._corpus(gold) if sizes is not None else None
         if corpus is None:
@@ -65,16 +70,18 @@ class CorpusTexts:
             self._reasons.setdefault(reason, []).append(gold.name)
             return None
 
-    def _read(self, corpus: KeptCorpus, path: str) -> tuple[str, tuple[int, ...]] | None:
-        """Read a file once, with the bytes of its lines; gold sets on one corpus share it."""
+    def _read(self, corpus: KeptCorpus, path: str) -> tuple[list[str], tuple[int, ...]] | None:
+        """Read the lines of a file once, with their bytes; gold sets on one corpus share them."""
         key = (corpus.root, path)
-        if key not in self._texts:
+        if key not in self._files:
             try:
                 text = corpus.text(path)
-                self._texts[key] = (text, line_bytes(text))
             except (AssayError, OSError, ValueError):
-                self._texts[key] = None
-        return self._texts[key]
+                self._files[key] = None
+            else:
+                lines = text.split("\n")
+                self._files[key] = (lines, sizes_of(lines) if text.isascii() else line_bytes(text))
+        return self._files[key]
 
 
 def _files(paths: set[str]) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import groupby
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -143,33 +142,19 @@ def _piece(gold: str, span: Span, limits: PageLimits) -> Piece:
 
 
 class Library:
-    """The lines of files, each file split once."""
+    """The lines of files, as far as they can be had."""
 
     def __init__(self, texts: Texts) -> None:
         self._texts = texts
-        self._files: dict[_File, list[str]] = {}
-        self._split: dict[str, list[str]] = {}
 
     @property
     def notes(self) -> Sequence[str]:
         """Say which files could not be had."""
         return self._texts.notes
 
-    def lines(self, file: _File) -> list[str]:
+    def lines(self, file: _File) -> Sequence[str]:
         """Give the lines of a file; none where it cannot be had."""
-        if file not in self._files:
-            text = self._texts(*file)
-            known = text is not None and text in self._split  # gold sets on one corpus share its texts
-            self._files[file] = self._split[text] if known and text is not None else _lines(text)
-            if text is not None:
-                self._split[text] = self._files[file]
-        return self._files[file]
-
-
-def _lines(text: str | None) -> list[str]:
-    r"""Split a text at `\n`, as its lines are counted; what stands behind the last one is a line if it is anything."""
-    lines = [] if text is None else text.split("\n")
-    return lines[:-1] if lines and not lines[-1] else lines
+        return self._texts.lines(*file) or ()
 
 
 def fitting(found: Wanted, library: Library, room: int) -> int:
@@ -200,10 +185,14 @@ class _Covered:
 
 
 def runs(lines: Iterable[int]) -> Iterator[range]:
-    """Join numbers that follow each other."""
-    for _, part in groupby(enumerate(lines), key=lambda pair: pair[1] - pair[0]):
-        members = [line for _, line in part]
-        yield range(members[0], members[-1] + 1)
+    """Join numbers that follow each other; they are in order."""
+    start = end = 0
+    for line in lines:
+        if line != end:
+            yield from [range(start, end)] if end else []
+            start = line
+        end = line + 1
+    yield from [range(start, end)] if end else []
 
 
 def _text(lines: Sequence[str], chosen: range) -> str:
@@ -220,7 +209,8 @@ def cut(found: Wanted, count: int, library: Library, golds: Sequence[str]) -> So
     sources: Sources = {}
     for (gold, path), numbers in sorted(covered.files.items()):
         lines = library.lines((gold, path))
-        parts = [(part.start, _text(lines, part)) for part in runs(sorted(numbers)) if part.start <= len(lines)]
+        known = len(lines) if lines and lines[-1] else len(lines) - 1  # nothing stands behind the last newline
+        parts = [(part.start, _text(lines, part)) for part in runs(sorted(n for n in numbers if n <= known))]
         if parts:
             sources.setdefault(str(golds.index(gold)), {})[path] = parts
     return sources

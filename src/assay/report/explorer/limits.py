@@ -10,8 +10,8 @@ from typing import Protocol
 class Texts(Protocol):
     """The source of files, as the run saw them."""
 
-    def __call__(self, gold: str, path: str) -> str | None:
-        """Give the text of a file of a gold set's corpus; None where it is not here or is another one now."""
+    def lines(self, gold: str, path: str) -> Sequence[str] | None:
+        r"""Give a file of a gold set's corpus, split at `\n`; None where it is not here or is another one now."""
         ...
 
     @property

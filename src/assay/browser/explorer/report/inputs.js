@@ -19,11 +19,12 @@ function corporaTable(data) {
   const { header, synthetic } = data.results;
   const asked = new Map();
   for (const query of data.queries) asked.set(query.gold, (asked.get(query.gold) ?? 0) + 1);
+  const called = new Map(data.units.map((unit) => [unit.gold, unit.repository])); // for people: without the hash of a folder
   const rows = Object.entries(header.corpora).map(([gold, corpus]) => ({ gold, ...corpus, queries: asked.get(gold) ?? 0 }));
   const columns = [
     { id: "gold", title: "gold set", head: true, value: (row) => row.gold, text: (row) => (synthetic.includes(row.gold) ? `${row.gold} (synthetic)` : row.gold) },
     { id: "queries", title: "queries", align: "right", value: (row) => row.queries },
-    { id: "repository", title: "repository", value: (row) => data.repositoryOf?.(row.repository) ?? row.repository.replace(/^path:/, "") },
+    { id: "repository", title: "repository", value: (row) => called.get(row.gold) ?? row.repository },
     { id: "revision", title: "revision", value: (row) => row.revision || null, text: (row) => row.revision || "–" },
     { id: "files", title: "files", align: "right", value: (row) => row.files, text: (row) => grouped(row.files) },
     { id: "skipped", title: "left out", value: skippedText },
