@@ -7,7 +7,7 @@ WORKERS ?= auto
 # A real peer that the adapters are tested on, in an environment of its own: its packages are not ours.
 SEMBLE := semble[mcp]==0.7.0
 # The script of axe-core, which a package for another driver brings: that driver is not needed.
-AXE := axe-playwright-python
+AXE := axe-playwright-python==0.1.8
 
 .PHONY: demo test check bench soak fix docs site clean
 
@@ -45,6 +45,11 @@ clean:
 $(VENV)/.installed: pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 	  || { echo "Assay needs Python 3.11 or newer; say which one: make PYTHON=python3.12 ..." >&2; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { test "$$(id -u)" = 0 && command -v apt-get >/dev/null \
+	  && { apt-get install -qq -y python3-venv || { apt-get update -qq && apt-get install -qq -y python3-venv; }; } \
+	     >/dev/null 2>&1; } || true
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null \
+	  || { echo "$(PYTHON) makes no environments here; on Debian and Ubuntu: apt-get install python3-venv" >&2; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 	$(PIP) install --quiet --editable .
 	@touch $@

@@ -149,7 +149,7 @@ What follows from it:
 
 - **One repository that outweighs all others.** The *test* still keeps its 5 %. The *interval* does not: where one
   repository has more queries than the rest together it holds the truth far too seldom. Do not let one repository own
-  the set, or report each repository once (macro).
+  the set, or report each repository once (macro). A comparison says so where one holds more than 30 % of the queries.
 - **Few repositories.** Below six, a report says "on these repositories only". The row above shows what happens to an
   interval when such a claim is stretched to other repositories. With six to nine, the test is cautious: there are
   so few ways to flip signs that it must fall short of 5 %.

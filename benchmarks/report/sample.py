@@ -55,7 +55,7 @@ def make_run(corpus: Corpus, size: Size) -> Run:
     pools: dict[tuple[str, str], list[Span]] = {}
     golds = tuple(_gold(corpus, f"set{number}", files, lines, pools, size, rng) for number in range(size.golds))
     engines = tuple(_engine(number, pools, lines, size, rng) for number in range(size.engines))
-    facts = {gold.name: CorpusFacts(f"repository {gold.name}", None, "", len(files)) for gold in golds}
+    facts = {gold.name: CorpusFacts(f"repository {gold.name}", None, corpus.digest, len(files)) for gold in golds}
     claim = Claim(_MEASURES, engines[0].name)
     hashes = {f"{gold.name}/{query.id}": f"{gold.name}-{query.id}" for gold in golds for query in gold.queries}
     header = Header("0", "2026-01-01", "made up", facts, claim=claim)

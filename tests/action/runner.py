@@ -13,9 +13,15 @@ from typing import Any
 
 import yaml
 
+import assay
+
 ROOT = Path(__file__).parents[2]
 ACTION = ROOT / "action.yml"
 TOKEN = "ghs_averysecrettoken0123456789"
+
+
+#: What pip writes for a console script.
+_SCRIPT = "from assay.cli.main import main\nsys.exit(main())\n"
 
 
 def action() -> dict[str, Any]:
@@ -42,13 +48,14 @@ def job(
     api: str = "http://127.0.0.1:9",
     event: dict[str, Any] | None = None,
     last: str = "gate",
+    env: dict[str, str] | None = None,
 ) -> Outcome:
     """Run the steps of the action in a checkout, one after the other, until one fails or the last one is done."""
     made = action()
     given = {name: str(about.get("default", "")) for name, about in made["inputs"].items()} | inputs
     values = {f"inputs.{name}": text for name, text in given.items()}
     values |= {"github.token": TOKEN, "github.action_path": str(ROOT)}
-    outside = _environment(repository, api, temp, event)
+    outside = _environment(repository, api, temp, event) | (env or {})
     code, log, ran = 0, "", []
     for step in made["runs"]["steps"]:
         done = _step(step, values, outside, repository, temp)
@@ -93,9 +100,11 @@ def _environment(repository: Path, api: str, temp: Path, event: dict[str, Any] |
     temp.mkdir(parents=True, exist_ok=True)
     tools = temp / "tools"
     tools.mkdir(exist_ok=True)
-    for name, arguments in {"assay": " -m assay", "python3": ""}.items():
-        (tools / name).write_text(f'#!/bin/sh\nexec "{sys.executable}"{arguments} "$@"\n')
-        (tools / name).chmod(0o755)
+    tree = Path(assay.__file__).parents[1]  # the Assay that is tested, wherever another one is installed
+    (tools / "assay").write_text(f"#!{sys.executable}\nimport sys\nsys.path.insert(1, {str(tree)!r})\n{_SCRIPT}")
+    (tools / "python3").write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
+    for tool in tools.iterdir():
+        tool.chmod(0o755)
     for name in ("output", "summary", "path"):
         (temp / name).write_text("")
     (temp / "event.json").write_text(json.dumps(event or {}))

@@ -157,6 +157,50 @@ def test_hostile_inputs_are_words_and_no_commands(work, tmp_path):
     assert not (tmp_path / "evil").exists()
 
 
+HOSTILE = {
+    "says all is well": "def load(*_): return {'exit_code': 0, 'verdict': 'pass'}\nloads = load\n",
+    "raises": "raise SystemExit(0)\n",
+}
+
+
+@pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
+def test_modules_of_the_repository_replace_none_of_ours(work, tmp_path, text):
+    skill(work, 20)
+    given = {**INPUTS, "run": "false", "lint": "false", "results": "poor"}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(work)
+        patch.setenv("ASSAY_CACHE_DIR", str(work.parent / "cache"))
+        assert main(["run", "--quiet", "--out", "poor"]) == 0
+    noted = tmp_path / "token"
+    spy = f"import os\nif os.environ.get('GITHUB_TOKEN'): open({str(noted)!r}, 'a').write('seen')\n"
+    for name in ("json", "argparse", "assay"):
+        (work / f"{name}.py").write_text(spy + text)
+    for number, env in enumerate(({}, {"PYTHONPATH": "."})):
+        done = job(work, given, temp=tmp_path / str(number), env=env)
+        assert (done.code, done.outputs["verdict"], done.outputs["exit-code"]) == (1, "fail", "1"), done.log
+    assert not noted.exists()
+
+
+def test_gate_that_says_nothing_is_a_failure(work, tmp_path):
+    broken = tmp_path / "bin"
+    broken.mkdir()
+    (broken / "assay").write_text("#!/bin/sh\nexit 0\n")
+    (broken / "assay").chmod(0o755)
+    path = f"{broken}:/usr/bin:/bin"
+    done = job(work, {**INPUTS, "run": "false", "lint": "false"}, temp=tmp_path / "one", env={"PATH": path})
+    assert (done.code, done.outputs["verdict"], done.outputs["exit-code"]) == (4, "engine failed", "4")
+
+
+def test_token_reaches_the_judging_step_alone():
+    holders = [step["id"] for step in action()["runs"]["steps"] if "token" in json.dumps(step["env"])]
+    assert holders == ["gate"]
+
+
+def test_no_script_runs_python_that_imports_from_the_checkout():
+    for step in action()["runs"]["steps"]:
+        assert not re.search(r"python\"? (?!-I )", step["run"], re.I), step["id"]
+
+
 def test_no_script_holds_an_expression():
     for step in action()["runs"]["steps"]:
         assert "${{" not in step["run"], step["id"]
@@ -166,13 +210,13 @@ def test_action_installs_itself_into_a_place_of_its_own(work, tmp_path):
     python = tmp_path / "python"
     noted = tmp_path / "noted"
     python.write_text(
-        f'#!/bin/sh\necho "$@" >> {noted}\ncase "$2" in venv) mkdir -p "$3/bin"; cp "$0" "$3/bin/python";; esac\n'
+        f'#!/bin/sh\necho "$@" >> {noted}\ncase "$3" in venv) mkdir -p "$4/bin"; cp "$0" "$4/bin/python";; esac\n'
     )
     python.chmod(0o755)
     temp = tmp_path / "one"
     job(work, {"python": str(python)}, temp=temp, last="install")
     first, second = noted.read_text().splitlines()
-    assert first == f"-m venv {temp}/assay"
-    assert second.startswith("-m pip install")
+    assert first == f"-I -m venv {temp}/assay"
+    assert second.startswith("-I -m pip install")
     assert second.endswith(f" {ROOT}")
     assert (temp / "path").read_text() == f"{temp}/assay/bin\n"

@@ -1,4 +1,4 @@
-"""docs/guides/agents.md cannot rot: its configurations parse, and what they start is a server with the tools it names."""
+"""docs/guides/agents.md cannot rot: its configurations parse, and what they start is a server with these tools."""
 
 import json
 import os

@@ -15,6 +15,7 @@ from assay.browser import bundling
 from assay.browser.shell import page
 
 ROOM = Path(str(files("assay.browser")))
+LONGEST = 120  # letters, as in Python
 PAGES = sorted(path.relative_to(ROOM).as_posix() for path in ROOM.glob("*/main.js"))
 
 
@@ -75,6 +76,34 @@ def test_every_page_of_the_room_can_be_joined_and_stand_in_html(entry: str) -> N
     made = bundling.bundle(entry)
     assert f"// {entry}\n" in made
     assert not re.search(r"</script|<!--", made, re.IGNORECASE)  # would end the script, or its reading
+
+
+def test_imports_that_are_folded_over_lines_are_joined_too(modules: dict[str, str]) -> None:
+    modules["main.js"] = 'import {\n  one,\n  two,\n} from "./b.js";\none(two);\n'
+    modules["b.js"] = "export function one() {}\nexport const two = 2;\n"
+    made = _bundle("main.js")
+    assert "import" not in made
+    assert made.index("const two") < made.index("one(two)")
+
+
+def test_no_line_is_longer_than_those_of_other_code() -> None:
+    texts = {path: path.read_text(encoding="utf-8") for path in (*ROOM.rglob("*.js"), *ROOM.rglob("*.css"))}
+    long = [f"{path.name}:{n}" for path, text in texts.items() for n, line in _numbered(text) if len(line) > LONGEST]
+    assert long == []
+
+
+def _numbered(text: str) -> list[tuple[int, str]]:
+    """Give lines with their numbers."""
+    return list(enumerate(text.split("\n"), start=1))
+
+
+def test_nothing_is_exported_that_nobody_imports() -> None:
+    texts = {path: path.read_text(encoding="utf-8") for path in ROOM.rglob("*.js")}
+    folded = [names for text in texts.values() for names in re.findall(r"^import \{([^}]*)\}", text, re.MULTILINE)]
+    wanted = {name.strip() for names in folded for name in names.split(",")}
+    exported = re.compile(r"^export (?:async )?(?:function|const|let|class) ([\w$]+)", re.MULTILINE)
+    found = {path.name: [n for n in exported.findall(text) if n not in wanted] for path, text in texts.items()}
+    assert {name: names for name, names in found.items() if names} == {}
 
 
 def test_no_script_reads_text_as_markup_or_code() -> None:

@@ -27,8 +27,8 @@ def long_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     measures = [{"name": name, "low": 0, "high": 1, "higher": True} for name in ("nDCG@10", "RR@10")]
     summary = {
         "results": {**results, "ranks": [], "header": {"timed": False}},
-        "values": {"measures": measures, "rank": "RR@10"},
-        "left_out": ["Rankings are left out to test what the page says."],
+        "values": {"measures": measures, "rank": "RR@10", "level": "file"},
+        "left_out": [{"block": "rankings", "text": "Rankings are left out to test what the page says."}],
         "live": None,
     }
     data = {

@@ -48,13 +48,13 @@ def test_query_shows_gold_reasons_and_labels_as_text(opened: Tab) -> None:
     _quiet(opened)
 
 
-def test_rankings_stand_side_by_side_with_answers_traps_and_failures_marked(opened: Tab) -> None:
+def test_rankings_stand_side_by_side_with_answers_adversaries_and_failures_marked(opened: Tab) -> None:
     first, second = opened.all(".ranking")
     assert first.text.startswith("A keywords")
     assert [rank.text for rank in first.find_elements("css selector", ".rank")] == [str(n) for n in range(1, 11)]
     answers = [hit.text for hit in first.find_elements("css selector", ".hit.answer")]
     assert any(HOSTILE_PATH in text and "✓ primary" in text for text in answers)
-    assert "✗ sibling" in first.find_element("css selector", ".hit.trap").text
+    assert "✗ sibling" in first.find_element("css selector", ".hit.adversary").text
     assert HOSTILE_ENGINE in second.text
     assert f"error: RuntimeError: no answer {ATTACK}" in second.text
     assert "None of 2 answers is among the results." in second.text

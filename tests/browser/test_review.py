@@ -1,6 +1,7 @@
 """A review as people do it in the browser: two at once, a server that dies, by keyboard alone, with hostile text."""
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -55,12 +56,20 @@ class House:
     process: Any = None
     urls: list[str] = field(default_factory=list)
 
+    @property
+    def terminal_file(self) -> Path:
+        """The file that holds what a terminal would show."""
+        return self.gold_file.parent.parent / "terminal.txt"
+
     def start(self) -> str:
         """Start it; give the address that lets in."""
         command = [sys.executable, "-m", "assay.cli.main", "gold", "review", str(self.gold_file), "--browser", "--json"]
-        self.process = subprocess.Popen(
-            [*command, "--port", str(self.port)], stdout=subprocess.PIPE, text=True, cwd=PROJECT
-        )
+        own = {"ASSAY_CACHE_DIR": str(self.gold_file.parent.parent / "cache")}
+        with open(self.terminal_file, "a") as terminal:
+            self.process = subprocess.Popen(
+                [*command, "--port", str(self.port)],
+                stdout=subprocess.PIPE, stderr=terminal, text=True, cwd=PROJECT, env=os.environ | own,
+            )  # fmt: skip
         self.url = json.loads(self.process.stdout.readline())["url"]
         self.port = int(self.url.split(":")[2].split("/")[0])
         self.urls.append(self.url)
@@ -360,6 +369,92 @@ def test_hostile_text_is_text_and_an_adjudicator_settles(gold_file, browser):
     assert load_gold(gold_file).golds[0].name == "shop"
 
 
+def test_a_name_is_taken_over_with_a_code_and_giving_up_outlives_a_kill(gold_file, two_browsers):
+    first, second = two_browsers
+    ids = propose(gold_file, 2)
+    with served(gold_file) as house:
+        sign_in(first, house.url, "ada")
+        first.wait(lambda: shown(first) == ids[0])
+        sign_in(second, house.url, "ada")
+        second.wait(lambda: "Ada sits at another browser" in second.text(".sign-in"))
+        second.click(".take-over button")
+        second.wait(lambda: second.all("#take-over-code"))
+        second.fill("#take-over-code", "no code" + ENTER)
+        second.wait(lambda: "That is not the code" in second.text(".sign-in"))
+        second.fill("#take-over-code", house.terminal_file.read_text().split()[-1] + ENTER)
+        second.wait(lambda: shown(second) == ids[0])
+        first.driver.refresh()
+        first.wait(lambda: "ada sits at another browser" in first.text(".sign-in"))
+        second.go("#/status")
+        second.wait(lambda: "Locked while you vote" in second.text("main"))
+        assert "assay gold review gold.yaml --status" in second.text(".curtain")
+        second.click(".curtain button")
+        second.wait(lambda: second.all(".table-box"))
+        house.kill()
+        second.open(house.start())
+        second.go("#/status")
+        second.wait(lambda: second.all(".table-box"))
+        second.go("#/item/" + ids[0])
+        second.wait(lambda: "You gave up voting" in second.text(".form-box"))
+        assert not second.all(".ballot")
+    assert votes_on_disk(gold_file, "ada") == []
+
+
+def test_the_first_page_says_who_sees_votes_and_where_the_code_is(gold_file, browser):
+    propose(gold_file, 1)
+    with served(gold_file) as house:
+        browser.open(house.url)
+        text = browser.wait(lambda: browser.text(".sign-in"))
+    assert "Who adjudicates sees all votes, and votes no more." in text
+    assert text.endswith(f"The code is in {gold_file.parent}")
+
+
+def test_the_queue_follows_and_its_marks_differ_by_more_than_colour(gold_file, browser):
+    ids = propose(gold_file, 40)
+    made = [
+        make_item(
+            "query", Query(f"q{place}", {"human": f"ask {place}?"}, (Target(Span("shop/tax.py")),)), Origin("docs")
+        )
+        for place in range(2)
+    ]
+    Queue(gold_file).add(made)
+    now = "2026-01-01T00:00:00.000+00:00"
+    said = zip([*ids[:3], *(item.id for item in made)], ["2", "1", "0", "accept", "reject"], strict=True)
+    Ballot(Queue(gold_file), "ada").cast([Vote(item, "ada", value, "x", now) for item, value in said])
+    inside = (
+        "const box = document.querySelector('.queue').getBoundingClientRect(), line ="
+        " document.querySelector('.queue [aria-current]').getBoundingClientRect();"
+        "return line.top >= box.top && line.bottom <= box.bottom"
+    )
+    signs = (
+        "return [...document.querySelectorAll('.queue .done .sign')].map("
+        "(sign) => [sign.textContent, getComputedStyle(sign).color])"
+    )
+    with served(gold_file) as house:
+        sign_in(browser.resize(1280, 700), house.url, "ada")
+        browser.wait(lambda: shown(browser) == ids[3])
+        for item in (ids[30], ids[4]):
+            browser.go(f"#/item/{item}")
+            browser.wait(lambda item=item: shown(browser) == item)
+            browser.wait(lambda: browser.run(inside), "the current item is out of sight")
+        marks = browser.run(signs)
+    assert [sign for sign, _ in marks] == ["2", "1", "0", "✓", "✕"]
+    colours = [colour for _, colour in marks]
+    assert (colours[0], colours[2]) == (colours[3], colours[4])
+    assert len(set(colours)) == 3
+
+
+def test_on_a_phone_the_vote_is_at_hand_and_nothing_speaks_of_keys(gold_file, browser):
+    ids = propose(gold_file, 2)
+    bottom = "return [document.querySelector('.values').getBoundingClientRect().bottom, innerHeight, scrollY]"
+    with served(gold_file) as house:
+        sign_in(browser.resize(390, 844), house.url, "ada")
+        browser.wait(lambda: shown(browser) == ids[0])
+        lowest, height, scrolled = browser.run(bottom)
+        assert (lowest <= height, scrolled) == (True, 0)
+        assert [key for key in browser.all(".workplace kbd") if key.is_displayed()] == []
+
+
 #: A view, something in it, and how it is looked at; the dark and the narrow page are made of the same parts.
 LOOKS = [
     ("item", ".line.marked", "light"), ("agreement", ".confusion", "light"), ("status", ".table-box", "light"),
@@ -384,4 +479,9 @@ def test_every_view_is_accessible(gold_file, browser):
             browser.find(sign)
             wide, screen = browser.run("return [document.documentElement.scrollWidth, innerWidth]")
             assert wide <= screen, f"{view} is wider than a phone"
+        browser.go("#/agreement")
+        browser.find(".confusion")
+        weights = "return [...document.querySelectorAll(arguments[0])].map((one) => getComputedStyle(one).fontWeight)"
+        assert set(browser.run(weights, ".confusion thead th, .confusion td")) == {"400"}
+        assert set(browser.run(weights, ".confusion tbody th")) == {"600"}
         assert browser.console_errors() == []

@@ -124,7 +124,7 @@ def test_two_runs_are_compared(runs_page, server):
     runs_page.click(".pick-actions button")
     assert runs_page.text(".pick-bar p") == "old against 2026 <b>newest</b> as the baseline"
     runs_page.click(".pick-actions button")
-    runs_page.click(".primary-link")
+    runs_page.click(".primary")
     title = runs_page.text(".verdict h1")
     assert "builtin @ old" in title
     assert "@ 2026 <b>newest</b>" in title
@@ -134,7 +134,7 @@ def test_two_runs_are_compared(runs_page, server):
 def test_runs_that_differ_say_why(runs_page, server):
     for name in ("old", "unlike"):
         runs_page.click(f"input[aria-label='Pick {name} to compare']")
-    runs_page.click(".primary-link")
+    runs_page.click(".primary")
     assert "0 of 12 queries" in runs_page.text("[role=alert]")
     assert runs_page.axe() == []
     runs_page.click("main a[href='/']")
@@ -148,7 +148,7 @@ def test_asking_again_moves_ranks_and_says_why(runs_page, server):
     runs_page.fill("#rerun-search", "docs kept documentation files")
     runs_page.click(".setting-button")
     runs_page.fill("[data-setting='search.noise.files.docs']", "0")
-    runs_page.click(".rerun .primary-button")
+    runs_page.click(".rerun .primary")
     moves = runs_page.wait(lambda: runs_page.texts(".moves .move"), "nothing moved")
     assert any("▲" in move for move in moves)
     assert any("▼" in move for move in moves)
@@ -166,7 +166,7 @@ def test_what_the_engine_does_not_take_is_told_in_its_words(runs_page):
     runs_page.fill("#rerun-search", "noise.files.docs")
     runs_page.click(".setting-button")
     runs_page.fill("[data-setting='search.noise.files.docs']", "30")
-    runs_page.click(".rerun .primary-button")
+    runs_page.click(".rerun .primary")
     assert "noise.files.docs must be a number from 0 to 1" in runs_page.text(".rerun-result [role=alert]")
 
 
@@ -181,7 +181,7 @@ def test_settings_stay_from_query_to_query_and_words_are_free(runs_page, server)
     open_query(runs_page, "holds")
     assert runs_page.find("[data-setting='search.stem.files']").get_attribute("value") == "0.7"
     runs_page.fill("#rerun-words", "register a <b>member</b> card")
-    runs_page.click(".rerun .primary-button")
+    runs_page.click(".rerun .primary")
     runs_page.find(".moves table")
     assert "nothing is known to be right" in runs_page.text(".rerun-result")
     assert not runs_page.all(".moves .badge")

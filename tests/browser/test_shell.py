@@ -59,9 +59,9 @@ def made(modules, **settings):
 
 def test_policy_lets_the_scripts_and_styles_of_the_page_run_and_nothing_else(modules):
     page = made(modules)
-    policy = re.search(r'Content-Security-Policy" content="([^"]+)"', page)[1]
+    (policy,) = re.findall(r'Content-Security-Policy" content="([^"]+)"', page)
     for tag, pattern in (("script", r'<script type="module">(.*?)</script>'), ("style", r"<style>(.*?)</style>")):
-        text = re.search(pattern, page, re.DOTALL)[1]
+        (text,) = re.findall(pattern, page, re.DOTALL)
         assert f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'" in policy, tag
     assert "default-src 'none'" in policy
     assert "connect-src" not in policy
@@ -73,7 +73,7 @@ def test_blocks_are_compressed_once_and_alike(modules):
     value = b"</script>" * 50
     page = made(modules, data={"x": value})
     assert page == made(modules, data={"x": shell.packed(value)})
-    data = re.search(r'id="data-x">([^<]+)<', page)[1]
+    (data,) = re.findall(r'id="data-x">([^<]+)<', page)
     assert gzip.decompress(base64.b64decode(data)) == value
 
 

@@ -9,7 +9,7 @@ from tests.cli.changing import WORDS, write
 def small(tmp_path, monkeypatch):
     """Ten files whose stems say nothing, so that only their words do; two of the queries are for others' eyes."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("ASSAY_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setenv("ASSAY_CACHE_DIR", f"{tmp_path}-cache")  # beside the corpus, as it is for anybody
     monkeypatch.setenv("NO_COLOR", "1")
     monkeypatch.delenv("COLUMNS", raising=False)
     (tmp_path / "code").mkdir()

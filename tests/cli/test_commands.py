@@ -162,8 +162,10 @@ def test_gate_lets_an_inconclusive_change_pass_with_a_warning_unless_strict(tabl
     arguments = ["gate", "new", "--against", "old", "--engine", "mine"]
     code, out, _ = call(capsys, *arguments)
     assert code == 0
+    assert "assay gate: inconclusive, passes (exit 0)" in out
     assert "warning" in out
     assert main([*arguments, "--strict"]) == 3
+    assert "assay gate: inconclusive (exit 3)" in capsys.readouterr().out
 
 
 def test_gate_ends_in_four_when_too_many_queries_failed(tables, capsys, monkeypatch):
@@ -615,3 +617,42 @@ def test_run_tells_at_once_that_an_engine_does_not_open_or_gave_up(shop, capsys)
     (slow,) = [line for line in lines if line.startswith("slow: is asked no more: 2 queries in a row ran out of time")]
     assert lines.index(dead) < lines.index(slow) < lines.index("slow: 9/9 queries of shop")
     assert [line for line in lines if line.startswith("dead: ")] == ["dead: opening on shop", dead]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "hint"),
+    [
+        (["run", "a2.toml"], "--config a2.toml"),
+        (["run", "word"], ""),
+        (["score", "results", "foo"], ""),
+        (["report", "results", "foo"], ""),
+    ],
+)
+def test_stray_words_are_refused(shop, capsys, arguments, hint):
+    with pytest.raises(SystemExit) as caught:
+        main(arguments)
+    said = capsys.readouterr().err
+    assert caught.value.code == 2
+    assert f"unrecognized arguments: {arguments[-1]}" in said
+    assert hint in said
+
+
+def test_folder_may_stand_behind_flags(shop, capsys):
+    assert call(capsys, "search", "cart", "--quiet", "shop")[0] == 0
+    assert "unrecognized" not in call(capsys, "search", "--quiet", "-k", "3", "cart", ".")[2]
+
+
+def test_queries_in_the_same_words_with_other_answers_are_told(shop, capsys):
+    gold = (
+        "assay: 1\nname: shop\ncorpus: {path: .}\nqueries:\n"
+        "  - {id: one, retrieval: {primary: [shop/cart.py]}, cognitive: {human: where is it decided?}}\n"
+        "  - {id: two, retrieval: {primary: [shop/tax.py]}, cognitive: {human: where is it decided}}\n"
+    )
+    (shop / "gold.yaml").write_text(gold)
+    for arguments in (RUN, ["score", "results"]):
+        _, data = as_json(capsys, *arguments)
+        (told,) = [text for text in data["warnings"] if "G401" in text]
+        assert "A query asks for another answer in the words of an earlier one, such as two and one" in told
+    (shop / "gold.yaml").write_text(gold.replace("decided}", "kept}"))
+    _, data = as_json(capsys, *RUN)
+    assert not [text for text in data["warnings"] if "G401" in text]

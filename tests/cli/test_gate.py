@@ -64,6 +64,17 @@ def test_repeats_are_run_gated_and_written_as_a_baseline(flaky, capsys):
     assert data["steadiness"][1]["changed"] == 0.05
 
 
+def test_tool_that_ends_with_1_on_every_query_has_failed(flaky, capsys):
+    skill(flaky, 20)
+    assert main(["run", "--out", "old", "--quiet"]) == 0
+    (flaky / "tool.sh").write_text("exit 1\n")  # as grep does that finds nothing
+    assert main(["run", "--out", "new", "--quiet"]) == 0
+    capsys.readouterr()
+    code, data = as_json(capsys, "gate", "new", "--against", "old")
+    assert (code, data["verdict"]) == (4, "engine failed")
+    assert "no query found anything" in data["checks"][0]["detail"]
+
+
 def test_repeats_ask_again_what_is_kept(shop, capsys):
     arguments = ["run", "--gold", "gold.yaml", "--no-references", "--no-times", "--jobs", "1"]
     assert main([*arguments, "--out", "first"]) == 0
@@ -131,10 +142,12 @@ def test_results_of_a_run_that_failed_are_not_judged(flaky, capsys):
 
 def test_github_is_told_of_errors_too(flaky, capsys, monkeypatch):
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(flaky / "summary.md"))
+    monkeypatch.setenv("GITHUB_OUTPUT", str(flaky / "outputs"))
     monkeypatch.delenv("GITHUB_REPOSITORY", raising=False)
     code, data = as_json(capsys, "gate", "nowhere", "--github")
     assert (code, data["schema"]) == (2, "assay/error/1")
     assert "no such folder" in (flaky / "summary.md").read_text()
+    assert (flaky / "outputs").read_text() == "verdict=bad input\nexit-code=2\n"
 
 
 def test_lint_shows_findings_beside_their_lines(shop, capsys, monkeypatch):
@@ -153,3 +166,23 @@ def test_lint_shows_findings_beside_their_lines(shop, capsys, monkeypatch):
 def test_lint_without_a_set_needs_a_file_that_names_one(shop, capsys):
     assert main(["gold", "lint"]) == 2
     assert "no gold set is named" in capsys.readouterr().err
+
+
+def test_gate_against_a_baseline_file_that_is_not_there_says_how_to_make_one(shop, capsys):
+    assert main(["run", "--gold", "gold.yaml", "--engine", "mine=keywords", "--no-references", "--quiet"]) == 0
+    capsys.readouterr()
+    assert main(["gate", "results", "--against", "nope.json"]) == 2
+    said = capsys.readouterr().err
+    assert "nope.json: there is no such baseline file" in said
+    assert "--write-baseline nope.json" in said
+
+
+@pytest.mark.parametrize("command", [["report", "old"], ["score", "old"], ["compare", "old"], ["show", "old", "q"]])
+def test_folder_of_repeats_says_where_its_runs_are(tmp_path, monkeypatch, capsys, command):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "old" / "2").mkdir(parents=True)
+    (tmp_path / "old" / "1").mkdir()
+    assert main(command) == 2
+    said = capsys.readouterr().err
+    assert "there is no run here" in said
+    assert "there are repeats of one: try old/1" in said

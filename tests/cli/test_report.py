@@ -45,14 +45,14 @@ def test_report_goes_elsewhere_without_source(made, capsys):
     assert page() == before
     assert "self.items.append" in unpacking.everything(before)
     assert "self.items.append" not in unpacking.everything(page("sent.html"))
-    assert data["left_out"] == unpacking.summary(page("sent.html"))["left_out"]
+    assert data["left_out"] == [one["text"] for one in unpacking.summary(page("sent.html"))["left_out"]]
 
 
 def test_report_that_cannot_be_so_small_is_refused_with_the_size_that_it_needs(made, capsys):
     before = page()
     code, _, err = call(capsys, "report", "--max-size", "5kB")
     assert code == 2
-    assert "→ `assay report FOLDER --max-size" in err
+    assert "→ `assay report results --max-size" in err
     assert page() == before
     needed = err.rpartition("--max-size ")[2].split("`")[0]
     assert call(capsys, "report", "--max-size", needed)[0] == 0
@@ -116,7 +116,7 @@ def test_flags_of_files_mean_nothing_where_none_is_written(made, capsys):
 
 def test_score_writes_the_page_with_the_same_flags(made, capsys):
     assert call(capsys, "score", "results", "--write", "--no-source", "--quiet")[0] == 0
-    assert unpacking.summary(page())["sources"] is False
+    assert "sources" not in unpacking.blocks(page())
 
 
 def test_source_that_changed_since_is_left_out(made, capsys):
@@ -124,14 +124,46 @@ def test_source_that_changed_since_is_left_out(made, capsys):
     cart.write_text(cart.read_text().replace("Items a customer", "Things a customer"))
     code, out, _ = call(capsys, "report")
     assert code == 0
-    assert "No source of shop/cart.py of shop" in " ".join(out.split())
+    assert "No source of shop: the corpus changed since the run." in " ".join(out.split())
     assert "Things a customer" not in unpacking.everything(page())
 
 
 def test_open_shows_the_page_or_says_that_nobody_can(made, capsys, monkeypatch):
     shown = []
-    monkeypatch.setattr("webbrowser.open", lambda url: bool(shown.append(url)))
+
+    def nobody(url):
+        shown.append(url)
+        return False
+
+    monkeypatch.setattr("webbrowser.open", nobody)
     code, _, err = call(capsys, "report", "--open")
     assert code == 0
     assert shown == [(made / "results" / "report.html").resolve().as_uri()]
     assert "no browser was found" in err
+
+
+def test_size_that_nobody_can_keep_is_said_with_its_unit(made, capsys):
+    _, _, err = call(capsys, "report", "--max-size", "1")
+    assert "more than the 1 byte of --max-size" in err
+
+
+def test_page_without_room_for_source_says_so_once_and_names_the_folder(made, capsys):
+    _, _, err = call(capsys, "report", "--max-size", "1")
+    least = err.rpartition("--max-size ")[2].split("`")[0]
+    code, out, _ = call(capsys, "report", "--max-size", least)
+    said = " ".join(out.split())
+    assert code == 0
+    assert "No source is in this file: there was no room for any. `assay report results --max-size" in said
+    assert "Source is shown" not in said
+    assert "FOLDER" not in said
+
+
+def test_report_keeps_the_traces_of_the_run(shop, capsys):
+    asked = ["run", "--gold", "gold.yaml", "--engine", "builtin", "--no-references", "--baseline", "builtin"]
+    assert call(capsys, *asked, "--quiet")[0] == 0
+    before = page()
+    assert "traces" in unpacking.blocks(before)
+    assert call(capsys, "report")[0] == 0
+    assert page() == before
+    assert call(capsys, "report", "--traces", "0")[0] == 0
+    assert "traces" not in unpacking.blocks(page())

@@ -103,6 +103,24 @@ def test_places_know_where_they_stood_in_the_other_ranking(results, capsys):
     assert any(hit["other"] != hit["rank"] for hit in second["hits"])
 
 
+def test_right_file_is_told_from_right_lines(results, capsys):
+    run = read_run(results / "results")
+    first = {"builtin": Hit("shop/cart.py", 1, 2), "keywords": Hit("shop/cart.py")}
+    engines = tuple(
+        replace(e, rankings=tuple(replace(r, hits=(first[e.name],), tokens=(1,)) for r in e.rankings))
+        for e in run.engines
+        if e.name in first
+    )
+    write_run(replace(run, engines=engines), results / "other")
+    keywords, builtin = as_json(capsys, "other", "total", "--engines", "keywords", "builtin")["sides"]
+    assert [side["hits"][0]["target"] for side in (keywords, builtin)] == [0, 0]
+    assert [side["hits"][0]["other_lines"] for side in (keywords, builtin)] == [False, True]
+    _, out, _ = call(capsys, "other", "total", "--engines", "keywords", "builtin")
+    assert re.search(r"✓2~ shop/cart.py:1-2", out)
+    assert "~: right file, other lines" in out
+    assert "~" not in call(capsys, "results", "total", "--engine", "oracle")[1]
+
+
 @pytest.mark.parametrize("name", ["rate", "shop/rate", "which PERCENTAGE", "for a country?"])
 def test_query_is_named_by_id_or_by_a_part_of_its_text(results, capsys, name):
     assert as_json(capsys, "results", name)["query"] == "rate"

@@ -56,7 +56,7 @@ def test_run_without_a_builtin_engine_has_nothing_to_say():
 
 def test_what_is_left_out_is_said_with_the_command(monkeypatch):
     assert traces_for(case(), "other", 0).notes == (
-        "Traces of good are not made; `assay report --traces 40` makes them.",
+        "Traces of good are not made; `assay report FOLDER --traces 40` makes them.",
     )
     empty = Waterfall("", (), (), ())
     monkeypatch.setattr(
@@ -68,7 +68,7 @@ def test_what_is_left_out_is_said_with_the_command(monkeypatch):
     assert [asked.query for asked in some.made] == ["q2", "q4"]
     assert some.notes == (
         "Traces of good are there for 2 queries of 5, misses and regressions first; "
-        "`assay report --traces 5` makes all.",
+        "`assay report FOLDER --traces 5` makes all.",
     )
     assert traces_for(case(), "other", 5).notes == ()
 
@@ -77,4 +77,4 @@ def test_corpora_that_were_not_traced_are_said_with_the_command(monkeypatch):
     monkeypatch.setattr(tracing, "traces_of", lambda *_, **__: Traces({}, ("No traces of gold0: why.",)))
     first, then = traces_for(case(), "other", 3, cheap=True).notes
     assert first == "No traces of gold0: why."
-    assert "`assay report --traces 3`" in then
+    assert "`assay report FOLDER --traces 3`" in then

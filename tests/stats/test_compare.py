@@ -35,6 +35,15 @@ def test_compare_reports_everything_beside_the_difference(scores_of):
     assert any("not adjusted for multiplicity" in note for note in found.notes)
 
 
+@pytest.mark.parametrize(("heavy", "told"), [(10, False), (60, True)])
+def test_one_repository_that_outweighs_the_others_is_told(heavy, told, scores_of):
+    table = random_table(scores_of, 10, 100)
+    units = [replace(unit, repository="heavy") if at < heavy else unit for at, unit in enumerate(table.units)]
+    found = compare(replace(table, units=tuple(units)), baseline="e0", primary="nDCG@10", B=B)
+    assert any("of the queries: intervals are narrower" in note for note in found.notes) == told
+    assert found.rows[0].heaviest >= heavy / 100
+
+
 @pytest.mark.parametrize(("repositories", "label"), [(1, "on this repository"), (4, "on these 4 repositories only")])
 def test_compare_labels_what_it_speaks_of(repositories, label, scores_of):
     found = compare(random_table(scores_of, repositories, 60), baseline="e0", primary="nDCG@10", B=B)

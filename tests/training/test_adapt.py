@@ -69,7 +69,7 @@ def test_adapted_model_is_better_where_the_code_base_has_words_of_its_own(toy, a
     out, err = capsys.readouterr()
     shown = " ".join(out.split())
     assert "The adapted model is better here" in shown
-    assert f"--set dense.model=static:{toy / 'whole' / 'model'}" in out.replace("\n", "")
+    assert f"--set dense.model=static:{toy / 'whole' / 'model'}" in " ".join(out.split())
     assert "24 files are kept for the test" in err
     assert "step" not in err  # it was learned before
 

@@ -22,12 +22,11 @@ from assay.gold import load_gold
 from assay.report import publish
 from assay.search.building import build_table
 from assay.stats.records import Names
-from assay.types import Claim, Hit
+from assay.types import Claim
 from assay.web.exploring.asking import Asker
-from assay.web.exploring.cards import card
+from assay.web.exploring.cards import card, dated
 from assay.web.exploring.library import Library
 from assay.web.exploring.limits import ExploringLimits
-from assay.web.exploring.moves import match_hits
 from assay.web.exploring.pairing import pair_runs
 from assay.web.exploring.routes import explorer_routes
 from assay.web.exploring.settings import changed_config, described, values_of
@@ -130,6 +129,12 @@ def test_broken_runs_are_listed_with_what_is_wrong(runs, tmp_path):
         broken = client.get(f"/run/{found['lost']['id']}")
         assert broken.status == 400
         assert "gold.jsonl" in json.loads(blocks(broken.body)["problem"])["message"]
+
+
+def test_dates_of_the_list_are_all_as_exact():
+    fine, coarse, none = {"date": "2026-11-16T18:25:28+00:00"}, {"date": "2026-01-01"}, {"error": "it is broken"}
+    assert [one["when"] for one in dated([fine, none])] == ["2026-11-16 18:25", None]
+    assert [one["when"] for one in dated([fine, coarse, none])] == ["2026-11-16", "2026-01-01", None]
 
 
 def test_reports_of_another_run_are_not_believed(runs, tmp_path):
@@ -259,7 +264,15 @@ def test_runs_that_must_not_be_compared_say_why(runs, tmp_path):
         }.items():
             reply = client.get(f"/compare/{found['one']['id']}/{found[name]['id']}")
             assert reply.status == 409
-            assert word in json.loads(blocks(reply.body)["problem"])["message"]
+            problem = json.loads(blocks(reply.body)["problem"])
+            assert word in problem["message"]
+            assert "--" not in problem["hint"], "a page has no flags"
+            assert (problem["offer"] is not None) == (name == "moved")
+            again = client.get(f"/compare/{found['one']['id']}/{found[name]['id']}?changed=1")
+            assert again.status == (200 if name == "moved" else 409)
+        moved = client.get(f"/compare/{found['one']['id']}/{found['moved']['id']}?changed=1")
+        warnings = json.loads(blocks(moved.body)["summary"])["results"]["warnings"]
+        assert "The corpus of shop changed between the runs" in warnings[0]
 
 
 def test_pair_keeps_what_both_were_asked(runs):
@@ -392,8 +405,17 @@ def test_sealed_queries_are_not_tuned_on(runs, tmp_path):
     sealed = replace(gold, queries=tuple(replace(q, tags={**q.tags, "split": "sealed"}) for q in gold.queries))
     write_run(replace(one, suite=replace(one.suite, golds=(sealed,))), tmp_path / "run")
     with serve(explorer_routes([tmp_path])) as server:
-        reply = ask(Client(server.start()), name="run", query="cart", form="human")
+        client = Client(server.start())
+        reply = ask(client, name="run", query="cart", form="human")
         assert (reply.status, reply.error) == (403, "this query is sealed: nothing is tuned on it")
+        for words in (
+            "how do we put items into the cart?",
+            " How do we\tPUT items into  the cart?\n",
+            "Try a payment again",
+        ):
+            reply = ask(client, name="run", text=words)
+            assert (reply.status, reply.error) == (403, "this query is sealed: nothing is tuned on it")
+        assert ask(client, name="run", text="how do we put items into the cart").status == 200, "other words are free"
 
 
 def test_changed_corpus_is_told(shop, tmp_path, tmp_path_factory):
@@ -411,6 +433,23 @@ def test_changed_corpus_is_told(shop, tmp_path, tmp_path_factory):
         gone = client.get(source)
         assert gone.status == 404
         assert "error" in gone.json
+
+
+def test_source_that_was_edited_in_place_is_not_shown(shop, tmp_path, tmp_path_factory):
+    """Every line is as long as it was, and yet it is not what the run saw."""
+    root = tmp_path / "shop"
+    shutil.copytree(shop, root)
+    make_run(root / "gold.yaml", tmp_path / "results", OLD, cache=tmp_path_factory.mktemp("cache"))
+    text = (root / "tax.py").read_text(encoding="utf-8")
+    (root / "tax.py").write_text(text.replace("a + b", "a - b"), encoding="utf-8")
+    with serve(explorer_routes([tmp_path / "results"])) as server:
+        client = Client(server.start())
+        run_id = listed(client)["results"]["id"]
+        reply = client.get(f"/api/run/{run_id}/source?gold=shop&path=tax.py")
+        assert (reply.status, "changed since the run" in reply.error) == (404, True)
+        found = blocks(client.get(f"/run/{run_id}").body)
+        assert "sources" not in found
+        assert b"changed since the run" in found["summary"]
 
 
 def test_index_is_made_once_for_settings_of_the_query(runs, monkeypatch):
@@ -455,12 +494,6 @@ def test_many_ask_at_once_and_get_the_same(client):
     hits = [[hit["path"] for hit in one["hits"]] for one in answers]
     assert hits[::2] == [hits[0]] * 6
     assert hits[1::2] == [hits[1]] * 6
-
-
-def test_places_are_matched_by_their_lines_then_by_what_they_share():
-    before = [Hit("a", 1, 9), Hit("a", 20, 29), Hit("b", 1, 5), Hit("c")]
-    after = [Hit("b", 4, 8), Hit("a", 20, 29), Hit("a", 30, 40), Hit("c", 3, 4), Hit("d", 1, 2), Hit("b", 1, 5)]
-    assert match_hits(before, after) == {2: 2, 4: 4, 6: 3}, "the same lines before those that overlap"
 
 
 def test_settings_have_help_and_present_values(runs):

@@ -2,6 +2,7 @@
 
 import json
 import threading
+from copy import copy
 from dataclasses import asdict, replace
 from itertools import product
 
@@ -13,29 +14,35 @@ from assay.gold.review import Origin, Queue, make_item
 from assay.gold.review.agreement import agreement
 from assay.gold.review.decisions import read_decisions
 from assay.gold.review.desk import Desk
-from assay.gold.review.votes import Ballot, all_votes
+from assay.gold.review.votes import MEANINGS, QUESTIONS, Ballot, all_votes
 from assay.types import Adversary, Query, Span, Target
 from assay.web.messages import Request, status_of
 from assay.web.reviewing import review_routes
+from assay.web.reviewing.seats import COOKIE, seats_file
 from assay.web.routing import find
+from tests.report.explorer.unpacking import blocks
 
 HOSTILE = "</script><img src=x onerror=alert(1)>\u202e\x00"
 SECRET = "zzz-secret-reason"
 
 
 class Client:
-    """Asks the routes as a browser does, without one."""
+    """Asks the routes as a browser does, without one; each name has a browser of its own, unless it is given one."""
 
-    def __init__(self, gold_file, name="ada"):
+    def __init__(self, gold_file, name="ada", *, browser=None, sits=True):
         self.desk = Desk(gold_file)
-        self.routes = review_routes(self.desk, lambda _: ())
-        self.name = name
+        self.told: list[str] = []
+        self.routes = review_routes(self.desk, lambda _: (), tell=self.told.append)
+        self.name, self.browser = name, browser or f"browser-of-{name}".ljust(32, "-")
+        if sits:
+            assert self.post("sit")[0] == 200
 
     def answer(self, method, path, query=None, data=None, /):
         """Give the status and the value of an answer."""
         try:
             route, parts = find(self.routes, method, f"/review/{path}")
-            response = route.handler(Request(method, f"/review/{path}", parts, query or {}, data or {}))
+            cookies = {COOKIE: self.browser}
+            response = route.handler(Request(method, f"/review/{path}", parts, query or {}, data or {}, cookies))
         except AssayError as error:
             return status_of(error), {"error": error.message, "hint": error.hint}
         return response.status, json.loads(response.body)
@@ -50,10 +57,12 @@ class Client:
         """Tell something; give status and answer."""
         return self.answer("POST", path, {}, {"as": self.name, **data})
 
-    def as_(self, name):
-        """Be somebody else at the same server."""
-        other = object.__new__(Client)
-        other.desk, other.routes, other.name = self.desk, self.routes, name
+    def as_(self, name, *, browser=None, sits=True):
+        """Be somebody else at the same server, at another browser."""
+        other = copy(self)
+        other.name, other.browser = name, browser or f"browser-of-{name}".ljust(32, "-")
+        if sits:
+            assert other.post("sit")[0] == 200
         return other
 
 
@@ -173,7 +182,7 @@ def test_votes_at_once_are_all_kept_and_each_once(client, gold_file):
         ({"value": "2"}, 400, "'reason' must be a text"),
         ({"value": 2, "reason": "x"}, 400, "'value' must be a text"),
         ({"value": "2", "reason": "x", "as": "../ada"}, 400, "is no name for a reviewer"),
-        ({"value": "2", "reason": "x", "as": ""}, 400, "is no name for a reviewer"),
+        ({"value": "2", "reason": "x", "as": ""}, 400, "nobody is named"),
         ({"value": "2", "reason": "x", "as": "ADA"}, 400, "there is a reviewer called 'ada'"),
         ({"value": "2", "reason": "x", "item": "ffff"}, 404, "the queue has no item 'ffff'"),
         ({"value": "2", "reason": "x", "item": ""}, 404, "the queue has no item ''"),
@@ -367,3 +376,120 @@ def test_hostile_text_comes_back_as_it_was_said(client, gold_file):
     assert client.get("item", item=item)["mine"]["reason"] == reason
     lines = (gold_file.parent / "gold.review" / "votes" / "ada.jsonl").read_text().splitlines()
     assert len(lines) == 1
+
+
+# --- who sits where -------------------------------------------------------------------------------------------------
+
+
+def test_a_name_belongs_to_one_browser(client):
+    item = client.get("queue")["items"][0]["item"]
+    client.post("vote", item=item, value="2", reason=SECRET)
+    curious = client.as_("ada", browser="c" * 32, sits=False)
+    refusals = [
+        curious.answer("GET", "queue", {"as": "ada"}),
+        curious.answer("GET", "item", {"as": "ADA", "item": item}),
+        curious.post("vote", item=item, value="0", reason="not me"),
+        curious.post("give-up"),
+        curious.post("sit"),
+    ]
+    assert SECRET not in json.dumps(refusals)
+    assert [status for status, _ in refusals] == [423, 400, 423, 423, 423]
+    assert refusals[0][1]["error"] == "ada sits at another browser"
+    assert "terminal of the server" in refusals[0][1]["hint"]
+    assert len(client.get("item", item=item)["past"]) == 0, "the vote of the other was not taken"
+
+
+def test_a_browser_has_one_name_until_it_signs_out(client):
+    other = client.as_("eve", browser=client.browser, sits=False)
+    for status, refusal in (other.post("sit"), other.post("give-up"), other.answer("GET", "queue", {"as": "eve"})):
+        assert (status, refusal["error"]) == (409, "this browser sits here as ada")
+    assert client.post("leave")[0] == 200
+    assert client.answer("GET", "queue", {"as": "ada"})[0] == 409, "who left is not there"
+    assert other.post("sit")[0] == 200
+    assert client.as_("ada", browser="d" * 32).get("queue")["as"] == "ada", "the name was free"
+
+
+def test_who_looked_under_another_name_votes_no_more(client):
+    """Give up as somebody who is nobody, look, come back as bob and vote: that is what this keeps from working."""
+    bob = client.as_("bob")
+    item = bob.get("queue")["items"][0]["item"]
+    bob.post("leave")
+    nobody = client.as_("nobody1", browser=bob.browser)
+    assert nobody.post("give-up")[0] == 200
+    assert nobody.get("standing")["tally"]["items"] == 6
+    nobody.post("leave")
+    bob.post("sit")
+    for path in ("vote", "place"):
+        status, refusal = bob.post(path, item=item, value="2", reason="x", anchor="shop/tax.py::with_tax")
+        assert (status, refusal["error"]) == (409, "this browser has seen what others said, as nobody1")
+    assert client.post("vote", item=item, value="2", reason="x")[0] == 200
+
+
+def test_who_looked_under_their_own_name_may_still_change_a_vote(client):
+    vote_on_all(client)
+    client.get("standing")
+    one = client.get("queue")["items"][0]
+    assert client.post("vote", item=one["item"], value="1", reason="on reflection", after=one["mine"]["on"])[0] == 200
+
+
+def test_a_name_is_taken_over_with_the_code_of_the_terminal(client):
+    new = client.as_("ada", browser="n" * 32, sits=False)
+    assert new.post("take-over", code="")[0] == 409
+    assert new.post("code") == (200, {})
+    code = client.told[-1].rpartition(" ")[2]
+    assert client.told == [f"another browser wants to sit here as ada; the code that lets it: {code}"]
+    wrong = f"{(int(code) + 1) % 1_000_000:06}"
+    assert new.post("take-over", code=wrong)[0] == 409
+    assert client.get("queue")["as"] == "ada"
+    assert new.post("take-over", code=f" {code} ") == (200, {"as": "ada"})
+    assert client.answer("GET", "queue", {"as": "ada"})[0] == 423
+    assert new.get("queue")["as"] == "ada"
+    assert client.post("take-over", code=code)[0] == 409, "a code is good once"
+
+
+def test_a_code_cannot_be_guessed(client):
+    new = client.as_("ada", browser="n" * 32, sits=False)
+    new.post("code")
+    code = client.told[-1].rpartition(" ")[2]
+    for step in range(1, 6):
+        assert new.post("take-over", code=f"{(int(code) + step) % 1_000_000:06}")[0] == 409
+    assert new.post("take-over", code=code)[0] == 409, "after five wrong ones the right one is none either"
+
+
+def test_seats_and_giving_up_outlive_the_server(client, gold_file):
+    client.post("give-up")
+    again = Client(gold_file, browser=client.browser, sits=False)
+    assert again.get("queue")["adjudicates"] is True
+    item = again.get("queue")["items"][0]["item"]
+    assert again.post("vote", item=item, value="2", reason="x")[0] == 409
+    assert again.as_("ada", browser="e" * 32, sits=False).post("sit")[0] == 423
+    assert client.browser not in seats_file(gold_file).read_text(), "the file must not let anybody in"
+    assert gold_file.parent not in seats_file(gold_file).parents
+
+
+@pytest.mark.parametrize("browser", ["", "short", "x" * 31 + ";", "x" * 99])
+def test_a_browser_without_a_cookie_is_nobody(client, browser):
+    unknown = client.as_("eve", browser="e" * 32, sits=False)
+    unknown.browser = browser
+    status, refusal = unknown.post("sit")
+    assert (status, refusal["error"]) == (409, "this browser is not known here")
+
+
+def test_the_page_makes_a_browser_known_and_leaves_one_that_is(client):
+    def cookie(**given):
+        route, _ = find(client.routes, "GET", "/review")
+        return route.handler(Request("GET", "/review", cookies=given)).headers["Set-Cookie"]
+
+    fresh = cookie()
+    assert fresh.startswith(f"{COOKIE}=")
+    assert "; HttpOnly; SameSite=Strict; Path=/review;" in fresh
+    assert fresh.partition(";")[0] != cookie().partition(";")[0]
+    assert cookie(**{COOKIE: client.browser}).startswith(f"{COOKIE}={client.browser};")
+
+
+def test_the_page_is_told_every_word_there_is(client, shop):
+    route, _ = find(client.routes, "GET", "/review")
+    about = json.loads(blocks(route.handler(Request("GET", "/review")).body)["review"])
+    assert {kind: one["question"] for kind, one in about["kinds"].items()} == QUESTIONS
+    assert about["values"] == {value: asdict(meaning) for value, meaning in MEANINGS.items()}
+    assert about["corpus"] == str(shop), "a bare dot says nothing on a page"

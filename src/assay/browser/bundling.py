@@ -1,7 +1,7 @@
 """The modules of a page as one script: a file that is opened from a disk cannot import others.
 
 Modules are written in a small part of what ES modules may be, so that joining them is no more than leaving out their
-import lines: named imports of other modules, without new names, a line each; `export` before a declaration.
+imports: named imports of other modules, without new names, one behind the other; `export` before a declaration.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from functools import cache
 from importlib.resources import files
 from pathlib import PurePosixPath
 
-_IMPORT = re.compile(r'^import \{ ([\w$, ]+) \} from "(\.{1,2}/[\w./-]+\.js)";$', re.MULTILINE)
+_IMPORT = re.compile(r'^import \{\s+([\w$,\s]+?),?\s+\} from "(\.{1,2}/[\w./-]+\.js)";$', re.MULTILINE)
 _EXPORT = re.compile(r"^export (?=(?:async function|function|const|let|class)\b)", re.MULTILINE)
 _DECLARED = re.compile(r"^(?:export )?(?:async function\*?|function\*?|const|let|class) ([\w$]+)", re.MULTILINE)
 _EXPORTED = re.compile(r"^export (?:async function\*?|function\*?|const|let|class) ([\w$]+)", re.MULTILINE)

@@ -8,8 +8,9 @@
   assay gate r1 r2 r3 --against baseline.json       repeats of one run; so is a folder of `assay run --repeat 3`
 
 0 pass · 1 regression proven, or a floor missed · 3 inconclusive under --strict · 4 more than 5 % of an engine's
-queries failed · 5 not comparable. Inconclusive is 0 with a warning otherwise. --github says it in a job of GitHub
-Actions: job summary, annotations, and one comment on the pull request, by the token in GITHUB_TOKEN.
+queries failed, or it found nothing at all · 5 not comparable. Inconclusive is 0 with a warning otherwise. --github says
+it in a job of GitHub Actions: job summary, annotations, outputs (verdict, exit-code), and one comment on the pull
+request, by the token in GITHUB_TOKEN.
 """
 
 from __future__ import annotations
@@ -166,6 +167,10 @@ def _old(args: argparse.Namespace, run: Run, measures: Sequence[str]) -> Evidenc
         raise ConfigError("a baseline file stands alone", hint="name one file, or folders only")
     if files:
         return read_baseline(Path(files[0]))
+    for place in map(Path, args.against):
+        if place.suffix == ".json" and not place.exists():
+            hint = f"make one with `assay gate FOLDER --write-baseline {place}`, from the run to compare with"
+            raise ConfigError("there is no such baseline file", file=place, hint=hint)
     old, name = _read(args.against)
     refuse_unlike(old[0], run, moved=args.allow_changed_corpus)
     return gather(old, measures, name)

@@ -141,16 +141,16 @@ class _Command(argparse.ArgumentParser):
     def parse_known_args(  # type: ignore[override]  # one of its overloads, the one that is called
         self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
     ) -> tuple[argparse.Namespace, list[str]]:
-        """Take leftover words for more of them, or a single one for the folder, where none was given."""
+        """Take leftover words for more of them, or a single one for the folder, where none was given; refuse others."""
         found, extra = super().parse_known_args(args, namespace)
         if hasattr(found, "words") and not any(word.startswith("-") for word in extra):
             found.words, extra = [*found.words, *extra], []
-        if (
-            len(extra) == 1
-            and not extra[0].startswith("-")
-            and getattr(found, "path", None) == self.get_default("path")
-        ):
-            found.path, extra = extra[0], []
+        stray = [word for word in extra if not word.startswith("-")]
+        if len(extra) == len(stray) == 1 and hasattr(found, "path") and found.path == self.get_default("path"):
+            found.path, extra, stray = stray[0], [], []
+        experiment = next((word for word in stray if word.endswith(".toml") and hasattr(found, "config")), None)
+        if experiment is not None:
+            self.error(f"unrecognized arguments: {' '.join(extra)}; an experiment is named with --config {experiment}")
         return found, extra
 
 

@@ -1,6 +1,7 @@
 """Make report.html again from the records of a run: larger or smaller, without source, with traces.
 
-No engine is asked but the builtin one, and that only for traces:
+No engine is asked but the builtin one, and that only for traces. As after a run, 40 queries are traced where its index
+is kept or the corpus is small; --traces builds an index too:
 
   assay report results --max-size 10MB
   assay report results --no-source --out to-send.html
@@ -10,14 +11,14 @@ No engine is asked but the builtin one, and that only for traces:
 from __future__ import annotations
 
 import argparse
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from assay.cli.common.brisk import without_collecting
 from assay.cli.common.options import add_claim, add_page, claim_for, log_look, page_flags, read_results
-from assay.cli.common.output import emit, say
-from assay.errors import InputError
+from assay.cli.common.output import emit
+from assay.cli.common.serving import open_page
+from assay.errors import ConfigError, InputError
 
 if TYPE_CHECKING:
     from assay.report.explorer.building import Page
@@ -29,7 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", metavar="FILE", help="where the page goes (report.html in the folder)")
     add_page(parser)
     parser.add_argument(
-        "--traces", type=int, metavar="N", help="trace N queries of the builtin engine, which is asked again"
+        "--traces", type=int, metavar="N", help="trace N queries of the builtin engine, even if it must index anew"
     )
     parser.add_argument("--open", action="store_true", help="show it in a browser")
     add_claim(parser)
@@ -40,20 +41,22 @@ def handle(args: argparse.Namespace) -> int:
     """Make the page, write it, and say where."""
     from assay.experiment.records.layout import HTML
     from assay.report import reopen, write_html
+    from assay.report.explorer.saying import in_folder
     from assay.report.sections import headline
 
     page = page_flags(args)
-    if args.traces is None:
-        page = replace(page, traces=0)
     run = read_results(args.results)
     out = _checked(Path(args.out or Path(args.results) / HTML))
     claim = claim_for(run, args)
     log_look(args, run, "report")
     found = reopen(run, claim, Path(args.results), worst=False)  # the page has every ranking
-    made = write_html(found.results, found.case, out, page)
+    try:
+        made = write_html(found.results, found.case, out, page)
+    except ConfigError as error:
+        raise ConfigError(error.message, hint=in_folder(error.hint or "", args.results)) from error
     _tell(args, out, headline(found.results), made)
     if args.open:
-        _show(args, out)
+        open_page(args, out.resolve().as_uri(), str(out))
     return 0
 
 
@@ -67,17 +70,10 @@ def _checked(out: Path) -> Path:
 
 def _tell(args: argparse.Namespace, out: Path, title: str, made: Page) -> None:
     """Say where the page is, and what is not in it."""
+    from assay.report.explorer.saying import in_folder
     from assay.report.pages.document import Document, Paragraph
 
     where = f"{out}: {len(made.data) / 1e6:.2f} MB."
-    blocks = (Paragraph(where), *(Paragraph(text, "quiet") for text in made.left_out))
+    blocks = (Paragraph(where), *(Paragraph(in_folder(text, args.results), "quiet") for text in made.left_out))
     data = {"schema": "assay/report/1", "file": str(out), "bytes": len(made.data), "left_out": made.left_out}
     emit(args, Document(title, blocks), data)
-
-
-def _show(args: argparse.Namespace, out: Path) -> None:
-    """Open the page in a browser, or say that there is none."""
-    import webbrowser
-
-    if not webbrowser.open(out.resolve().as_uri()):
-        say(args, f"no browser was found; open {out} yourself")

@@ -37,6 +37,8 @@ class Walking:
     #: A file that is not UTF-8 is binary beyond this share of control characters. They are 27 of the 255 bytes that are
     #: not NUL, so 11 % of compressed or random data; a text that holds a stray one has far fewer than one in fifty.
     control_share: float = 0.02
+    #: Our own pages and JSON say so within their first 100 bytes, whatever spaces somebody has put there.
+    own_bytes: int = 512
     #: How many names a note lists before it says "and N more".
     listed: int = 5
 

@@ -37,6 +37,13 @@ def replacements(human: str, wrong: str) -> int:
     return len(changed) if any(_is_term(*change) for change in changed) else 0
 
 
+def kept(human: str, wrong: str) -> tuple[int, int]:
+    """Count the words of a form that another one keeps, in their order, and all of its words."""
+    left, right = _words(human), _words(wrong)
+    blocks = difflib.SequenceMatcher(None, left, right, autojunk=False).get_matching_blocks()
+    return sum(block.size for block in blocks), len(left)
+
+
 def _is_term(old: tuple[str, ...], new: tuple[str, ...]) -> bool:
     """Tell whether a term gave way to another: not only `does` to `do`, or a word that came or went."""
     return bool(old and new) and not STOP_WORDS.issuperset(old + new)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from assay.http.address import shown_url, web_address
 from assay.http.asking import Heard, Patience, ask, post_json
-from assay.http.calls import Answer, Call, Refused, make_call, read_token
+from assay.http.calls import Answer, Call, Denied, Refused, make_call, read_token
 from assay.http.connections import Connections
 from assay.http.limits import DEFAULT_HTTP, HttpLimits
 from assay.http.wording import asked_again, read_json
@@ -21,6 +21,7 @@ __all__ = [
     "Answer",
     "Call",
     "Connections",
+    "Denied",
     "Heard",
     "HttpLimits",
     "Patience",

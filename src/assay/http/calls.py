@@ -18,12 +18,17 @@ _NAME: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _OURS: Final = frozenset({"connection", "content-length", "host", "transfer-encoding"})
 #: By these a server refuses a request as it stands.
 _REFUSALS: Final = frozenset({400, 413, 422})
+_DENIALS: Final = frozenset({401, 403, 404})
 #: Ollama and llama.cpp answer 500 to a text that is too long for them; asking again is of no use.
 _TOO_MUCH: Final = re.compile(rb"too large to process|context (?:length|size|window)", re.IGNORECASE)
 
 
 class Refused(EngineError):
     """A server does not take a request as it stands; a smaller one may do."""
+
+
+class Denied(EngineError):
+    """A server does not let us: without the right, GitHub and others say that nothing is there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +57,11 @@ class Answer:
     def fine(self) -> bool:
         """Whether it is what was asked for."""
         return 200 <= self.status < 300
+
+    @property
+    def denies(self) -> bool:
+        """Whether it is the asker that may not."""
+        return self.status in _DENIALS
 
     @property
     def refuses(self) -> bool:

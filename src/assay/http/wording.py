@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from assay.errors import AssayError, EngineError
 from assay.http.address import shown_url
-from assay.http.calls import Answer, Broken, Call, Outcome, Refused
+from assay.http.calls import Answer, Broken, Call, Denied, Outcome, Refused
 from assay.http.limits import HttpLimits
 from assay.redaction import Redactor
 
@@ -38,10 +38,12 @@ def failure(call: Call, outcome: Outcome, troubles: Sequence[str], limits: HttpL
     """Word why there is no answer: what broke, or the status and what the server said."""
     after = f" ({asked_again(len(troubles) + 1, troubles)})" if troubles else ""
     if isinstance(outcome, Broken):
+        if set(troubles) == {outcome.sentence}:  # the same each time is said once
+            after = f" (asked {len(troubles) + 1} times)"
         return outcome.kind(outcome.sentence + after, file=_place(call), hint=outcome.hint)
     said = _excerpt(outcome.body, call, limits)
     sentence = f"answered {outcome.status}" + (f": {said}" if said else "")
-    kind = Refused if outcome.refuses else EngineError
+    kind = Refused if outcome.refuses else Denied if outcome.denies else EngineError
     return kind(sentence + after, file=_place(call), hint=_advice(call, outcome))
 
 

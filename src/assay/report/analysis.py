@@ -236,6 +236,7 @@ def _warnings(case: Case, facts: Sequence[EngineFacts], astray: Sequence[Strayed
     drafts = sum(q.tags.get("status") == "draft" for q in case.queries.values())
     if drafts:
         yield f"{drafts} of {len(case.queries)} queries are drafts: write their questions before you trust a number."
+    yield from _torn(case)
     deep = sorted({repr(m) for m in evaluation_measures(case.run.suite) if m.depth > case.run.k})
     if deep:
         yield f"The evaluation layer asks for {', '.join(deep)}; left out, as this run asked for {case.run.k} results."
@@ -246,6 +247,21 @@ def _warnings(case: Case, facts: Sequence[EngineFacts], astray: Sequence[Strayed
         lost = "; ".join(problems[:_SHOWN_PROBLEMS])
         yield f"{len(problems)} places of the gold set are not in this corpus and were left out, such as {lost}."
         yield from _corpus_facts(case, "notes")
+
+
+def _torn(case: Case) -> Iterator[str]:
+    """Say that queries ask for different answers in the same words, as lint has it."""
+    from assay.gold.lint.wording import SAME_WORDS, alike, same_answers
+
+    pairs = [pair for gold in case.run.suite.golds for pair in alike(gold.queries) if not same_answers(*pair)]
+    if not pairs:
+        return
+    one, other = pairs[0]
+    many = "A query asks" if len(pairs) == 1 else f"{len(pairs)} queries ask"
+    yield (
+        f"{many} for another answer in the words of an earlier one, such as {other.id} and {one.id}: no engine can "
+        f"answer both, so even the oracle may stay below 1. `assay gold lint` names them ({SAME_WORDS.code})."
+    )
 
 
 def _trouble(case: Case, engine: EngineRun, fact: EngineFacts, astray: Collection[str]) -> Iterator[str]:

@@ -9,13 +9,14 @@ from typing import TypeVar
 from assay.errors import ConfigError, EngineError, NotComparableError
 from assay.report.case import absent_notes, competing, contestants, dead_engines, family_of, pick, rivals
 from assay.report.evidence.gathering import gather
-from assay.report.evidence.record import Evidence
+from assay.report.evidence.record import EngineEvidence, Evidence
 from assay.report.synthetic import notes_on, synthetic_notes
 from assay.scoring import identical_rankings, score
 from assay.scoring.evaluate import Scorer
 from assay.stats import Names, all_pairs, compare, compare_scores, means, means_only
-from assay.stats.config import settings_of
+from assay.stats.config import Settings, settings_of
 from assay.stats.records import AllPairs, Comparison, ComparisonRow
+from assay.stats.repeating import RunChance, run_chance, with_run_chance
 from assay.types import Claim, CorpusFacts, Run, Scores
 
 _Found = TypeVar("_Found", bound=Comparison)
@@ -36,10 +37,33 @@ def compare_within(seen: Evidence, claim: Claim, engine: str | None = None) -> C
     others = rivals(seen, claim.baseline) if claim.family else ()
     chosen = tuple(dict.fromkeys((claim.baseline, *family, *others)))
     scores = pick(seen.scores, engines=chosen, measures=claim.measures)
-    found = compare_family(scores, claim, family, seen.dead)
+    both = _Means(seen, {one.name: one for one in seen.engines})
+    found = _over_runs(compare_family(scores, claim, family, seen.dead), claim, both, both)
     found = _narrowed(found, claim, engine) if engine and claim.family else found
     found = _mark_same(found, {one.name: one.answers for one in seen.engines})
     return replace(found, notes=(*notes_on(seen.synthetic, seen.golds), *absent_notes(seen, claim), *found.notes))
+
+
+@dataclass(frozen=True, slots=True)
+class _Means:
+    """One side of a comparison, its engines by the names that rows call them."""
+
+    side: Evidence
+    engines: Mapping[str, EngineEvidence]
+
+    def of(self, name: str, measure: str) -> tuple[float, ...]:
+        """Give the means of an engine, one a run."""
+        place = self.side.scores.measures.index(measure)
+        return tuple(row[place] for row in self.engines[name].means)
+
+
+def _over_runs(found: Comparison, claim: Claim, old: _Means, new: _Means) -> Comparison:
+    """Let a comparison know of the chance between whole runs, where there are repeats."""
+
+    def chance_of(row: ComparisonRow) -> RunChance | None:
+        return run_chance(old.of(row.baseline, row.measure), new.of(row.engine, row.measure))
+
+    return with_run_chance(found, chance_of, Settings(**settings_of(claim)))
 
 
 def mark_identical(found: _Found, run: Run | Scorer) -> _Found:
@@ -143,7 +167,8 @@ def compare_evidence(
     """Compare what two sides share, each a run, its repeats or a baseline file; refusals are those of two runs."""
     _refuse(_Facts(old.k, old.corpora), _Facts(new.k, new.corpora), moved=moved)
     measures = _shared_measures(old, claim)
-    found = _between(old, new, replace(claim, measures=measures), engine)
+    called = [_Means(side, {f"{one.name} ({side.name})": one for one in side.engines}) for side in (old, new)]
+    found = _over_runs(_between(old, new, replace(claim, measures=measures), engine), claim, *called)
     answers = {f"{one.name} ({side.name})": one.answers for side in (old, new) for one in side.engines}
     synthetic = notes_on((*old.synthetic, *new.synthetic), (*old.golds, *new.golds))
     return replace(_mark_same(found, answers), notes=(*synthetic, *_changes(old, new, claim), *found.notes))
@@ -170,6 +195,11 @@ class _Facts:
 def refuse_unlike(old: Run, new: Run, *, moved: bool = False) -> None:
     """Refuse two runs that must not be compared."""
     _refuse(_Facts(old.k, old.header.corpora), _Facts(new.k, new.header.corpora), moved=moved)
+
+
+def changed_corpora(old: Run, new: Run) -> list[str]:
+    """Say which corpora changed between two runs, in a sentence each."""
+    return _moved(old.header.corpora, new.header.corpora)
 
 
 def _refuse(old: _Facts, new: _Facts, *, moved: bool) -> None:

@@ -81,6 +81,11 @@ def headline_tone(results: Results) -> Tone:
 
 
 def headline(results: Results) -> str:
+    """Say what was measured, and the verdict."""
+    return f"{results.suite}: {verdict_sentence(results)}"
+
+
+def verdict_sentence(results: Results) -> str:
     """Say the verdict on the best rival of the baseline, and where none has a better mean say that first.
 
     Of an engine that mostly failed nothing is claimed.
@@ -89,13 +94,13 @@ def headline(results: Results) -> str:
     rows = [r for r in results.comparison.rows if r.engine == name]
     facts = next(f for f in results.engines if f.name == name)
     if facts.failed > FAILED_SHARE * facts.asked:
-        return f"{results.suite}: {name} failed on {facts.failed} of {facts.asked} queries"
+        return f"{name} failed on {facts.failed} of {facts.asked} queries"
     if not rows:
-        return f"{results.suite}: {name} on {results.comparison.primary}"
+        return f"{name} on {results.comparison.primary}"
     row = rows[0]
     if (row.difference if row.higher_is_better else -row.difference) <= DEFAULT.tie:
-        return f"{results.suite}: nothing beats {row.baseline} on {row.measure}; {row.engine} against it: {row.claim}"
-    return f"{results.suite}: {row.engine} against {row.baseline} on {row.measure}: {row.claim}"
+        return f"nothing beats {row.baseline} on {row.measure}; {row.engine} against it: {row.claim}"
+    return f"{row.engine} against {row.baseline} on {row.measure}: {row.claim}"
 
 
 def _rows(results: Results, *, full: bool) -> list[Block]:
@@ -116,7 +121,7 @@ def _scores(results: Results) -> list[Block]:
     names = _ranked(results)
     rows = [[results.shown(name), *(_mean(means.get((name, m))) for m in results.measures)] for name in names]
     columns = ["engine", *(f">{m}" for m in results.measures)]
-    blocks: list[Block] = [Heading("Scores"), table(columns, rows, _scores_note(results))]
+    blocks: list[Block] = [Heading("Scores"), table(columns, rows, scores_note(results))]
     if results.repositories > 1:
         blocks.append(_macro(results, names, means))
     primary = [means[name, results.comparison.primary] for name in names]
@@ -125,7 +130,7 @@ def _scores(results: Results) -> list[Block]:
     return [*blocks, Forest(points, measure.low, measure.high)]
 
 
-def _scores_note(results: Results) -> str:
+def scores_note(results: Results) -> str:
     """Name the estimand and the intervals."""
     level = f"{1 - results.comparison.alpha:.0%}"
     roles = {f.role: f.name for f in results.engines}
@@ -253,11 +258,7 @@ def _traps(results: Results, *, full: bool) -> list[Block]:
     if not overall:
         return []
     rows = [[results.shown(t.engine), *_trap(t)] for t in overall]
-    few = _few(min(t.queries for t in overall))
-    note = (
-        f"Displacement@{results.k}: an adversary stands in the first {results.k} and above every primary answer. "
-        f"RankGap@{results.k}: by how many ranks the answer leads, both censored at {results.k + 1}. {few}"
-    )
+    note = traps_note(results)
     columns = ["engine", ">queries", ">answer found", f">Displacement@{results.k}", f">RankGap@{results.k}"]
     blocks: list[Block] = [Heading("Adversaries"), table(columns, rows, note)]
     parts = [t for t in results.traps if t.by != "all" and t.engine == results.leader]
@@ -266,6 +267,17 @@ def _traps(results: Results, *, full: bool) -> list[Block]:
         short = f"{results.leader} only; results.json has every engine. {_few(min(t.queries for t in parts))}"
         blocks.append(table(["by", "value", *columns[1:]], cut, short.strip()))
     return blocks
+
+
+def traps_note(results: Results) -> str:
+    """Say what the tables of adversaries count; empty where there are none."""
+    sizes = [t.queries for t in results.traps if t.by == "all"]
+    if not sizes:
+        return ""
+    return (
+        f"Displacement@{results.k}: an adversary stands in the first {results.k} and above every primary answer. "
+        f"RankGap@{results.k}: by how many ranks the answer leads, both censored at {results.k + 1}. {_few(min(sizes))}"
+    ).rstrip()
 
 
 def _trap(trap: Trap) -> list[str]:

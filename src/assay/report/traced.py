@@ -38,7 +38,7 @@ def traces_for(case: Case, rival: str, most: int, *, cheap: bool = False) -> Tra
     if choice is None:
         return Traces()
     if most <= 0:
-        notes = (f"Traces of {choice.engine} are not made; `assay report --traces {USUAL_TRACES}` makes them.",)
+        notes = (f"Traces of {choice.engine} are not made; `assay report FOLDER --traces {USUAL_TRACES}` makes them.",)
         return Traces({}, notes)
     found = traces_of(case.run, choice.queries, choice.engine, most, cheap=cheap)
     return replace(found, notes=_notes(choice, found, most))
@@ -94,11 +94,13 @@ def _notes(choice: Choice, found: Traces, most: int) -> tuple[str, ...]:
     made, whole = len(found.made), len(choice.queries)
     notes = list(found.notes)
     if found.notes:
-        notes.append(f"`assay report --traces {min(most, whole)}` makes what is missing, where its corpus is here.")
+        notes.append(
+            f"`assay report FOLDER --traces {min(most, whole)}` makes what is missing, where its corpus is here."
+        )
     if made and made < whole:
         notes.append(
             f"Traces of {choice.engine} are there for {count(made, 'query', 'queries')} of {whole:,}, misses and "
-            f"regressions first; `assay report --traces {whole}` makes all."
+            f"regressions first; `assay report FOLDER --traces {whole}` makes all."
         )
     if choice.sealed:
         notes.append(f"{count(choice.sealed, 'sealed query has', 'sealed queries have')} no trace.")

@@ -24,6 +24,7 @@ from assay.experiment.records.trec import trec_files
 from assay.files import remove_leftovers, write_atomic
 from assay.report.case import Case, pick
 from assay.report.explorer.building import Page, TooSmallError, build_page
+from assay.report.explorer.saying import in_folder
 from assay.report.explorer.settings import PagePlan
 from assay.report.pages.markdown import to_markdown
 from assay.report.pages.plain import indented
@@ -58,7 +59,7 @@ class Reports:
         _sweep(folder, self.files)
         if self.problem is not None:
             (folder / HTML).unlink(missing_ok=True)
-            raise self.problem
+            raise ConfigError(self.problem.message, hint=in_folder(self.problem.hint or "", folder))
 
 
 def make_reports(results: Results, case: Case, *, parquet: bool = False, page: PagePlan = _USUAL) -> Reports:

@@ -57,19 +57,19 @@ class Library:
         self._lines = run.lines
         self._known: dict[tuple[str, str, int | None, int | None], Passage] = {}
 
-    def has(self, gold: str) -> bool:
-        """Tell whether the lines of a gold set's corpus are known."""
-        return gold in self._lines
-
     def passages(self, gold: str, cell: Cell) -> Iterator[Passage]:
         """Price the hits of one ranking in rank order, repeated ones included."""
+        self.check(gold, cell)
+        for hit, recorded in zip(cell.hits, chain(cell.tokens, repeat(None)), strict=False):
+            yield self.passage(gold, hit, recorded)
+
+    def check(self, gold: str, cell: Cell) -> None:
+        """Refuse hits in a corpus whose lines are not known."""
         if gold not in self._lines and cell.hits:
             hint = "run the engines again, or score without measures that count tokens"
             raise InputError(f"the run holds no line lengths for {gold}", hint=hint)
-        for hit, recorded in zip(cell.hits, chain(cell.tokens, repeat(None)), strict=False):
-            yield self._passage(gold, hit, recorded)
 
-    def _passage(self, gold: str, hit: Hit, recorded: int | None) -> Passage:
+    def passage(self, gold: str, hit: Hit, recorded: int | None) -> Passage:
         """Price one hit; a file the corpus lacks costs what was recorded, or its snippet."""
         key = (gold, hit.path, hit.start, hit.end)
         known = self._known.get(key)
@@ -115,24 +115,24 @@ def recall_at_tokens(grid: Grid, measure: Measure) -> FloatArray:
     for cell in grid.cells():
         targets, gold = wanted[cell.unit], grid.units[cell.unit].gold
         if targets:
-            cut = _down_to(cell, files[cell.unit]) if library.has(gold) else cell
-            read = _read(library.passages(gold, cut), files[cell.unit], budget)
+            library.check(gold, cell)
+            read = _read(library, gold, cell, files[cell.unit], budget)
             found = sum(any(span.common_lines(target.span) > 0 for span in read) for target in targets) if read else 0
             values[cell.engine, cell.unit] = found / len(targets)
     return values
 
 
-def _down_to(cell: Cell, files: frozenset[str]) -> Cell:
-    """Leave out what stands below the last hit in some files: whether it is read changes nothing."""
-    last = next((place for place in range(len(cell.hits), 0, -1) if cell.hits[place - 1].path in files), 0)
-    return Cell(cell.engine, cell.unit, cell.hits[:last], cell.tokens[:last])
+def _read(library: Library, gold: str, cell: Cell, files: frozenset[str], budget: int) -> list[Span]:
+    """Read in rank order until the budget is used up, and give what was read of some files.
 
-
-def _read(passages: Iterator[Passage], files: frozenset[str], budget: int) -> list[Span]:
-    """Read in rank order until the budget is used up, and give what was read of some files."""
+    What stands below the last hit in them is left out: whether it is read changes nothing.
+    """
+    places = [place for place, hit in enumerate(cell.hits) if hit.path in files]
     read: list[Span] = []
-    for passage in passages:
-        if passage.span is not None and passage.span.path in files:
+    for place in range(places[-1] + 1 if places else 0):
+        recorded = cell.tokens[place] if place < len(cell.tokens) else None
+        passage = library.passage(gold, cell.hits[place], recorded)
+        if place in places:
             part = passage.span if passage.tokens <= budget else passage.cut(budget)
             read += [part] if part else []
         budget -= passage.tokens

@@ -56,6 +56,11 @@ class Marker:
         return Mark(rank, adversary=next((at for at, rival in rivals if span.common_lines(rival) > 0), None))
 
 
+def is_beside(hit: Hit, targets: Sequence[Target]) -> bool:
+    """Tell whether a hit shares no line with any target: what it claims at file level it claims by its file alone."""
+    return not any(hit.span.common_lines(target.span) for target in targets)
+
+
 def rivals(query: Query, targets: Projection) -> Projection:
     """See adversaries at the level of the targets, without those wholly inside one: no hit can tell them apart."""
     seen = project([adversary.target for adversary in query.adversaries], targets.level)

@@ -21,6 +21,10 @@ if TYPE_CHECKING:
 
 UNADJUSTED = "Intervals are not adjusted for multiplicity."
 SECONDARY = "Measures other than the primary are not in the family: no adjusted p-value, no verdict."
+OUTWEIGHED = (
+    "One cluster holds {share} of the queries: intervals are narrower than they say, the p-values are not touched. "
+    "Read the mean over repositories beside it, or add queries elsewhere."
+)
 OUTSIDE = "Engines outside the declared family get no adjusted p-value and no verdict: {names}."
 
 
@@ -200,4 +204,12 @@ def _notes(
     fewest = min(row.queries for row in judged)
     if fewest < settings.config.small_set:
         notes.append(f"Only {fewest} queries: below {settings.config.small_set} little can be told apart.")
+    heaviest = max((row.heaviest for row in judged if _outweighed(row, settings)), default=None)
+    if heaviest is not None:
+        notes.append(OUTWEIGHED.format(share=f"{heaviest:.0%}"))
     return tuple(notes)
+
+
+def _outweighed(row: ComparisonRow, settings: Settings) -> bool:
+    """Whether one cluster decides a mean; of a few equal ones each has a large share, and none too much."""
+    return row.heaviest > max(settings.config.heaviest_cluster, 2 / row.clusters)

@@ -124,6 +124,7 @@ class ComparisonRow:
     repositories: int
     label: str
     notes: tuple[str, ...] = ()
+    heaviest: float = 0.0  # share of the queries that the largest cluster holds
     identical: bool = False  # both gave the same rankings throughout; who has the rankings says so
 
     @property
@@ -134,12 +135,17 @@ class ComparisonRow:
     @property
     def claim(self) -> str:
         """The verdict in words, with how it stands to the margin and how far it reaches."""
+        return f"{self.said}, {self.label}"
+
+    @property
+    def said(self) -> str:
+        """The verdict in words, with how it stands to the margin."""
         if self.verdict is None:
-            return f"not in the family, {self.label}"
+            return "not in the family"
         if self.identical:
-            return f"{SAME}, {self.label}"
+            return SAME
         margin = ", within the margin" if self.within_margin and self.verdict in _AGAINST_MARGIN else ""
-        return f"{self.verdict}{margin}, {self.label}"
+        return f"{self.verdict}{margin}"
 
 
 _AGAINST_MARGIN = (Verdict.BETTER, Verdict.WORSE)

@@ -144,6 +144,7 @@ def _row(pair: Pair, at: int, shared: _Shared, settings: Settings) -> Comparison
         repositories=shared.parts.repositories,
         label=shared.parts.label,
         notes=_notes(shared, at, settings.config),
+        heaviest=float(np.bincount(shared.parts.clusters).max() / len(differences)),
     )
     return replace(row, mde=shown_difference(row, pair.bounds, 1, settings))
 

@@ -49,7 +49,7 @@ class Guard:
 
     def check_session(self, headers: Message) -> None:
         """Refuse whoever was not given the address."""
-        given = [value for name, value in _cookies(headers) if name == self.cookie]
+        given = [value for name, value in cookies(headers) if name == self.cookie]
         if not any(_same(value, self.session) for value in given):
             raise Refused(403, "this page needs the token of its server", hint="open the address that Assay printed")
 
@@ -75,7 +75,7 @@ def guard_for(host: str, port: int) -> Guard:
     return Guard(tuple(sorted(f"{name}{tail}" for name in names)), f"assay-{port}")
 
 
-def _cookies(headers: Message) -> list[tuple[str, str]]:
+def cookies(headers: Message) -> list[tuple[str, str]]:
     """List the cookies of a request."""
     pairs = (part.partition("=") for line in headers.get_all("Cookie") or [] for part in line.split(";"))
     return [(name.strip(), value.strip()) for name, _, value in pairs]

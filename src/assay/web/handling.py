@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Protocol
 from urllib.parse import parse_qsl, urlsplit
 
 from assay.errors import AssayError
-from assay.web.guarding import Guard
+from assay.web.guarding import Guard, cookies
 from assay.web.messages import Refused, Request, Response, error_response, sentence_of, status_of
 from assay.web.routing import Route, find
 
@@ -106,7 +106,7 @@ class Handler(BaseHTTPRequestHandler):
         guard.check_session(self.headers)
         route, parts = find(self.server.house.routes, self.command, path)
         data = self._data() if self.command == "POST" else {}
-        return route.handler(Request(self.command, path, parts, query, data))
+        return route.handler(Request(self.command, path, parts, query, data, dict(cookies(self.headers))))
 
     def _address(self) -> tuple[str, dict[str, str]]:
         """Cut an address into path and query; it must be a path of ours."""

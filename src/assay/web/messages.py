@@ -38,6 +38,7 @@ class Request:
     parts: Mapping[str, str] = field(default_factory=dict)  # what the {names} of the route's pattern stood for
     query: Mapping[str, str] = field(default_factory=dict)  # what follows `?`; a name that comes twice is refused
     data: Mapping[str, object] = field(default_factory=dict)  # the JSON object of a POST
+    cookies: Mapping[str, str] = field(default_factory=dict, repr=False)  # of routes that know browsers by their own
 
     def text(self, name: str) -> str:
         """Give a text of the data; what is missing or no text is refused."""

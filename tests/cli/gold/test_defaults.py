@@ -1,9 +1,11 @@
 """Flags say what happens without them: their defaults are those of the configuration."""
 
+import argparse
 import re
 
 import pytest
 
+from assay.cli.gold.desk import rules_of
 from assay.cli.main import build_parser
 from assay.gold.review.standing import ReviewRules
 from assay.gold.split.dividing import WAYS, Division, Shares
@@ -38,6 +40,6 @@ def test_split_divides_as_its_configuration_says(capsys):
 
 def test_pool_review_and_synth_have_the_defaults_of_their_configurations():
     assert flags("pool", "gold.yaml", "results")["depth"] == PoolConfig().depth
-    assert flags("review", "gold.yaml")["least"] == ReviewRules().least
+    assert rules_of(argparse.Namespace(**flags("review", "gold.yaml"))) == ReviewRules()
     synth = flags("synth", ".")
     assert (synth["count"], synth["max_per_file"], synth["seed"]) == (DRAW.count, DRAW.max_per_file, DRAW.seed)

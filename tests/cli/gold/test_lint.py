@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from assay.cli.gold.desk import Desk
-from assay.cli.gold.settling import _problems
+from assay.cli.gold.settling import set_problems
 from assay.cli.main import main
 from assay.gold import load_gold
 from assay.gold.lint import LintConfig, lint
+from assay.gold.review.desk import Desk
 
 GOLD = """\
 assay: 1
@@ -147,7 +147,7 @@ def test_review_lints_with_the_tools_of_this_command(folder, monkeypatch):
         return lint(gold, corpus, tools=tools)
 
     monkeypatch.setattr("assay.gold.lint.lint", spy)
-    problems = _problems(Desk(folder / "gold.yaml"), replace(gold, corpus=replace(gold.corpus, include=("src/*",))))
+    problems = set_problems(Desk(folder / "gold.yaml"), replace(gold, corpus=replace(gold.corpus, include=("src/*",))))
     assert [problem.code for problem in problems] == ["G104", "G111"]
     (tools,) = lent
     assert (tools.aside("test_b.py"), tools.aside("src/b.py")) == (True, False)

@@ -9,6 +9,8 @@ from assay.cli.main import main
 from assay.errors import GoldError
 from assay.gold import load_gold
 from assay.gold.review import Origin, Queue, make_item
+from assay.gold.review.adjudicators import give_up
+from assay.gold.review.standing import ReviewRules
 from assay.gold.review.votes import Ballot
 from assay.types import Query, Span, Target
 from tests.serving import Reply, serving
@@ -473,5 +475,25 @@ def test_the_browser_is_a_thing_of_its_own(shop, items, capsys):
     assert (code, "--browser and --status are two things" in err) == (2, True)
     code, _, err = call(capsys, "review", "gold.yaml", "--status", "--port", "8123")
     assert (code, "--port belongs to --browser" in err) == (2, True)
+    code, _, err = call(capsys, "review", "gold.yaml", "--status", "--host", "::1")
+    assert (code, "--host belongs to --browser" in err) == (2, True)
     code, _, err = call(capsys, "review", "gold.yaml", "--browser", "--host", "0.0.0.0")  # noqa: S104  # refused
     assert (code, "not this machine's own address" in err) == (2, True)
+
+
+def test_who_gave_up_voting_in_the_browser_does_not_vote_here(shop, items, capsys):
+    give_up(Ballot(Queue(shop / "gold.yaml"), "cy"))
+    (shop / "votes.csv").write_text(f"{items[0]},2,x\n")
+    for how in (["--vote", f"{items[0]}=2", "--reason", "x"], ["--votes", "votes.csv"], ["--list"]):
+        code, _, err = call(capsys, "review", "gold.yaml", "--as", "cy", *how)
+        assert (code, "cy gave up voting to adjudicate" in err) == (2, True), err
+    assert Ballot(Queue(shop / "gold.yaml"), "cy").history() == ()
+
+
+def test_one_number_says_how_many_must_agree(shop, items, capsys, monkeypatch):
+    """The default stands in the rules alone: were it another one, every command would follow."""
+    call(capsys, "review", "gold.yaml", "--as", "ada", "--vote", f"{items[0]}=2", "--reason", "x")
+    assert called(capsys, "review", "gold.yaml", "--status")["states"]["waiting"] == 1
+    assert called(capsys, "review", "gold.yaml", "--status", "--least", "1")["states"]["agreed"] == 1
+    monkeypatch.setattr(ReviewRules.__init__, "__defaults__", (1,))
+    assert called(capsys, "review", "gold.yaml", "--status")["states"]["agreed"] == 1

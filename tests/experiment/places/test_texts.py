@@ -2,11 +2,14 @@
 
 import subprocess
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
-from assay.corpus.kept import find_kept
+from assay.corpus import open_corpus
+from assay.corpus.kept import KeptCorpus, find_kept
 from assay.errors import CorpusError
+from assay.experiment.places.place import reopen
 from assay.experiment.places.texts import corpus_texts
 from assay.syntax.tokens import line_bytes
 from assay.types import CorpusFacts, CorpusSpec, Gold, Header, Run, Suite
@@ -24,20 +27,24 @@ def folder(tmp_path, monkeypatch):
     return place
 
 
-def run_on(spec, paths=("a.py",), revision=None, text=TEXT):
-    facts = {"g": CorpusFacts("code", revision, "", 1)}
+def run_on(spec, paths=("a.py",), revision=None, text=TEXT, digest=None):
+    """A run over a folder as it is now, unless a digest is named."""
+    here = digest is None and spec.kind == "path" and Path(spec.value).is_absolute()
+    known = open_corpus(spec).digest if here else digest or ""
+    facts = {"g": CorpusFacts("code", revision, known, 1)}
     lines = {"g": {path: line_bytes(text) for path in paths}}
     return Run(Suite((Gold("g", spec, ()),)), 10, (), lines, header=Header(corpora=facts))
 
 
-def test_text_that_is_as_long_line_by_line_is_given(folder):
+def test_text_of_a_corpus_that_is_what_it_was_is_given(folder):
     texts = corpus_texts(run_on(CorpusSpec("path", str(folder))))
     assert texts("g", "a.py") == TEXT
     assert list(texts.notes) == []
 
 
 def test_relative_corpus_begins_beside_its_gold_file(folder):
-    run = run_on(CorpusSpec("path", "code"))
+    digest = open_corpus(CorpusSpec("path", str(folder))).digest
+    run = run_on(CorpusSpec("path", "code"), digest=digest)
     gold = replace(run.suite.golds[0], source=str(folder.parent / "gold.yaml"))
     assert corpus_texts(replace(run, suite=Suite((gold,))))("g", "a.py") == TEXT
 
@@ -50,12 +57,32 @@ def test_file_that_no_record_knows_is_not_read(folder):
     assert list(texts.notes) == []
 
 
-@pytest.mark.parametrize("now", ["def one():\n    return 10\n", "def one():\n", ""])
-def test_file_that_changed_is_left_out_and_said(folder, now):
+@pytest.mark.parametrize("now", ["def one():\n    return 2\n", "def one():\n    return 10\n", "def one():\n", "x"])
+def test_folder_that_changed_gives_nothing_and_says_so(folder, now):
+    """Also an edit that keeps the length of every line: what is shown would not be what the run saw."""
+    run = run_on(CorpusSpec("path", str(folder)))
     (folder / "a.py").write_text(now)
-    texts = corpus_texts(run_on(CorpusSpec("path", str(folder))))
+    texts = corpus_texts(run)
     assert texts("g", "a.py") is None
-    assert list(texts.notes) == ["No source of a.py of g: not here, or no longer as in the run."]
+    assert list(texts.notes) == ["No source of g: the corpus changed since the run."]
+
+
+def test_folder_of_which_no_digest_is_recorded_gives_nothing(folder):
+    run = run_on(CorpusSpec("path", str(folder)), digest="")
+    texts = corpus_texts(replace(run, header=replace(run.header, corpora={})))
+    assert texts("g", "a.py") is None
+    assert list(texts.notes) == ["No source of g: the records do not say which files the corpus had."]
+
+
+def test_folder_is_hashed_once_and_only_where_source_is_wanted(folder, monkeypatch):
+    run = run_on(CorpusSpec("path", str(folder)), paths=("a.py", "b.py"))
+    opened = []
+    monkeypatch.setattr("assay.experiment.places.texts.reopen", lambda *given: opened.append(1) or reopen(*given))
+    texts = corpus_texts(run)
+    assert texts("g", ".env") is None
+    assert opened == []
+    assert [texts("g", "a.py"), texts("g", "b.py"), texts("g", "a.py")] == [TEXT, None, TEXT]
+    assert opened == [1]
 
 
 def test_files_that_are_gone_are_counted(folder):
@@ -98,8 +125,6 @@ def git(folder, *arguments):
 
 
 def test_repository_here_is_read_at_the_commit_of_the_run(folder):
-    from assay.corpus import open_corpus
-
     git(folder, "init", "-q")
     git(folder, "add", "a.py")
     git(folder, "commit", "-qm", "one")
@@ -114,10 +139,17 @@ def test_repository_here_is_read_at_the_commit_of_the_run(folder):
 
 def test_sets_on_one_corpus_share_what_is_read(folder, monkeypatch):
     reads = []
-    real = find_kept(CorpusSpec("path", str(folder))).__class__.text
-    monkeypatch.setattr("assay.corpus.kept.KeptCorpus.text", lambda self, path: reads.append(path) or real(self, path))
+    real = KeptCorpus.text
+
+    def text(self, path):
+        reads.append(path)
+        return real(self, path)
+
+    monkeypatch.setattr(KeptCorpus, "text", text)
     run = run_on(CorpusSpec("path", str(folder)))
     golds = tuple(replace(run.suite.golds[0], name=name) for name in ("g", "h"))
-    texts = corpus_texts(replace(run, suite=Suite(golds), lines=dict.fromkeys(("g", "h"), run.lines["g"])))
+    lines, facts = (dict.fromkeys(("g", "h"), known["g"]) for known in (run.lines, run.header.corpora))
+    header = replace(run.header, corpora=facts)
+    texts = corpus_texts(replace(run, suite=Suite(golds), lines=lines, header=header))
     assert texts.lines("g", "a.py") is texts.lines("h", "a.py")
     assert reads == ["a.py"]

@@ -79,15 +79,16 @@ def test_corpus_that_is_gone_is_said(made, shop, monkeypatch, tmp_path):
     assert found.notes[0].startswith("No traces of shop: ")
 
 
-def test_cheap_traces_make_no_large_index_but_use_one_that_is_kept(made, monkeypatch):
+def test_cheap_traces_are_of_small_corpora_only_whether_an_index_is_kept_or_not(made, monkeypatch):
     monkeypatch.setattr(tracing, "LIMITS", TraceLimits(small=10))
     cheap = traces_of(made, [TAX], "whole", 10, cheap=True)
     assert (cheap.made, len(cheap.notes)) == ({}, 1)
     assert "index would have to be made" in cheap.notes[0]
     dear = traces_of(made, [TAX], "whole", 10)
     assert len(dear.made) == 1
-    monkeypatch.setattr(tracing, "LIMITS", TraceLimits(files=0, small=10))
-    assert traces_of(made, [TAX], "whole", 10, cheap=True) == dear  # it lies in the cache now
+    assert traces_of(made, [TAX], "whole", 10, cheap=True) == cheap  # though its index lies in the cache now
+    monkeypatch.setattr(tracing, "LIMITS", TraceLimits(files=0))
+    assert traces_of(made, [TAX], "whole", 10, cheap=True) == cheap
 
 
 def test_corpus_of_many_files_is_not_even_opened(made, monkeypatch):

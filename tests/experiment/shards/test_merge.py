@@ -55,7 +55,9 @@ def ground(tmp_path_factory):
 
 @pytest.fixture
 def here(ground, tmp_path, monkeypatch):
+    """Another folder with the same gold sets and code, which the report takes its source from."""
     monkeypatch.chdir(tmp_path)
+    lay_out(tmp_path)
     for name in ("part0", "part1"):
         shutil.copytree(ground / name, tmp_path / name)
     return tmp_path

@@ -67,3 +67,9 @@ LONG = "    step()\n" * 20
 def test_starter_drafts_nothing_that_is_defined_more_than_once(tmp_path):
     text = f"def main():\n{LONG}\n\ndef main(x):\n{LONG}{LONG}\n\ndef price():\n" + "    step()\n" * 9
     assert drafts(tmp_path, shop__py=text) == ("shop.py::price",)
+
+
+def test_no_two_drafts_ask_the_same_words(tmp_path):
+    body = "    step()\n" * 9
+    files = {f"part{n}__py": f"def add_rule():\n{body}\n\ndef other{n}():\n    step()\n" for n in range(2)}
+    assert drafts(tmp_path, **files, last__py=f"def run():\n{body}") == ("last.py::run", "part0.py::add_rule")

@@ -131,3 +131,14 @@ def test_leaks_are_counted_by_the_share_that_is_configured(tmp_path):
     gold = gold_of(corpus, query("q", "how routes become known to large programs", "verified_routes.py"))
     leak = lint(gold, corpus, config=LintConfig(leak_half=0.1)).leaks[0]
     assert (leak.none, leak.some, leak.half) == (0, 0, 1)
+
+
+def test_another_question_is_called_one(tmp_path):
+    def said(human, other):
+        forms = {"human": human, "wrong_terminology": other}
+        (text,) = messages(lint_all(corpus_of(tmp_path, FILES), query("q", forms, "a.py")), "G412")
+        return text
+
+    human = "where are settings read out of environment variables?"
+    assert "is another question: it keeps 1 of the 8 words" in said(human, "dotenv settings parser")
+    assert "by 2 replacements" in said(HUMAN, HUMAN.replace("reader", "fox").replace("table", "log"))

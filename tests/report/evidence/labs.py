@@ -30,3 +30,9 @@ def run_of(ranks: Sequence[int], *, failed: Sequence[int] = (), repositories: in
 def _failed(ranking: Ranking) -> Ranking:
     """Let a query time out."""
     return replace(ranking, status=Status.TIMEOUT, hits=(), error="too late")
+
+
+def silent(made: Run) -> Run:
+    """Let the engines of a run answer every query, and find nothing."""
+    engines = (replace(e, rankings=tuple(replace(one, hits=()) for one in e.rankings)) for e in made.engines)
+    return replace(made, engines=tuple(engines))

@@ -8,13 +8,14 @@ import pytest
 
 from assay.errors import NotComparableError
 from assay.report.commands.gating import gate_document, judge_gate
-from assay.report.comparing import compare_evidence
+from assay.report.comparing import compare_evidence, compare_within
 from assay.report.evidence.gathering import gather
 from assay.report.evidence.steadiness import Steadiness, noise_reach, steadiness
 from assay.report.pages.markdown import to_markdown
 from assay.stats.records import Verdict
 from assay.types import Hit
-from tests.report.evidence.labs import CLAIM, run_of
+from tests.report.evidence.labs import CLAIM, hashed, run_of
+from tests.report.labs import lab
 
 RANKS = [1, 2, 1, 1, 0, 1, 3, 1] * 5
 
@@ -125,33 +126,53 @@ def test_difference_that_whole_runs_reach_by_chance_is_told_as_such():
     old = seen(run_of([1] * 40), run_of([0] * 12 + [1] * 28), name="old")
     new = seen(run_of([0] * 20 + [1] * 20), run_of([0] * 34 + [1] * 6))
     found = compare_evidence(old, new, CLAIM)
-    assert found.rows[0].verdict is Verdict.WORSE
+    assert found.rows[0].verdict is Verdict.INCONCLUSIVE
     gate = judge_gate(new, CLAIM, (), found, engine=None, strict=False, old=old)
     assert "chance between whole runs alone reaches" in next(c.detail for c in gate.checks if c.kind == "comparison")
 
 
-def flaky_world(rng, queries, repeats):
-    """An engine that finds each answer by a chance of the query's own, asked again and again."""
-    chance = rng.beta(2, 1, queries)
-    return [run_of((rng.random(queries) < chance).astype(int).tolist()) for _ in range(2 * repeats)]
+def flaky_world(rng, queries, repeats, shared):
+    """An engine that finds each answer by a chance of the query's own, and by the luck of the whole run."""
+    ease = rng.normal(0.7, 1.0, queries)
+    luck = shared * rng.normal(size=2 * repeats)
+    return [run_of((rng.random(queries) < 1 / (1 + np.exp(-ease - one))).astype(int).tolist()) for one in luck]
 
 
-def share_worse(draws):
-    """Compare an engine with itself, three repeats on either side, and count how often it is found worse."""
+def share_worse(draws, shared=0.0, repeats=3):
+    """Compare an engine with itself, some repeats on either side, and count how often it is found worse."""
     rng = np.random.default_rng(8)
     worse = 0
     for _ in range(draws):
-        runs = flaky_world(rng, 30, 3)
-        row = compare_evidence(seen(*runs[:3], name="old"), seen(*runs[3:]), CLAIM).rows[0]
+        runs = flaky_world(rng, 30, repeats, shared)
+        row = compare_evidence(seen(*runs[:repeats], name="old"), seen(*runs[repeats:]), CLAIM).rows[0]
         assert row.queries == 30
         worse += row.verdict is Verdict.WORSE
     return worse / draws
 
 
-def test_flaky_engine_is_seldom_worse_than_itself():
-    assert share_worse(40) <= 4 / 40  # P(more, at 2.5 % on this side) < .01
+@pytest.mark.parametrize("shared", [0.0, 2.0])
+def test_flaky_engine_is_seldom_worse_than_itself(shared):
+    assert share_worse(40, shared) <= 4 / 40  # P(more, at 2.5 % on this side) < .01
 
 
 @pytest.mark.soak
-def test_flaky_engine_is_worse_than_itself_as_seldom_as_declared():
-    assert share_worse(800) <= 0.025 + 3 * math.sqrt(0.025 * 0.975 / 800)
+@pytest.mark.parametrize(("shared", "repeats"), [(0.0, 3), (0.5, 2), (2.0, 2)])
+def test_flaky_engine_is_worse_than_itself_as_seldom_as_declared(shared, repeats):
+    assert share_worse(800, shared, repeats) <= 0.025 + 3 * math.sqrt(0.025 * 0.975 / 800)
+
+
+def test_harm_beyond_the_chance_of_runs_is_proven_all_the_same():
+    old = seen(*(run_of([1] * 38 + [0] * lost + [1] * (2 - lost)) for lost in (0, 1, 2)), name="old")
+    new = seen(*(run_of([1] * 18 + [0] * (20 + lost) + [1] * (2 - lost)) for lost in (0, 1, 2)))
+    row = compare_evidence(old, new, CLAIM).rows[0]
+    assert row.verdict is Verdict.WORSE
+    assert "chance between whole runs" in " ".join(row.notes)
+
+
+def test_engines_of_one_run_are_compared_with_the_chance_of_its_repeats_too():
+    def both(good, bad):
+        return hashed(lab({"mine": [1] * good + [0] * (40 - good), "yours": [1] * bad + [0] * (40 - bad)}))
+
+    found = compare_within(seen(both(40, 38), both(22, 6)), CLAIM).rows[0]
+    once = compare_within(seen(both(31, 22)), CLAIM).rows[0]
+    assert (once.verdict, found.verdict) == (Verdict.WORSE, Verdict.INCONCLUSIVE)

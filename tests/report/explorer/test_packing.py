@@ -7,7 +7,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.report.explorer.packing import pack_table, pack_values, shortened, varints
+from assay.report.explorer.packing import Column, pack_table, pack_values, shortened, varints
 from tests.report.explorer import unpacking
 
 numbers = st.integers(0, 2**63 - 1)
@@ -28,7 +28,7 @@ def test_varints_are_leb128():
 
 @given(st.lists(numbers), st.lists(reals))
 def test_columns_read_back_with_their_head(whole, parts):
-    columns = {"a": np.array(whole, dtype=np.int64), "b": np.array(parts, dtype=np.float32)}
+    columns: dict[str, Column] = {"a": np.array(whole, dtype=np.int64), "b": np.array(parts, dtype=np.float32)}
     head, found = unpacking.columns(pack_table({"paths": ["\ud800é</script>"]}, columns))
     assert head["paths"] == ["\ud800é</script>"]
     assert found["a"] == whole

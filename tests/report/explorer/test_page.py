@@ -11,11 +11,13 @@ from assay.corpus import open_corpus
 from assay.errors import ConfigError
 from assay.experiment.places.texts import corpus_texts
 from assay.experiment.running.tracing import Asked, Traced, Traces
-from assay.report.analysis import analyse_case
+from assay.report.analysis import FEW_QUERIES, analyse_case
 from assay.report.case import open_case
+from assay.report.comparison import verdict_tone
 from assay.report.explorer import PageLimits, make_page
 from assay.report.explorer.building import TooSmallError
 from assay.report.results import results_json
+from assay.report.sections import scores_note, traps_note
 from assay.stats.records import Verdict
 from assay.types import Claim, CorpusSpec, Hit, Waterfall, WaterfallRow, WaterfallStep
 from benchmarks.report.sample import Size, make_run
@@ -54,7 +56,6 @@ def test_a_report_of_a_hundred_queries_is_small_and_has_all_its_source(case, res
     found = unpacking.blocks(page)
     assert set(found) == {"summary", "queries", "values", "rankings", "sources"}
     said = json.loads(found["summary"])
-    assert said["sources"] is True
     assert len(said["left_out"]) == 1  # the rule alone: everything had room
     frame = len(re.sub(rb'<script type="application/gzip".*?</script>\n', b"", page))
     assert len(page) - frame < 400_000
@@ -86,8 +87,18 @@ def test_rank_measure_follows_where_the_claim_has_none(made):
 def test_summary_has_the_results_without_what_rankings_say(case, results):
     said = unpacking.summary(paged(case, results))
     expected = json.loads(json.dumps(results_json(results)))
-    assert said["results"] == {key: value for key, value in expected.items() if key != "failures"}
+    found = said["results"]
+    words = [(row.pop("tone"), row.pop("said"), row.pop("mde_text")) for row in found["comparison"]["rows"]]
+    assert words == [(verdict_tone(row), row.said, row.mde_text) for row in results.comparison.rows]
+    for row in found["comparison"]["secondary"]:
+        assert {row.pop("tone"), row.pop("said"), row.pop("mde_text")} >= {"plain", "not in the family"}
+    assert [one.pop("answered_nothing") for one in found["engines"]] == [False] * 3
+    assert [one.pop("mostly_failed") for one in found["spending"]] == [False] * len(results.spending)
+    assert found == {key: value for key, value in expected.items() if key != "failures"}
     assert said["title"].endswith(results.comparison.rows[0].claim)
+    assert said["title"] == f"{results.suite}: {said['sentence']}"
+    assert (said["few"], said["values"]["level"]) == (FEW_QUERIES, "file")
+    assert said["notes"] == {"scores": scores_note(results), "adversaries": traps_note(results), "times": ""}
     first = case.run.engines[0].rankings
     assert said["tokens"][0] == pytest.approx(np.mean([sum(r.tokens[:10]) for r in first]))
 
@@ -112,9 +123,9 @@ def test_no_source_leaves_no_line_of_source(case, results, made):
     page = paged(case, results, texts, source=False)
     assert TOKEN not in unpacking.everything(page)
     said = unpacking.summary(page)
-    assert said["sources"] is False
-    assert "--no-source" in said["left_out"][0]
-    assert "nobody opened the corpora" in unpacking.summary(paged(case, results))["left_out"][0]
+    assert "--no-source" in said["left_out"][0]["text"]
+    assert "nobody opened the corpora" in unpacking.summary(paged(case, results))["left_out"][0]["text"]
+    assert {one["block"] for one in said["left_out"]} == {"sources"}
 
 
 def test_sources_are_the_lines_of_the_corpus(case, results, made):
@@ -122,10 +133,10 @@ def test_sources_are_the_lines_of_the_corpus(case, results, made):
     data = unpacking.blocks(paged(case, results, corpus_texts(made)))
     sources, golds = json.loads(data["sources"]), json.loads(data["queries"])["golds"]
     texts = corpus_texts(made)
-    shown = {}
+    shown: dict[tuple[str, str], set[int]] = {}
     for gold, files in sources.items():
         for path, parts in files.items():
-            lines, end = texts(golds[int(gold)], path).split("\n"), -1
+            lines, end = texts.lines(golds[int(gold)], path) or [], -1
             for start, text in parts:
                 assert start > end + 1
                 part = text.split("\n")
@@ -144,8 +155,12 @@ def test_size_is_kept_and_what_had_no_room_is_counted(case, results, made, share
     page = paged(case, results, corpus_texts(made), max_bytes=size)
     assert len(page) <= size
     said = unpacking.summary(page)
-    assert said["sources"] == ("sources" in unpacking.blocks(page))
-    assert any("--max-size" in sentence for sentence in said["left_out"])
+    assert any("--max-size" in text for text in absent(said, "sources"))
+
+
+def absent(said, block):
+    """What a page says of what is not in it."""
+    return [one["text"] for one in said["left_out"] if one["block"] == block]
 
 
 def smallest(case, results):
@@ -153,8 +168,8 @@ def smallest(case, results):
     with pytest.raises(TooSmallError) as caught:
         paged(case, results, max_bytes=1000)
     assert caught.value.exit_code == 2
-    megabytes = re.search(r"--max-size ([\d.]+)MB", caught.value.hint)[1]
-    return int(float(megabytes) * 1e6)
+    (megabytes,) = re.findall(r"--max-size ([\d.]+)MB", caught.value.hint or "")
+    return round(float(megabytes) * 1e6)
 
 
 def test_least_size_that_is_named_is_enough_and_less_is_refused(case, results):
@@ -162,7 +177,7 @@ def test_least_size_that_is_named_is_enough_and_less_is_refused(case, results):
     page = paged(case, results, max_bytes=least)
     assert len(page) <= least
     assert "score" not in {name for name, *_ in unpacking.columns(unpacking.blocks(page)["rankings"])[0]["columns"]}
-    assert any("scores that engines gave" in text for text in unpacking.summary(page)["left_out"])
+    assert any("scores that engines gave" in text for text in absent(unpacking.summary(page), "rankings"))
     with pytest.raises(ConfigError, match="--max-size"):
         paged(case, results, max_bytes=len(page) - 20_000)
 
@@ -189,10 +204,10 @@ def test_traces_are_there_and_go_before_the_page_becomes_too_large(case, results
     trace = json.loads(found["traces"])["3"]
     assert trace["candidates"][1]["steps"] == [{"score": 1.23457, "change": None, "rank": 1, "before": 0}]
     assert (trace["engine"], trace["question"]) == ("builtin", {"kind": "words", "terms": ["a"]})
-    assert "More is to be had." in json.loads(found["summary"])["left_out"]
+    assert "More is to be had." in absent(json.loads(found["summary"]), "traces")
     bare = unpacking.blocks(paged(case, results, traces=traces, max_bytes=smallest(case, results) + 5000))
     assert "traces" not in bare
-    assert any("traces are not here" in text for text in json.loads(bare["summary"])["left_out"])
+    assert any("traces are not here" in text for text in absent(json.loads(bare["summary"]), "traces"))
 
 
 HOSTILE = "</script><script>alert(1)</script><!-- \ud800\x00\u202e\u2028 'x' \"y\" &amp;"

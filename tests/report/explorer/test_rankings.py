@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from assay.report.case import level_of, open_case
 from assay.report.explorer.rankings import pack_rankings
-from assay.scoring import match
+from assay.scoring import match, score
 from assay.types import (
     Adversary,
     Claim,
@@ -79,7 +79,7 @@ def answers(case):
     return [[one.get((unit.gold, unit.query, unit.form)) for one in known] for unit in case.scores.units]
 
 
-@settings(max_examples=60)
+@settings(max_examples=60, deadline=None)
 @given(runs(), st.sampled_from(["nDCG@4", "RR(level=lines)@4", "Hit(level=symbol)@4"]))
 def test_what_was_packed_is_the_run(run, primary):
     case = open_case(run, Claim((primary,), "e0"))
@@ -95,11 +95,27 @@ def test_what_was_packed_is_the_run(run, primary):
             assert answer.hits == places
             same_scores([hit.score for hit in ranking.hits], answer.scores)
             assert answer.marks == marks(case, unit, ranking, engine)
+            assert_ranks(case, unit, engine, answer)
+
+
+def assert_ranks(case, unit, engine, answer):
+    """The first rank of a primary answer, and whether a trap displaced it, are those of the measures."""
+    query, level, k = case.queries[unit.gold, unit.query], level_of(case.primary), case.run.k
+    ranked = [(at + 1 - answer.repeats[at], mark) for at, mark in enumerate(answer.marks) if mark]
+    firsts = [rank for rank, mark in ranked if mark < 128 and query.targets[mark - 1].grade == 2 and rank <= k]
+    traps = [rank for rank, mark in ranked if mark >= 128 and rank <= k]
+    named = f"(level={level})" if level != "file" else ""
+    scores = score(case.run, [f"Displacement{named}@{k}", f"RankGap{named}@{k}"])
+    column = scores.units.index(unit)
+    displaced, gap = scores.values[scores.engines.index(engine.name), :, column]
+    if answer.status == "ok" and not math.isnan(gap):
+        assert gap == min(traps, default=k + 1) - min(firsts, default=k + 1)
+        assert displaced == (min(traps, default=k + 1) < min(firsts, default=k + 1))
 
 
 def same_scores(given, found):
-    for score, read in zip(given, found or [], strict=True):
-        assert math.isnan(read) if score is None else math.isclose(score, read, rel_tol=2**-16, abs_tol=1e-30)
+    for value, read in zip(given, found or [], strict=True):
+        assert math.isnan(read) if value is None else math.isclose(value, read, rel_tol=2**-16, abs_tol=1e-30)
 
 
 def marks(case, unit, ranking, engine):

@@ -33,6 +33,7 @@ class Answer:
     seconds: float
     hits: list[tuple[str, int | None, int | None, int | None]]  # path, start, end, tokens
     marks: list[int]
+    repeats: list[int]
     scores: list[float] | None
 
 
@@ -71,7 +72,8 @@ def rankings(data: bytes) -> list[list[Answer]]:
     """All answers: units, and the engines in each."""
     head, found = columns(data)
     places = iter(zip(found["path"], found["start"], found["lines"], found["tokens"], strict=True))
-    hits = iter(zip(found["hit"], found["mark"], found.get("score") or [None] * len(found["hit"]), strict=True))
+    scores = found.get("score") or [None] * len(found["hit"])
+    hits = iter(zip(found["hit"], found["mark"], found["repeats"], scores, strict=True))
     cells = iter(zip(found["status"], found["error"], found["seconds"], found["hits"], strict=True))
     units = []
     for count in found["places"]:
@@ -90,7 +92,7 @@ def _place(head, path, start, lines, tokens):
 
 def _answer(head, known, hits, status, error, seconds, count):
     mine = [next(hits) for _ in range(count)]
-    scores = [score for _, _, score in mine]
+    spans, marks = [known[hit] for hit, *_ in mine], [mark for _, mark, *_ in mine]
+    repeats, scores = [many for _, _, many, _ in mine], [score for *_, score in mine]
     said = head["errors"][error - 1] if error else None
-    spans, marks = [known[hit] for hit, _, _ in mine], [mark for _, mark, _ in mine]
-    return Answer(head["statuses"][status], said, seconds, spans, marks, None if None in scores else scores)
+    return Answer(head["statuses"][status], said, seconds, spans, marks, repeats, None if None in scores else scores)

@@ -120,3 +120,14 @@ def test_two_gates_of_a_workflow_have_comments_of_their_own():
         for flow, job, subject in (("a", "b", "c"), ("a", "b", "d"), ("a", "bc", ""), ("ab", "", "c"))
     }
     assert len(marks) == 4
+
+
+def test_server_that_cannot_be_reached_is_told_once_and_no_right_is_blamed(environ):
+    last = told(environ | {"GITHUB_API_URL": "http://127.0.0.1:9"})[-1]
+    assert last.startswith("no comment: ")
+    assert last.count("refused") == 1
+    assert "permissions" not in last
+    with serving(Forge(refuses=500)) as server:
+        assert "permissions" not in told(environ | {"GITHUB_API_URL": server.url})[-1]
+    with serving(Forge(refuses=404)) as server:
+        assert "permissions" in told(environ | {"GITHUB_API_URL": server.url})[-1]

@@ -23,7 +23,6 @@ from assay.report.pages.document import (
     Table,
     table,
 )
-from assay.report.pages.html import to_html
 from assay.report.pages.markdown import to_markdown
 from assay.report.pages.terminal import print_document, render_document
 from assay.screen import Screen
@@ -144,7 +143,6 @@ def test_colour_is_for_terminals_that_want_it(monkeypatch, name, value, escapes)
 @pytest.mark.parametrize(("tone", "sign"), [("good", "✓ "), ("bad", "✗ "), ("warning", "! "), ("plain", "")])
 def test_verdict_has_a_sign_beside_its_colour(tone, sign):
     assert shown(80, Document("mine against yours: better", (), tone)) == f"{sign}mine against yours: better\n"
-    assert f'<h1 class="{tone}">' in to_html(Document("t", (), tone))
 
 
 def test_ascii_is_drawn_where_blocks_cannot_be_shown():
@@ -178,9 +176,6 @@ def test_sparks_are_drawn_to_one_scale_and_say_what_matters():
     )
     lines = shown(80, Document("t", (sparks,))).split("\n")
     assert lines[1:4] == ["     a █▂· ▂  80% at 1", "longer ▅▁· ▆  40% at 1", "Scale."]
-    page = to_html(Document("t", (sparks,)))
-    assert page.count("<rect") == 3 + 3
-    assert "80% at 1" in page
     assert "     a █▂· ▂  80% at 1\nlonger ▅▁· ▆  40% at 1" in to_markdown(Document("t", (sparks,)))
 
 
@@ -208,8 +203,8 @@ def test_rankings_stand_side_by_side_or_below_each_other():
     assert narrow.index("✓2") < narrow.index("second") < narrow.index("✓1")
     for text in (wide, narrow):
         assert text.count("timeout: it took too long") == 2
-    for page in (to_markdown(both), to_html(both)):
-        assert page.index("✓2") < page.index("second") < page.index("✓1")
+    page = to_markdown(both)
+    assert page.index("✓2") < page.index("second") < page.index("✓1")
 
 
 EVIL = "\x1b[31mred\x1b]0;title\x07\x00\u202e\ud800\r[bold]x[/bold] :smile:\x9b2J"
@@ -231,5 +226,4 @@ def test_names_steer_nothing():
         assert not set(text) & {"\x1b", "\x07", "\x00", "\u202e", "\ud800", "\r", "\x9b"}
         assert "[bold]x[/bold]" in "".join(text.split())
     assert "\x1b]" not in shown(120, evil, colour=True)
-    for page in (to_markdown(evil), to_html(evil)):
-        assert not set(page) & {"\x1b", "\x07", "\x00", "\u202e", "\ud800", "\x9b"}
+    assert not set(to_markdown(evil)) & {"\x1b", "\x07", "\x00", "\u202e", "\ud800", "\x9b"}

@@ -1,21 +1,39 @@
 // Asking the server that a page came from, on pages that `assay` serves.
 
-/** Ask for something, or send an object to be answered; what is refused is thrown with the server's own sentence. */
+/** A question without an answer; one that is "away" or a "stranger" is asked again, what is "refused" is not. */
+class AskError extends Error {
+  constructor(kind, message, hint = "", status = 0) {
+    super(message);
+    this.kind = kind;
+    this.status = status;
+    this.hint = hint;
+  }
+}
+
+/** Ask for something, or send an object to be answered; what is no answer is thrown with a sentence. */
 export async function askServer(address, body = null) {
   const sent = body && { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) };
   let response;
   try {
     response = await fetch(address, { ...sent, credentials: "same-origin", cache: "no-store" });
   } catch {
-    throw new Error("The server does not answer. Is `assay serve` still running?");
+    throw new AskError("away", "The server does not answer.", "Is it still running? Start it again at the same port.");
   }
-  const answer = await response.json().catch(() => ({ error: "the answer cannot be read" }));
-  if (!response.ok) throw new Error(sentence(answer));
-  return answer;
+  const answer = await response.json().catch(() => null);
+  if (response.ok && answer) return answer;
+  throw refusalOf(response.status, answer);
 }
 
-/** Put what was wrong and what to do next into one text. */
-function sentence(answer) {
-  const said = String(answer.error ?? "it was refused").replace(/\.$/, "");
-  return `${said.charAt(0).toUpperCase()}${said.slice(1)}.${answer.hint ? ` → ${answer.hint}` : ""}`;
+/** Say in one text what was wrong and what to do next. */
+export function problemText(error) {
+  const said = error.message.replace(/\.$/, "");
+  return `${said.charAt(0).toUpperCase()}${said.slice(1)}.${error.hint ? ` → ${error.hint}` : ""}`;
+}
+
+/** Make the error of an answer that is none. */
+function refusalOf(status, answer) {
+  const said = answer?.error ?? `the server answered ${status}`;
+  if (status !== 403) return new AskError(status >= 500 ? "away" : "refused", said, answer?.hint ?? "", status);
+  const hint = "Open the address that it printed, in any tab: this page then goes on.";
+  return new AskError("stranger", "The server was started again.", hint);
 }

@@ -3,7 +3,7 @@
 import { h } from "./dom.js";
 
 /** Copy a text and tell so; where the browser forbids it, show the text to be copied by hand. */
-export async function copyText(text, what = "Copied") {
+async function copyText(text, what = "Copied") {
   try {
     await navigator.clipboard.writeText(text);
     announce(what);
@@ -29,7 +29,7 @@ export function markdownTable(titles, aligns, rows) {
 }
 
 /** Make a text one that stands in a cell of a Markdown table and starts nothing. */
-export function markdownCell(text) {
+function markdownCell(text) {
   return markdownText(text).replace(/\|/g, "\\|");
 }
 

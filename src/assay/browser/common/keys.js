@@ -25,7 +25,7 @@ export function setViewKeys(keys) {
 }
 
 /** Show which keys there are. */
-export function showKeyHelp() {
+function showKeyHelp() {
   const close = h("button", { type: "button", onclick: () => dialog.close() }, "Close");
   const dialog = h(
     "dialog",

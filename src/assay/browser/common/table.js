@@ -34,56 +34,60 @@ const SLICE = 120; // rows: about three screens, drawn in a few milliseconds
 
 /** Make a sortable table; the comment on top of this module says what it takes. */
 export function table(options) {
-  const state = { sort: options.sort ?? null, rows: [], drawn: 0 };
-  const body = h("tbody");
-  const head = h(
-    "tr",
-    null,
-    options.columns.map((column) => headerCell(column, () => press(column))),
-  );
-  const showAll = h("button", { type: "button", class: "quiet-button", onclick: () => draw(state.rows.length) });
-  const more = h("div", { class: "table-more" }, showAll);
-  const grid = h("table", { "aria-label": options.caption }, h("thead", null, head), body);
-  const copy = copyButton(() => tableMarkdown(options, state.rows));
-  const box = h(
+  const grid = tableParts(options);
+  const { box } = grid;
+  box.sortedRows = () => grid.rows;
+  box.resort = (sort) => resort(grid, sort);
+  box.resort(options.sort ?? null);
+  if (options.slice) return box;
+  whenSeen(grid.more, () => drawRows(grid, grid.drawn + SLICE));
+  window.addEventListener("beforeprint", () => box.isConnected && drawRows(grid, grid.rows.length));
+  return box;
+}
+
+/** Make the parts of a table that has no rows yet, with what is known of it: {options, sort, rows, drawn, box, …}. */
+function tableParts(options) {
+  const grid = { options, sort: null, rows: [], drawn: 0, body: h("tbody") };
+  const headers = options.columns.map((column) => headerCell(column, () => pressHeader(grid, column)));
+  const all = () => drawRows(grid, grid.rows.length);
+  grid.head = h("tr", null, headers);
+  grid.showAll = h("button", { type: "button", class: "quiet-button", onclick: all });
+  grid.more = h("div", { class: "table-more" }, grid.showAll);
+  const copy = copyButton(() => tableMarkdown(options, grid.rows));
+  grid.box = h(
     "div",
     { class: "table-box" },
     h("div", { class: "table-tools" }, options.tools ?? null, copy),
-    scrollBox(grid, options.caption),
-    more,
+    scrollBox(h("table", { "aria-label": options.caption }, h("thead", null, grid.head), grid.body), options.caption),
+    grid.more,
   );
+  return grid;
+}
 
-  /** Sort by a column; the same one again turns it round. */
-  function press(column) {
-    const again = state.sort?.id === column.id;
-    box.resort({ id: column.id, descending: again ? !state.sort.descending : beginsDescending(column) });
-    options.onsort?.(state.sort);
-  }
+/** Sort by a column; the same one again turns it round. */
+function pressHeader(grid, column) {
+  const again = grid.sort?.id === column.id;
+  resort(grid, { id: column.id, descending: again ? !grid.sort.descending : beginsDescending(column) });
+  grid.options.onsort?.(grid.sort);
+}
 
-  /** Draw the next slice of rows. */
-  function draw(upTo) {
-    const slice = state.rows.slice(state.drawn, upTo);
-    body.append(...slice.map((row) => bodyRow(options, row)));
-    state.drawn += slice.length;
-    more.hidden = state.drawn === state.rows.length;
-    showAll.textContent = `Show all ${state.rows.length} rows`;
-  }
+/** Draw the rows anew, in another order. */
+function resort(grid, sort) {
+  const { options } = grid;
+  Object.assign(grid, { sort, rows: sortedRows(options.columns, options.rows, sort), drawn: 0 });
+  grid.body.replaceChildren();
+  markSorted(grid.head, options.columns, sort);
+  if (!grid.rows.length) grid.body.append(emptyRow(options));
+  drawRows(grid, options.slice ?? Math.max(SLICE, options.upTo ?? 0));
+}
 
-  box.sortedRows = () => state.rows;
-  box.resort = (sort) => {
-    state.sort = sort;
-    state.rows = sortedRows(options.columns, options.rows, sort);
-    state.drawn = 0;
-    body.replaceChildren();
-    markSorted(head, options.columns, sort);
-    if (!state.rows.length) body.append(emptyRow(options));
-    draw(options.slice ?? Math.max(SLICE, options.upTo ?? 0));
-  };
-  box.resort(state.sort);
-  if (options.slice) return box;
-  whenSeen(more, () => draw(state.drawn + SLICE));
-  window.addEventListener("beforeprint", () => box.isConnected && draw(state.rows.length));
-  return box;
+/** Draw the next slice of rows. */
+function drawRows(grid, upTo) {
+  const slice = grid.rows.slice(grid.drawn, upTo);
+  grid.body.append(...slice.map((row) => bodyRow(grid.options, row)));
+  grid.drawn += slice.length;
+  grid.more.hidden = grid.drawn === grid.rows.length;
+  grid.showAll.textContent = `Show all ${grid.rows.length} rows`;
 }
 
 /** Let a table that is too wide be scrolled, by keyboard as well; one that fits is no stop for the Tab key. */

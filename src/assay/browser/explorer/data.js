@@ -4,8 +4,8 @@ import { blockBytes, blockJson, hasBlock } from "../common/blocks.js";
 import { parseRankings } from "./rankings.js";
 
 /**
- * Read the run: {summary, results, engines, measures, primary, rankMeasure, units, queries, golds, repositories, forms,
- * value(), engineIndex(), unitIndex(), baselineIndex, challengerIndex, unitsOfHeadline, has(), load(), live}.
+ * Read the run: {summary, results, engines, measures, primary, rankMeasure, level, units, queries, golds, repositories,
+ * forms, value(), engineIndex(), unitIndex(), baselineIndex, challengerIndex, unitsOfHeadline, has(), load(), live}.
  *
  * A unit is {index, query, gold, repository, form, headline, leak, text}, with names, not indices; a query is
  * {index, gold, id, line, targets, adversaries, rationale, tags, measures, units: [unit indices]}.
@@ -16,7 +16,7 @@ export async function loadData() {
 }
 
 /** Put the blocks of a run together. */
-export function makeData(summary, block, floats) {
+function makeData(summary, block, floats) {
   const { results } = summary;
   const queries = block.queries.map((query, index) => ({
     ...query,
@@ -41,6 +41,7 @@ export function makeData(summary, block, floats) {
     forms: block.forms,
     primary: results.comparison.primary,
     rankMeasure: summary.values.rank,
+    level: summary.values.level,
     unitsOfHeadline: units.filter((unit) => unit.headline).map((unit) => unit.index),
     baselineIndex: Math.max(0, names.indexOf(results.comparison.baseline)),
     challengerIndex: Math.max(0, names.indexOf(results.challenger)),
@@ -55,6 +56,11 @@ export function makeData(summary, block, floats) {
     has: hasBlock,
     load: blockLoader(),
   };
+}
+
+/** Tell whether an engine is there to compare with, not to compete. */
+export function isReference(facts) {
+  return facts.role === "floor" || facts.role === "ceiling";
 }
 
 /** Read the values as they lie in the block: little-endian, at any offset. */
@@ -82,13 +88,18 @@ function indexOfUnits(units) {
   return (gold, id, form) => known.get(JSON.stringify([gold, id, form])) ?? -1;
 }
 
-/** Make the reader of values: engine by engine, measure by measure, unit by unit; NaN where a measure does not apply. */
+/** Make the reader of values: by engine, measure and unit; NaN where a measure does not apply. */
 function valueReader(floats, names, units) {
   const places = new Map(names.map((name, place) => [name, place]));
   return (engine, measure, unit) => {
     const place = places.get(measure);
-    return place === undefined ? NaN : floats[(engine * names.length + place) * units + unit];
+    return place === undefined ? NaN : doubleOf(floats[(engine * names.length + place) * units + unit]);
   };
+}
+
+/** Give the double that a float stands for, as far as seven digits tell: 0.6, not 0.60000002384. */
+function doubleOf(value) {
+  return Number.isInteger(value) ? value : Number(value.toPrecision(7));
 }
 
 /** Make the loader of the blocks that are big; null where the page does not have one. */

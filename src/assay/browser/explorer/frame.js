@@ -6,43 +6,14 @@ import { keyHelpButton } from "../common/keys.js";
 import { grouped } from "../common/format.js";
 import { queriesHref, reportHref } from "./links.js";
 
-/** Build the frame into the page: {main, setSections(), mark()}; `again` is told when a link to the same place is used. */
+/** Build the frame into the page: {main, setSections(), mark()}; `again` is told when a link to here is used. */
 export function buildFrame(data, changedTheme, again) {
   const main = h("main", { id: "content", tabindex: "-1" });
   const sections = h("ul", { class: "side-sections" });
-  const side = h(
-    "nav",
-    { class: "side", id: "side", "aria-label": "Views" },
-    h(
-      "ul",
-      null,
-      data.live ? h("li", null, h("a", { class: "home", href: data.live.home }, "← All runs")) : null,
-      h("li", null, h("a", { href: reportHref(), dataset: { view: "report" } }, "Report"), sections),
-      h(
-        "li",
-        null,
-        h(
-          "a",
-          { href: queriesHref(), dataset: { view: "queries" } },
-          "Queries ",
-          h("span", { class: "count" }, grouped(data.queries.length)),
-        ),
-      ),
-    ),
-  );
+  const side = sideViews(data, sections);
   const menu = menuButton(side);
-  const skip = h("button", { type: "button", class: "skip", onclick: () => main.focus() }, "Skip to the content");
-  const bar = h(
-    "header",
-    { class: "topbar" },
-    skip,
-    menu,
-    brand(data),
-    h("span", { class: "spacer" }),
-    themeSwitch(changedTheme),
-    keyHelpButton(),
-  );
   const announcer = h("div", { id: "announcer", role: "status", "aria-live": "polite" });
+  const bar = topBar(data, main, menu, changedTheme);
   fill(document.getElementById("app"), bar, h("div", { class: "layout" }, side, main), announcer);
   side.addEventListener("click", (event) => {
     const link = event.target.closest("a");
@@ -51,13 +22,44 @@ export function buildFrame(data, changedTheme, again) {
   });
   return {
     main,
-    setSections: (list) =>
-      fill(
-        sections,
-        list.map((one) => h("li", null, h("a", { href: reportHref(one.id), dataset: { section: one.id } }, one.title))),
-      ),
+    setSections: (list) => fill(sections, list.map(sectionLink)),
     mark: (view, section) => markPlace(side, view, section),
   };
+}
+
+/** List the views; the sections of the report stand below it. */
+function sideViews(data, sections) {
+  const many = h("span", { class: "count" }, grouped(data.queries.length));
+  return h(
+    "nav",
+    { class: "side", id: "side", "aria-label": "Views" },
+    h(
+      "ul",
+      null,
+      data.live ? h("li", null, h("a", { class: "home", href: data.live.home }, "← All runs")) : null,
+      h("li", null, h("a", { href: reportHref(), dataset: { view: "report" } }, "Report"), sections),
+      h("li", null, h("a", { href: queriesHref(), dataset: { view: "queries" } }, "Queries ", many)),
+    ),
+  );
+}
+
+/** Link to a section of the report. */
+function sectionLink({ id, title }) {
+  return h("li", null, h("a", { href: reportHref(id), dataset: { section: id } }, title));
+}
+
+/** Make the bar on top. */
+function topBar(data, main, menu, changedTheme) {
+  return h(
+    "header",
+    { class: "topbar" },
+    h("button", { type: "button", class: "skip", onclick: () => main.focus() }, "Skip to the content"),
+    menu,
+    brand(data),
+    h("span", { class: "spacer" }),
+    themeSwitch(changedTheme),
+    keyHelpButton(),
+  );
 }
 
 /** Name the product and what was measured. */

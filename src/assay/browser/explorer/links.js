@@ -7,7 +7,7 @@ export function reportHref(section = "") {
   return section ? routeHref(["report", section]) : "#/";
 }
 
-/** The list of queries; parameters are those of `explorer/filters.js`: search, form, gold, repo, a, b, outcome, … */
+/** The list of queries; parameters are those of `list/filters.js`: search, form, gold, repo, a, b, outcome, … */
 export function queriesHref(params = {}) {
   return routeHref(["queries"], params);
 }

@@ -6,10 +6,11 @@ import { currentTheme, nextTheme, setTheme } from "../common/theme.js";
 import { listenToKeys, setViewKeys } from "../common/keys.js";
 import { loadData } from "./data.js";
 import { buildFrame } from "./frame.js";
-import { buildReport } from "./report_view.js";
+import { restoreChoices } from "./report/choices.js";
+import { buildReport } from "./report/view.js";
 import { queriesHref, reportHref } from "./links.js";
-import { renderQueries } from "./queries.js";
-import { renderQuery } from "./query.js";
+import { renderQueries } from "./list/view.js";
+import { renderQuery } from "./query/view.js";
 
 /** Open the page. */
 async function openPage() {
@@ -76,7 +77,7 @@ async function showRoute(page, route, scrolled) {
   else if (currentTheme() !== "auto") keepTheme();
   setViewKeys([]);
   const [view = "report", ...rest] = route.parts;
-  const shown = await (VIEWS[view] ?? showNothing)(page, rest, route.params);
+  const shown = await (VIEWS.get(view) ?? showNothing)(page, rest, route.params);
   tellReady(page);
   if (page.route !== route) return;
   if (moved || shown?.focus) (shown?.focus ?? page.frame.main).focus({ preventScroll: true });
@@ -86,15 +87,20 @@ async function showRoute(page, route, scrolled) {
   markSection(page);
 }
 
-const VIEWS = { report: showReport, queries: showQueries, query: showQuery };
+const VIEWS = new Map([
+  ["report", showReport],
+  ["queries", showQueries],
+  ["query", showQuery],
+]);
 
 /** Show the report, at a section if the address names one. */
-function showReport(page, [section]) {
+function showReport(page, [section], params) {
   page.report ??= buildReport(page.data, () => page.frame.setSections(page.report?.sections() ?? []));
   page.frame.setSections(page.report.sections());
   if (page.report.node.parentNode !== page.frame.main) fill(page.frame.main, page.report.node);
   document.title = `${page.data.results.suite} · Assay`;
   const target = section ? page.report.reach(section) : null;
+  if (target) restoreChoices(section, params);
   return target && { at: target, focus: target };
 }
 

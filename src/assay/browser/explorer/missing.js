@@ -18,14 +18,13 @@ export function missingBlock(data, name) {
         data.live.engines.length ? "“Ask again”, below, shows it." : "No engine of this run can say what it did.",
       ),
     ];
-  const said = data.summary.left_out.filter((sentence) => MISSING_PATTERNS[name].test(sentence));
+  const said = data.summary.left_out.filter((one) => one.block === name);
   return [
     h("p", { class: "note" }, MISSING_WORDS[name], " ", prose(HOW_TO_GET[name])),
-    said.map((sentence) => h("p", { class: "note" }, prose(sentence))),
+    said.map((one) => h("p", { class: "note" }, prose(one.text))),
   ];
 }
 
-const MISSING_PATTERNS = { rankings: /ranking/i, sources: /source|excerpt/i, traces: /trace/i };
 const HOW_TO_GET = {
   rankings: "`assay report RESULTS` makes it again with them.",
   sources: "`assay report RESULTS --max-size 10MB` makes it again with more, where the code is still what the run saw.",

@@ -9,7 +9,6 @@ export function parseRankings(bytes) {
   return {
     ranking: (engine, unit) => rankingAt(table, engine, unit),
     status: (engine, unit) => head.statuses[columns.status[unit * head.engines + engine]],
-    scored: columns.score !== undefined,
   };
 }
 
@@ -19,7 +18,7 @@ function rankingAt(table, engine, unit) {
   const cell = unit * head.engines + engine;
   const error = columns.error[cell];
   const hits = [];
-  for (let at = hitsOf[cell]; at < hitsOf[cell + 1]; at += 1) hits.push(hitAt(table, unit, at));
+  for (let at = hitsOf[cell]; at < hitsOf[cell + 1]; at += 1) hits.push(hitAt(table, unit, at, hits.length + 1));
   return {
     status: head.statuses[columns.status[cell]],
     seconds: columns.seconds[cell],
@@ -28,8 +27,9 @@ function rankingAt(table, engine, unit) {
   };
 }
 
-/** Give one hit: {path, start, end, tokens, score, mark}; null where something is not known. */
-function hitAt({ head, columns, placesOf }, unit, at) {
+/** Give one hit: {path, start, end, tokens, score, mark, rank}; null where something is not known. A rank is that of
+ * distinct hits, as scores count them; only hits that have a mark have one. */
+function hitAt({ head, columns, placesOf }, unit, at, position) {
   const place = placesOf[unit] + columns.hit[at];
   const start = columns.start[place] || null;
   const score = columns.score ? columns.score[at] : NaN;
@@ -40,6 +40,7 @@ function hitAt({ head, columns, placesOf }, unit, at) {
     tokens: columns.tokens[place] ? columns.tokens[place] - 1 : null,
     score: Number.isNaN(score) ? null : score,
     mark: markOf(columns.mark[at], head.adversaries),
+    rank: columns.mark[at] ? position - columns.repeats[at] : null,
   };
 }
 

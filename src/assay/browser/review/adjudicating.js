@@ -4,7 +4,7 @@ import { fill, h } from "../common/dom.js";
 import { setViewKeys } from "../common/keys.js";
 import { goTo, routeHref } from "../common/route.js";
 import { counted } from "../common/format.js";
-import { ballotForm, valueKeys, VALUE_WORDS } from "./ballot.js";
+import { ballotForm, valueKeys } from "./ballot.js";
 import { behindCurtain } from "./curtain.js";
 import { listLink } from "./queue_list.js";
 import { say } from "./session.js";
@@ -26,15 +26,33 @@ export function adjudicationView(session, main, [id]) {
 
 /** Put one disputed item on the desk. */
 function disputeDesk(session, main, answer, chosen) {
-  const list = h("section", { class: "queue-box", "aria-label": "Disputed" }, h("div", { class: "queue-head" }, h("h2", null, "Disputed"), h("span", { class: "note" }, thirdNote(answer))),
-    h("ol", { class: "queue" }, answer.items.map((one, place) => h("li", null, disputeLink(one, one === chosen, answer.items[place - 1]?.headline === one.headline)))));
+  const list = h(
+    "section",
+    { class: "queue-box", "aria-label": "Disputed" },
+    h("div", { class: "queue-head" }, h("h2", null, "Disputed"), h("span", { class: "note" }, thirdNote(answer))),
+    h(
+      "ol",
+      { class: "queue" },
+      answer.items.map((one, place) =>
+        h("li", null, disputeLink(session, one, one === chosen, answer.items[place - 1]?.headline === one.headline)),
+      ),
+    ),
+  );
   const at = answer.items.indexOf(chosen);
   const turnTo = (place) => answer.items[place] && goTo(routeHref(["adjudicate", answer.items[place].item]));
-  const place = workplace(session, { last: list, below: (item) => {
-    const form = decisionForm(session, item, chosen);
-    setViewKeys([...valueKeys(form), { keys: ["j"], label: "Next disputed item", run: () => turnTo(at + 1) }, { keys: ["k"], label: "Item before", run: () => turnTo(at - 1) }, ...place.keys]);
-    return [refusedNote(session, item), voteTable(chosen.votes), form.element];
-  } });
+  const place = workplace(session, {
+    last: list,
+    below: (item) => {
+      const form = decisionForm(session, item, chosen);
+      setViewKeys([
+        ...valueKeys(form),
+        { keys: ["j"], label: "Next disputed item", run: () => turnTo(at + 1) },
+        { keys: ["k"], label: "Item before", run: () => turnTo(at - 1) },
+        ...place.keys,
+      ]);
+      return [refusedNote(session, item), voteTable(chosen.votes, session.about.values), form.element];
+    },
+  });
   const listener = (message) => {
     if (message?.what !== "decide" || message.data.item !== chosen.item) return;
     if (message.error) return place.show(chosen.item);
@@ -52,17 +70,28 @@ function disputeDesk(session, main, answer, chosen) {
 }
 
 /** Make the line of a disputed item, with what was said of it. */
-function disputeLink(one, current, same) {
+function disputeLink(session, one, current, same) {
   const said = [...new Set(one.votes.map((vote) => vote.value))].sort().reverse();
-  const sign = said.map((value) => VALUE_WORDS[value].key).join("/");
-  return listLink({ href: routeHref(["adjudicate", one.item]), current, sign, words: said.map((value) => VALUE_WORDS[value].word).join(" or "), item: one, same });
+  const meanings = said.map((value) => session.about.values[value]);
+  return listLink({
+    href: routeHref(["adjudicate", one.item]),
+    current,
+    sign: meanings.map(({ mark }) => mark).join("/"),
+    words: meanings.map(({ word }) => word).join(" or "),
+    item: one,
+    same,
+  });
 }
 
 /** Make the form of a decision. */
 function decisionForm(session, item, chosen) {
   const key = `decide ${item.item}`;
   return ballotForm({
-    title: "Your decision", values: chosen.values, draft: session.drafts.get(key), button: "Decide",
+    title: "Your decision",
+    values: chosen.values,
+    meanings: session.about.values,
+    draft: session.drafts.get(key),
+    button: "Decide",
     changed: (now) => session.drafts.put(key, now),
     save: ({ value, reason }) => {
       session.drafts.put(key, null);
@@ -72,23 +101,45 @@ function decisionForm(session, item, chosen) {
 }
 
 /** Show what everybody said. */
-function voteTable(votes) {
-  return h("table", { class: "votes", "aria-label": "Votes" }, h("tbody", null, votes.map((vote) => h("tr", null,
-    h("th", { scope: "row" }, vote.reviewer, vote.reader === "model" ? " (model)" : null), h("td", null, h("span", { class: "badge accent" }, VALUE_WORDS[vote.value].word)), h("td", null, vote.reason)))));
+function voteTable(votes, meanings) {
+  return h(
+    "table",
+    { class: "votes", "aria-label": "Votes" },
+    h(
+      "tbody",
+      null,
+      votes.map((vote) =>
+        h(
+          "tr",
+          null,
+          h("th", { scope: "row" }, vote.reviewer, vote.reader === "model" ? " (model)" : null),
+          h("td", null, h("span", { class: "badge accent" }, meanings[vote.value].word)),
+          h("td", null, vote.reason),
+        ),
+      ),
+    ),
+  );
 }
 
 /** Say what the server would not take. */
 function refusedNote(session, item) {
   const refusal = session.refusals.get(item.item);
-  return refusal ? h("p", { class: "warning", role: "alert" }, h("strong", null, "Not saved: "), refusal.message, ". ", refusal.hint) : null;
+  return refusal
+    ? h("p", { class: "warning", role: "alert" }, h("strong", null, "Not saved: "), refusal.message, ". ", refusal.hint)
+    : null;
 }
 
 /** Say that there is nothing to decide, or not for this person. */
 function nothingDisputed(answer) {
-  return [h("h1", null, "Nothing to decide"), h("p", null, answer.third ? thirdNote(answer) : "No two reviewers disagree on an item, as far as they have voted.")];
+  return [
+    h("h1", null, "Nothing to decide"),
+    h("p", null, answer.third ? thirdNote(answer) : "No two reviewers disagree on an item, as far as they have voted."),
+  ];
 }
 
 /** Say what is left to others. */
 function thirdNote(answer) {
-  return answer.third ? `${counted(answer.third, "item")} you voted on ${answer.third === 1 ? "is" : "are"} left to a third person` : `${answer.items.length} to decide`;
+  return answer.third
+    ? `${counted(answer.third, "item")} you voted on ${answer.third === 1 ? "is" : "are"} left to a third person`
+    : `${answer.items.length} to decide`;
 }

@@ -1,23 +1,17 @@
-// What the page asks its server, and what went wrong where it was not answered.
+// What a review asks its server.
 
-/** A request that failed; `kind` says what can be done: "away" and "stranger" are tried again, "refused" is not. */
-export class AskError extends Error {
-  constructor(kind, message, hint = "") {
-    super(message);
-    this.kind = kind;
-    this.hint = hint;
-  }
-}
+import { askServer } from "../common/asking.js";
+
+const AGAIN = 1000; // milliseconds between two attempts: a server that comes back is found at once, and never flooded
 
 /** Ask for something. */
 export function ask(what, params = {}) {
-  return answered(`/review/${what}?${new URLSearchParams(params)}`, {});
+  return askServer(`/review/${what}?${new URLSearchParams(params)}`);
 }
 
 /** Tell something; when this returns, it is on the server's disk. */
 export function tell(what, data) {
-  const body = JSON.stringify(data);
-  return answered(`/review/${what}`, { method: "POST", headers: { "Content-Type": "application/json" }, body });
+  return askServer(`/review/${what}`, data);
 }
 
 /** Ask until there is an answer, or nobody wants it any more; `waiting` is told why it takes so long. */
@@ -28,29 +22,12 @@ export async function askPatiently(what, params, { wanted, waiting }) {
     } catch (error) {
       if (error.kind === "refused" || !wanted()) throw error;
       waiting(error);
-      await pause(1000);
+      await pause();
     }
   }
 }
 
-/** Wait. */
-export function pause(milliseconds) {
-  return new Promise((resolve) => setTimeout(resolve, milliseconds));
-}
-
-/** Fetch an answer; what is none becomes an error with a sentence. */
-async function answered(address, options) {
-  let response;
-  try {
-    response = await fetch(address, { ...options, cache: "no-store", credentials: "same-origin" });
-  } catch {
-    throw new AskError("away", "The server does not answer.", "It may have been stopped: start it again at the same port.");
-  }
-  const value = await response.json().catch(() => null);
-  if (response.ok && value) return value;
-  const said = value?.error ?? `the server answered ${response.status}`;
-  if (response.status === 403) {
-    throw new AskError("stranger", "The server was started again.", "Open the address that it printed, in any tab: this page then goes on.");
-  }
-  throw new AskError(response.status >= 500 ? "away" : "refused", said, value?.hint ?? "");
+/** Wait until it is time to try again. */
+export function pause() {
+  return new Promise((resolve) => setTimeout(resolve, AGAIN));
 }

@@ -2,78 +2,106 @@
 
 import { fill, h } from "../common/dom.js";
 
-/** What values mean, and the key that chooses each. */
-export const VALUE_WORDS = {
-  2: { key: "2", word: "the answer" },
-  1: { key: "1", word: "helps" },
-  0: { key: "0", word: "wrong" },
-  accept: { key: "a", word: "accept" },
-  reject: { key: "r", word: "reject" },
-  unsure: { key: "u", word: "unsure" },
-};
-
 /**
- * Make the form of a vote or a decision: {element, choose(value), values, focus()}.
+ * Make the form of a vote or a decision: {element, choose(value), values}.
  *
- * `draft` is what was written before, `changed(draft)` is told of every stroke, `save(draft)` of a whole vote.
+ * `meanings` says what each value means, `draft` is what was written before, `changed(draft)` is told of
+ * every stroke, `save(draft)` of a whole vote.
  */
-export function ballotForm({ title, values, draft, button, changed, save }) {
-  const now = { value: draft?.value ?? null, reason: draft?.reason ?? "" };
-  const said = h("p", { class: "bad note", role: "alert", hidden: true });
-  const buttons = values.map((value) => valueButton(value, () => choose(value)));
-  const reason = h("textarea", { id: "reason", rows: "2", placeholder: "Why? A few words", "aria-describedby": "reason-help" });
-  reason.value = now.reason;
-  reason.addEventListener("input", () => {
-    now.reason = reason.value;
-    changed({ ...now });
-  });
-  reason.addEventListener("keydown", (event) => {
-    if (event.key === "Escape") return reason.blur();
+export function ballotForm({ title, values, meanings, draft, button, changed, save }) {
+  const form = { values, meanings, changed, save, value: draft?.value ?? null };
+  form.said = h("p", { class: "bad note", role: "alert", hidden: true });
+  form.buttons = values.map((value) => valueButton(value, meanings[value], () => chooseValue(form, value)));
+  form.reason = reasonField(form, draft?.reason ?? "");
+  const submit = (event) => {
+    event.preventDefault();
+    submitBallot(form);
+  };
+  form.element = h(
+    "form",
+    { class: "ballot", "aria-label": title, onsubmit: submit },
+    h("div", { class: "values", role: "group", "aria-label": "Your answer" }, form.buttons),
+    h("label", { for: "reason", class: "visually-hidden" }, "Reason"),
+    form.reason,
+    h(
+      "div",
+      { class: "row" },
+      h("button", { type: "submit", class: "primary" }, button, " ", h("kbd", null, "Enter")),
+      h("span", { class: "note", id: "reason-help" }, "Shift+Enter: new line, Esc: leave"),
+    ),
+    form.said,
+  );
+  pressChosen(form);
+  return { element: form.element, choose: (value) => chooseValue(form, value), values, meanings };
+}
+
+/** Make the field of the reason: Enter saves, Escape leaves it. */
+function reasonField(form, text) {
+  const placeholder = "Why? A few words";
+  const field = h("textarea", { id: "reason", rows: "2", placeholder, "aria-describedby": "reason-help" });
+  field.value = text;
+  field.addEventListener("input", () => form.changed(draftOf(form)));
+  field.addEventListener("keydown", (event) => {
+    if (event.key === "Escape") return field.blur();
     if (event.key !== "Enter" || event.shiftKey || event.isComposing) return undefined;
     event.preventDefault();
-    return submit();
+    return submitBallot(form);
   });
+  return field;
+}
 
-  /** Take a value and go on to the reason. */
-  function choose(value) {
-    now.value = value;
-    press();
-    changed({ ...now });
-    reason.focus();
-  }
+/** Give what is chosen and written so far. */
+function draftOf(form) {
+  return { value: form.value, reason: form.reason.value };
+}
 
-  /** Show which value is chosen. */
-  function press() {
-    buttons.forEach((one, place) => one.setAttribute("aria-pressed", String(values[place] === now.value)));
-  }
+/** Take a value and go on to the reason. */
+function chooseValue(form, value) {
+  form.value = value;
+  pressChosen(form);
+  form.changed(draftOf(form));
+  form.reason.focus();
+}
 
-  /** Save, or say what is missing. */
-  function submit() {
-    const problem = !now.value ? `Choose ${values.map((value) => VALUE_WORDS[value].key).join(", ")} first` : !now.reason.trim() ? "Say in a few words why" : "";
-    said.hidden = !problem;
-    fill(said, problem);
-    if (problem) return now.value ? reason.focus() : buttons[0].focus();
-    for (const control of [reason, ...element.querySelectorAll("button")]) control.disabled = true; // keys that follow are for what comes next
-    return save({ value: now.value, reason: now.reason.trim() });
-  }
+/** Show which value is chosen. */
+function pressChosen({ buttons, values, value }) {
+  buttons.forEach((one, place) => one.setAttribute("aria-pressed", String(values[place] === value)));
+}
 
-  press();
-  const element = h("form", { class: "ballot", "aria-label": title, onsubmit: (event) => { event.preventDefault(); submit(); } },
-    h("div", { class: "values", role: "group", "aria-label": "Your answer" }, buttons),
-    h("label", { for: "reason", class: "sr-only" }, "Reason"),
-    reason,
-    h("div", { class: "row" }, h("button", { type: "submit", class: "primary" }, button, " ", h("kbd", null, "Enter")), h("span", { class: "note", id: "reason-help" }, "Shift+Enter: new line, Esc: leave")),
-    said);
-  return { element, choose, submit, values };
+/** Save, or say what is missing. */
+function submitBallot(form) {
+  const reason = form.reason.value.trim();
+  const problem = missingIn(form, reason);
+  form.said.hidden = !problem;
+  fill(form.said, problem);
+  if (problem) return form.value ? form.reason.focus() : form.buttons[0].focus();
+  // Keys that follow are for what comes next.
+  for (const control of [form.reason, ...form.element.querySelectorAll("button")]) control.disabled = true;
+  return form.save({ value: form.value, reason });
+}
+
+/** Say what is missing; nothing where all is there. */
+function missingIn({ value, values, meanings }, reason) {
+  if (!value) return `Choose ${values.map((one) => meanings[one].key).join(", ")} first`;
+  return reason ? "" : "Say in a few words why";
 }
 
 /** Make the button of one value. */
-function valueButton(value, choose) {
-  const { key, word } = VALUE_WORDS[value];
-  return h("button", { type: "button", class: `value value-${value}`, "aria-pressed": "false", dataset: { value }, onclick: choose }, h("kbd", null, key), " ", word);
+function valueButton(value, { key, word }, choose) {
+  return h(
+    "button",
+    { type: "button", class: `value value-${value}`, "aria-pressed": "false", dataset: { value }, onclick: choose },
+    h("kbd", null, key),
+    " ",
+    word,
+  );
 }
 
 /** List the keys that choose values in a form. */
 export function valueKeys(form) {
-  return form.values.map((value) => ({ keys: [VALUE_WORDS[value].key], label: `Choose: ${VALUE_WORDS[value].word}`, run: () => form.choose(value) }));
+  return form.values.map((value) => ({
+    keys: [form.meanings[value].key],
+    label: `Choose: ${form.meanings[value].word}`,
+    run: () => form.choose(value),
+  }));
 }

@@ -2,41 +2,60 @@
 
 import { fill, h } from "../common/dom.js";
 
-/** Open the dialog; `find(text)` gives {rows: [{label, note, value}], more}, `choose(value)` is told of the one chosen. */
+/** Open the dialog; `find(text)` gives {rows: [{label, note, value}], more}, `choose(value)` is told what is chosen. */
 export function openChooser({ title, find, choose }) {
-  const field = h("input", { type: "search", "aria-label": title, placeholder: "A part of the name", spellcheck: "false", autocomplete: "off" });
+  const props = { type: "search", placeholder: "A part of the name", spellcheck: "false", autocomplete: "off" };
+  const field = h("input", { ...props, "aria-label": title });
   const list = h("ul", { class: "choices" });
   const rest = h("p", { class: "note", role: "status" });
-  const dialog = h("dialog", { class: "dialog chooser", "aria-label": title }, h("h2", null, title), field, list, rest,
-    h("button", { type: "button", onclick: () => dialog.close() }, "Cancel"));
-  let turn = 0;
-
-  /** List what fits what is typed. */
-  async function update() {
-    const mine = (turn += 1);
-    const { rows, more } = await find(field.value).catch((error) => ({ rows: [], more: error.message }));
-    if (mine !== turn) return;
-    fill(list, rows.map((row) => h("li", null, h("button", { type: "button", class: "choice", onclick: () => take(row.value) }, h("span", { class: "mono" }, row.label), row.note ? h("span", { class: "note" }, row.note) : null))));
-    fill(rest, more);
-  }
-
-  /** Choose, and close. */
-  function take(value) {
+  const dialog = h(
+    "dialog",
+    { class: "dialog chooser", "aria-label": title },
+    h("h2", null, title),
+    field,
+    list,
+    rest,
+    h("button", { type: "button", onclick: () => dialog.close() }, "Cancel"),
+  );
+  const take = (value) => {
     dialog.close();
     choose(value);
-  }
-
-  dialog.addEventListener("keydown", (event) => {
-    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-    const stops = [field, ...list.querySelectorAll("button")];
-    if (step) stops[(stops.indexOf(document.activeElement) + step + stops.length) % stops.length].focus();
-    else if (event.key === "Enter" && event.target === field) list.querySelector("button")?.click();
-    else return;
-    event.preventDefault();
-  });
-  field.addEventListener("input", update);
+  };
+  const chooser = { field, list, rest, find, take, turn: 0 };
+  dialog.addEventListener("keydown", (event) => stepInChooser(chooser, event));
+  field.addEventListener("input", () => listFitting(chooser));
   dialog.addEventListener("close", () => dialog.remove());
   document.body.append(dialog);
   dialog.showModal();
-  update();
+  listFitting(chooser);
+}
+
+/** List what fits what is typed; an answer that comes after another question is dropped. */
+async function listFitting(chooser) {
+  const turn = (chooser.turn += 1);
+  const { rows, more } = await chooser.find(chooser.field.value).catch((error) => ({ rows: [], more: error.message }));
+  if (turn !== chooser.turn) return;
+  const items = rows.map((row) => h("li", null, choiceButton(row, chooser.take)));
+  fill(chooser.list, items);
+  fill(chooser.rest, more);
+}
+
+/** Make the button of one of them. */
+function choiceButton({ label, note, value }, take) {
+  return h(
+    "button",
+    { type: "button", class: "choice", onclick: () => take(value) },
+    h("span", { class: "mono" }, label),
+    note ? h("span", { class: "note" }, note) : null,
+  );
+}
+
+/** Go up and down with arrows, take the first with Enter. */
+function stepInChooser({ field, list }, event) {
+  const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+  const stops = [field, ...list.querySelectorAll("button")];
+  if (step) stops[(stops.indexOf(document.activeElement) + step + stops.length) % stops.length].focus();
+  else if (event.key === "Enter" && event.target === field) list.querySelector("button")?.click();
+  else return;
+  event.preventDefault();
 }

@@ -3,7 +3,7 @@
 import { fill, h } from "../common/dom.js";
 import { counted } from "../common/format.js";
 import { askPatiently, tell } from "./asking.js";
-import { troubleNote } from "./desk.js";
+import { troubleNote } from "./frame.js";
 import { isOpen, refreshQueue } from "./session.js";
 
 /** Ask for what is behind the curtain and draw it; while one still votes, say so instead. Gives what ends it. */
@@ -15,15 +15,22 @@ export function behindCurtain(session, main, what, draw) {
   /** Show what is there, or the curtain; one that fell since we looked is found when the server refuses. */
   async function load(isLast = false) {
     const left = session.adjudicates ? 0 : session.items.filter((one) => isOpen(session, one)).length;
-    if (left) return fill(page, curtainNote(left, giveUp));
+    if (left) return fill(page, curtainNote(session, left, giveUp));
     fill(page, h("p", { class: "note" }, "Loading…"));
     try {
-      const answer = await askPatiently(what, { as: session.name }, { wanted: () => wanted, waiting: (error) => fill(page, troubleNote(error)) });
+      const answer = await askPatiently(
+        what,
+        { as: session.name },
+        { wanted: () => wanted, waiting: (error) => fill(page, troubleNote(error)) },
+      );
       return wanted && draw(page, answer);
     } catch (error) {
       if (!wanted) return undefined;
       if (isLast || error.kind !== "refused") return fill(page, troubleNote(error));
-      return refreshQueue(session).then(() => load(true), () => fill(page, troubleNote(error)));
+      return refreshQueue(session).then(
+        () => load(true),
+        () => fill(page, troubleNote(error)),
+      );
     }
   }
 
@@ -39,13 +46,31 @@ export function behindCurtain(session, main, what, draw) {
   }
 
   load();
-  return () => { wanted = false; };
+  return () => {
+    wanted = false;
+  };
 }
 
 /** Say why nothing is shown, and what would lift the curtain. */
-function curtainNote(open, giveUp) {
-  return h("div", { class: "card curtain" }, h("h1", null, "This shows what others said"),
-    h("p", null, `${counted(open, "item")} ${open === 1 ? "is" : "are"} open for you. A vote counts because it is blind: look here when you have given the last one.`),
+function curtainNote(session, open, giveUp) {
+  return h(
+    "div",
+    { class: "card curtain" },
+    h("h1", null, "Locked while you vote"),
+    h(
+      "p",
+      null,
+      `${counted(open, "item")} ${open === 1 ? "is" : "are"} open for you. ` +
+        "This shows what others said, and a vote counts because it is blind: " +
+        "look here when you have given the last one.",
+    ),
     h("p", null, "If you are here to adjudicate, you may look now. Then you decide what is disputed, and do not vote."),
-    h("button", { type: "button", onclick: giveUp }, "I adjudicate, and do not vote"));
+    h("button", { type: "button", onclick: giveUp }, "I adjudicate, and do not vote"),
+    h(
+      "p",
+      { class: "note" },
+      "Who runs the study, and neither votes nor adjudicates, counts on the terminal: ",
+      h("code", null, `assay gold review ${session.about.set} --status`),
+    ),
+  );
 }

@@ -4,8 +4,9 @@ import { fill, h } from "../common/dom.js";
 import { blockJson } from "../common/blocks.js";
 import { followRoute, goTo, routeHref } from "../common/route.js";
 import { listenToKeys, setViewKeys } from "../common/keys.js";
+import { tell } from "./asking.js";
 import { openMemory } from "./memory.js";
-import { buildDesk } from "./desk.js";
+import { buildDesk } from "./frame.js";
 import { signIn } from "./signing.js";
 import { beginSession } from "./session.js";
 import { reviewView } from "./reviewing.js";
@@ -25,7 +26,7 @@ async function startReview() {
     if (name) return enter(about, desk, await beginSession(about, name));
   } catch (error) {
     if (error.kind === "refused") openMemory(about.place).write("name", null);
-    return showSignIn(about, desk, error.kind === "refused" ? null : { error, name });
+    return showSignIn(about, desk, { error, name });
   }
   return showSignIn(about, desk, null);
 }
@@ -50,11 +51,18 @@ function enter(about, desk, session) {
   });
 }
 
-/** Forget who sits there. */
-function leave(about) {
-  openMemory(about.place).write("name", null);
+/** Set the seat free, as far as the server is there to hear it, and forget who sits there. */
+async function leave(about) {
+  const memory = openMemory(about.place);
+  await tell("leave", { as: memory.read("name", "") }).catch(() => null);
+  memory.write("name", null);
   location.hash = "";
   location.reload();
 }
 
-startReview().catch((error) => fill(document.getElementById("app"), h("main", null, h("h1", null, "Something is wrong with this page"), h("p", null, String(error)))));
+startReview().catch((error) =>
+  fill(
+    document.getElementById("app"),
+    h("main", null, h("h1", null, "Something is wrong with this page"), h("p", null, String(error))),
+  ),
+);

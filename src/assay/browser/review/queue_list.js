@@ -2,7 +2,6 @@
 
 import { fill, h } from "../common/dom.js";
 import { routeHref } from "../common/route.js";
-import { VALUE_WORDS } from "./ballot.js";
 import { isOpen } from "./session.js";
 
 /** Make the list; `update(id)` draws it again with an item as the one that is shown. */
@@ -10,7 +9,12 @@ export function queueList(session) {
   const bar = h("progress", { "aria-label": "Voted" });
   const count = h("span", { class: "note" });
   const list = h("ol", { class: "queue" });
-  const element = h("section", { class: "queue-box", "aria-label": "Queue" }, h("div", { class: "queue-head" }, h("h2", null, "Queue"), bar, count), list);
+  const element = h(
+    "section",
+    { class: "queue-box", "aria-label": "Queue" },
+    h("div", { class: "queue-head" }, h("h2", null, "Queue"), bar, count),
+    list,
+  );
 
   /** Draw the list. */
   function update(id) {
@@ -18,25 +22,54 @@ export function queueList(session) {
     bar.max = Math.max(1, session.items.length);
     bar.value = done;
     fill(count, `${done} of ${session.items.length}`);
-    fill(list, session.items.map((one, place) => h("li", null, queueLink(session, one, id, session.items[place - 1]?.headline === one.headline))));
-    list.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest" });
+    const top = list.scrollTop;
+    fill(
+      list,
+      session.items.map((one, place) =>
+        h("li", null, queueLink(session, one, id, session.items[place - 1]?.headline === one.headline)),
+      ),
+    );
+    list.scrollTop = top;
+    keepInSight(list);
   }
+  // The question and the form come later than the list, and take its room: then the current item would be below it.
+  new ResizeObserver(() => keepInSight(list)).observe(list);
 
   return { element, update };
 }
 
+/** Scroll the list, and nothing around it, until the current item is in its middle; one in sight stays where it is. */
+function keepInSight(list) {
+  const current = list.querySelector("[aria-current]");
+  if (!current) return;
+  const box = list.getBoundingClientRect();
+  const line = current.getBoundingClientRect();
+  if (line.top >= box.top && line.bottom <= box.bottom) return;
+  list.scrollTop += line.top - box.top - (box.height - line.height) / 2;
+}
+
 /** Make the line of one item of the queue. */
 function queueLink(session, one, id, same) {
-  const waits = session.outbox.waits(one.item);
-  const refused = session.refusals.has(one.item);
-  const sign = refused ? "!" : waits ? "…" : one.mine ? VALUE_WORDS[one.mine.value].key : "○";
-  const words = refused ? "not saved" : waits ? "on its way" : one.mine ? `you said ${VALUE_WORDS[one.mine.value].word}` : "open";
-  const tone = refused ? "refused" : one.mine && !waits ? "done" : "";
-  return listLink({ href: routeHref(["item", one.item]), current: one.item === id, sign, words, tone, item: one, same });
+  const state = queueState(session, one);
+  return listLink({ href: routeHref(["item", one.item]), current: one.item === id, ...state, item: one, same });
+}
+
+/** Say by a sign, words and a colour how it stands with an item. */
+function queueState(session, one) {
+  if (session.refusals.has(one.item)) return { sign: "!", words: "not saved", tone: "refused" };
+  if (session.outbox.waits(one.item)) return { sign: "…", words: "on its way" };
+  if (!one.mine) return { sign: "○", words: "open" };
+  const { mark, word } = session.about.values[one.mine.value];
+  return { sign: mark, words: `you said ${word}`, tone: `done said-${one.mine.value}` };
 }
 
 /** Make a line of a list of items; what it asks is not said again below an item that asks the same. */
 export function listLink({ href, current, sign, words, tone = "", item, same }) {
-  return h("a", { href, "aria-current": current ? "true" : null, class: `${tone}${same ? " same" : ""}` },
-    h("span", { class: "sign", "aria-label": words, role: "img" }, sign), h("span", { class: same ? "sr-only" : "asks" }, item.headline), h("span", { class: "anchor mono" }, item.anchor));
+  return h(
+    "a",
+    { href, "aria-current": current ? "true" : null, class: `${tone}${same ? " same" : ""}` },
+    h("span", { class: "sign", "aria-label": words, role: "img" }, sign),
+    h("span", { class: same ? "visually-hidden" : "asks" }, item.headline),
+    h("span", { class: "anchor mono" }, item.anchor),
+  );
 }

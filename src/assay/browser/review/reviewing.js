@@ -3,7 +3,7 @@
 import { fill, h } from "../common/dom.js";
 import { setViewKeys } from "../common/keys.js";
 import { goTo, routeHref } from "../common/route.js";
-import { ballotForm, valueKeys, VALUE_WORDS } from "./ballot.js";
+import { ballotForm, valueKeys } from "./ballot.js";
 import { queueList } from "./queue_list.js";
 import { isOpen, itemOf, nextOpen, refreshQueue, say } from "./session.js";
 import { workplace } from "./workplace.js";
@@ -13,17 +13,26 @@ export function reviewView(session, main, [id]) {
   if (!id || !itemOf(session, id)) return showFirst(session, main);
   const list = queueList(session);
   let form = null;
-  const place = workplace(session, { last: list.element, below: (item) => {
-    form = voteForm(session, item, () => goOn(session, id));
-    setViewKeys(keysOf());
-    return [pastNote(session, item), form.element];
-  } });
+  const place = workplace(session, {
+    last: list.element,
+    below: (item) => {
+      if (session.adjudicates) return adjudicatorNote();
+      form = voteForm(session, item, () => goOn(session, id));
+      setViewKeys(keysOf());
+      return [pastNote(session, item), form.element];
+    },
+  });
 
   /** List what keys do now. */
   function keysOf() {
-    return [...(form ? valueKeys(form) : []),
-      { keys: ["j"], label: "Next item", run: () => step(session, id, 1) }, { keys: ["k"], label: "Item before", run: () => step(session, id, -1) },
-      { keys: ["n"], label: "Next open item", run: () => goOn(session, id) }, { keys: ["z"], label: "Back to the last vote, to change it", run: () => takeBack(session, id) }, ...place.keys];
+    return [
+      ...(form ? valueKeys(form) : []),
+      { keys: ["j"], label: "Next item", run: () => step(session, id, 1) },
+      { keys: ["k"], label: "Item before", run: () => step(session, id, -1) },
+      { keys: ["n"], label: "Next open item", run: () => goOn(session, id) },
+      { keys: ["z"], label: "Back to the last vote, to change it", run: () => takeBack(session, id) },
+      ...place.keys,
+    ];
   }
 
   const listener = (message) => {
@@ -49,9 +58,28 @@ function showFirst(session, main) {
   const list = queueList(session);
   const listener = () => list.update(null);
   session.listeners.add(listener);
-  const again = h("button", { type: "button", onclick: () => refreshQueue(session).then(() => reviewAgain(session)) }, "Look for new items");
-  fill(main, h("div", { class: "done-box" }, h("h1", null, session.items.length ? "You have voted on everything" : "The queue is empty"),
-    h("p", null, session.items.length ? "See how far the reviewers agree, decide what is disputed, or change a vote: choose it below." : "Fill it with `assay gold mine` or `assay gold pool --queue`."), again, list.element));
+  const again = h(
+    "button",
+    { type: "button", onclick: () => refreshQueue(session).then(() => reviewAgain(session)) },
+    "Look for new items",
+  );
+  fill(
+    main,
+    h(
+      "div",
+      { class: "done-box" },
+      h("h1", null, session.items.length ? "You have voted on everything" : "The queue is empty"),
+      h(
+        "p",
+        null,
+        session.items.length
+          ? "See how far the reviewers agree, decide what is disputed, or change a vote: choose it below."
+          : "Fill it with `assay gold mine` or `assay gold pool --queue`.",
+      ),
+      again,
+      list.element,
+    ),
+  );
   list.update(null);
   return () => session.listeners.delete(listener);
 }
@@ -62,17 +90,33 @@ function reviewAgain(session) {
   if (first) goTo(routeHref(["item", first.item]));
 }
 
+/** Say to one who gave up voting what there is to do instead. */
+function adjudicatorNote() {
+  const link = h("a", { href: routeHref(["adjudicate"]) }, "Decide what is disputed");
+  return h("p", { class: "adjudicator" }, "You gave up voting, and have seen what others said. ", link, ".");
+}
+
 /** Make the form of a vote. */
 function voteForm(session, item, saved) {
   const mine = item.mine;
   const draft = session.drafts.get(item.item) ?? (mine && { value: mine.value, reason: mine.reason });
   return ballotForm({
-    title: "Your vote", values: session.about.kinds[item.kind].values, draft, button: mine ? "Save anew" : "Save",
+    title: "Your vote",
+    values: session.about.kinds[item.kind].values,
+    meanings: session.about.values,
+    draft,
+    button: mine ? "Save anew" : "Save",
     changed: (now) => session.drafts.put(item.item, now),
     save: ({ value, reason }) => {
       session.drafts.put(item.item, null);
       session.trail = [...session.trail.filter((one) => one !== item.item), item.item];
-      say(session, "vote", { item: item.item, value, reason, engines: session.engines.has(item.item), after: mine?.on ?? null });
+      say(session, "vote", {
+        item: item.item,
+        value,
+        reason,
+        engines: session.engines.has(item.item),
+        after: mine?.on ?? null,
+      });
       saved();
     },
   });
@@ -82,8 +126,25 @@ function voteForm(session, item, saved) {
 function pastNote(session, item) {
   const refusal = session.refusals.get(item.item);
   return [
-    refusal ? h("p", { class: "warning", role: "alert" }, h("strong", null, "Not saved: "), refusal.message, ". ", refusal.hint) : null,
-    item.mine ? h("p", { class: "note" }, "You said ", h("strong", null, VALUE_WORDS[item.mine.value].word), ". A later vote takes its place.") : null,
+    refusal
+      ? h(
+          "p",
+          { class: "warning", role: "alert" },
+          h("strong", null, "Not saved: "),
+          refusal.message,
+          ". ",
+          refusal.hint,
+        )
+      : null,
+    item.mine
+      ? h(
+          "p",
+          { class: "note" },
+          "You said ",
+          h("strong", null, session.about.values[item.mine.value].word),
+          ". A later vote takes its place.",
+        )
+      : null,
   ];
 }
 

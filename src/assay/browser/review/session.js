@@ -1,16 +1,19 @@
 // One reviewer at one set: the queue as this reviewer sees it, drafts, the outbox, and who wants to know of changes.
 
-import { ask } from "./asking.js";
+import { ask, tell } from "./asking.js";
 import { announce } from "../common/copying.js";
 import { openDrafts, openMemory } from "./memory.js";
 import { openOutbox } from "./outbox.js";
 
-/** Begin a session: asks for the queue, which also says whether the name is one. */
+/** Begin a session: takes the seat of that name, which the server may refuse, and asks for the queue. */
 export async function beginSession(about, name) {
   const memory = openMemory(about.place);
+  await tell("sit", { as: name });
   const answer = await ask("queue", { as: name });
   const session = {
-    about, name, memory,
+    about,
+    name,
+    memory,
     items: answer.items,
     adjudicates: answer.adjudicates,
     drafts: openDrafts(memory, name),
@@ -19,7 +22,10 @@ export async function beginSession(about, name) {
     refusals: new Map(), // what the server would not take, by item
     listeners: new Set(),
   };
-  session.outbox = openOutbox(memory, name, { heard: (message) => hear(session, message), changed: () => tellAll(session) });
+  session.outbox = openOutbox(memory, name, {
+    heard: (message) => hear(session, message),
+    changed: () => tellAll(session),
+  });
   memory.write("name", name);
   return session;
 }

@@ -5,20 +5,33 @@ import { counted } from "../common/format.js";
 import { table } from "../common/table.js";
 import { ask } from "./asking.js";
 import { behindCurtain } from "./curtain.js";
-import { troubleNote } from "./desk.js";
+import { troubleNote } from "./frame.js";
 
 const STATE_WORDS = {
-  open: "nobody voted", waiting: "another vote is needed", agreed: "reviewers say the same", disputed: "to be adjudicated",
-  decided: "a third person decided", accepted: "in the set", rejected: "turned down",
+  open: "nobody voted",
+  waiting: "another vote is needed",
+  agreed: "reviewers say the same",
+  disputed: "to be adjudicated",
+  decided: "a third person decided",
+  accepted: "in the set",
+  rejected: "turned down",
 };
-
-const OUTCOMES = { 2: "an answer", 1: "a helping place", 0: "turned down", accept: "gold", reject: "turned down" };
 
 /** Show the status. */
 export function standingView(session, main) {
-  return behindCurtain(session, main, "standing", (page, { tally, least }) => fill(page, h("h1", null, "Status"),
-    h("p", { class: "soft" }, `${counted(tally.items, "item")}. Settled: at least ${least} say the same, or a third person decided.`),
-    h("div", { class: "columns" }, stateTable(tally), reviewerTable(tally)), acceptedSection(session)));
+  return behindCurtain(session, main, "standing", (page, { tally, least }) =>
+    fill(
+      page,
+      h("h1", null, "Status"),
+      h(
+        "p",
+        { class: "soft" },
+        `${counted(tally.items, "item")}. Settled: at least ${least} say the same, or a third person decided.`,
+      ),
+      h("div", { class: "columns" }, stateTable(tally), reviewerTable(tally)),
+      acceptedSection(session),
+    ),
+  );
 }
 
 /** Count the items by state and kind. */
@@ -28,9 +41,21 @@ function stateTable(tally) {
     { id: "state", title: "State", value: (row) => row.state, head: true },
     { id: "means", title: "Means", value: (row) => STATE_WORDS[row.state], fixed: true },
     { id: "items", title: "Items", value: (row) => row.count, text: (row) => String(row.count), align: "right" },
-    ...(kinds.length > 1 ? kinds.map((kind) => ({ id: kind, title: kind, value: (row) => tally.kinds[kind][row.state] ?? 0, text: (row) => String(tally.kinds[kind][row.state] ?? 0), align: "right" })) : []),
+    ...(kinds.length > 1
+      ? kinds.map((kind) => ({
+          id: kind,
+          title: kind,
+          value: (row) => tally.kinds[kind][row.state] ?? 0,
+          text: (row) => String(tally.kinds[kind][row.state] ?? 0),
+          align: "right",
+        }))
+      : []),
   ];
-  return table({ caption: "Items by state", columns, rows: Object.entries(tally.states).map(([state, count]) => ({ state, count })) });
+  return table({
+    caption: "Items by state",
+    columns,
+    rows: Object.entries(tally.states).map(([state, count]) => ({ state, count })),
+  });
 }
 
 /** Count the votes by reviewer. */
@@ -47,21 +72,59 @@ function reviewerTable(tally) {
 /** Show what would be accepted; it takes the server a while, for it lints the whole set. */
 function acceptedSection(session) {
   const box = h("div", null, h("p", { class: "note" }, "Working it out…"));
-  ask("accepted", { as: session.name }).then((answer) => fill(box, acceptedTables(answer)), (error) => fill(box, troubleNote(error)));
-  return h("section", { class: "report-section" }, h("h2", null, "What would be accepted now"),
-    h("p", { class: "note" }, "Nothing is written into the set here: ", h("code", null, `assay gold review ${session.about.set} --accept`)), box);
+  ask("accepted", { as: session.name }).then(
+    (answer) => fill(box, acceptedTables(answer, session.about.values)),
+    (error) => fill(box, troubleNote(error)),
+  );
+  return h(
+    "section",
+    { class: "report-section" },
+    h("h2", null, "What would be accepted now"),
+    h(
+      "p",
+      { class: "note" },
+      "Nothing is written into the set here: ",
+      h("code", null, `assay gold review ${session.about.set} --accept`),
+    ),
+    box,
+  );
 }
 
 /** List what would be accepted, and what could not be. */
-function acceptedTables({ taken, refused }) {
+function acceptedTables({ taken, refused }, meanings) {
   const columns = [
-    { id: "query", title: "Query", value: (row) => `${row.query} ${row.headline}`, cell: (row) => [row.query, h("span", { class: "asks-below" }, row.headline)], head: true },
-    { id: "anchor", title: "Place", value: (row) => row.anchor, cell: (row) => h("span", { class: "mono" }, row.anchor) },
-    { id: "value", title: "Becomes", value: (row) => row.value, text: (row) => OUTCOMES[row.value] },
+    {
+      id: "query",
+      title: "Query",
+      value: (row) => `${row.query} ${row.headline}`,
+      cell: (row) => [row.query, h("span", { class: "asks-below" }, row.headline)],
+      head: true,
+    },
+    {
+      id: "anchor",
+      title: "Place",
+      value: (row) => row.anchor,
+      cell: (row) => h("span", { class: "mono" }, row.anchor),
+    },
+    { id: "value", title: "Becomes", value: (row) => row.value, text: (row) => meanings[row.value].outcome },
     { id: "by", title: "By", value: (row) => row.by.join(", ") },
   ];
   return [
-    table({ caption: "Would be accepted", columns, rows: taken, empty: "Nothing is settled that is not in the set already." }),
-    refused.length ? [h("h3", null, "Left out"), h("ul", null, refused.map((one) => h("li", null, h("strong", null, one.query), ": ", one.reason)))] : null,
+    table({
+      caption: "Would be accepted",
+      columns,
+      rows: taken,
+      empty: "Nothing is settled that is not in the set already.",
+    }),
+    refused.length
+      ? [
+          h("h3", null, "Left out"),
+          h(
+            "ul",
+            null,
+            refused.map((one) => h("li", null, h("strong", null, one.query), ": ", one.reason)),
+          ),
+        ]
+      : null,
   ];
 }

@@ -2,114 +2,134 @@
 
 import { fill, h } from "../common/dom.js";
 import { announce } from "../common/copying.js";
-import { ask, askPatiently } from "./asking.js";
-import { openChooser } from "./choosing.js";
-import { troubleNote } from "./desk.js";
+import { askPatiently } from "./asking.js";
+import { troubleNote } from "./frame.js";
+import { lookForDefinition, lookForFile } from "./looking.js";
 import { linesAnchor, proposalStrip } from "./marking.js";
 import { questionCard } from "./question.js";
 import { revealEngines, say } from "./session.js";
 import { sourcePane } from "./source.js";
 
-/** Build the place: {element, side, show(id), keys}; `below(item)` gives what stands below the question. */
+/** Build the place: {element, show(id), keys, close()}; `below(item)` gives what stands below the question. */
 export function workplace(session, { below, last }) {
-  const question = h("div", { class: "question-box" });
-  const strip = proposalStrip(propose, () => source.pick(null));
-  const source = sourcePane(session.about.colours, (pick) => strip.offer(pick && linesAnchor(pick)));
-  const tools = codeTools(source, { open: openFile, define: openDefinitions, back: backToPlace });
-  const form = h("div", { class: "form-box" });
-  const element = h("div", { class: "workplace" }, h("div", { class: "side-column" }, question, form, last),
-    h("div", { class: "code-column" }, tools, source.element, strip.element));
-  const state = { item: null, turn: 0 };
+  const place = { session, below, item: null, turn: 0 };
+  place.question = h("div", { class: "question-box" });
+  place.form = h("div", { class: "form-box" });
+  place.strip = proposalStrip(
+    session.about.values,
+    (proposal) => propose(place, proposal),
+    () => place.source.pick(null),
+  );
+  place.source = sourcePane(session.about.colours, (pick) => place.strip.offer(pick && linesAnchor(pick)));
+  place.element = h(
+    "div",
+    { class: "workplace" },
+    h("div", { class: "side-column" }, place.question, place.form, last),
+    h("div", { class: "code-column" }, codeTools(place), place.source.element, place.strip.element),
+  );
+  const close = () => {
+    place.turn += 1;
+    place.source.close();
+  };
+  return { element: place.element, show: (id) => showItem(place, id), keys: placeKeys(place), close };
+}
 
-  /** Show an item, as soon as the server gives it. */
-  async function show(id) {
-    const turn = (state.turn += 1);
+/** Show an item, as soon as the server gives it. */
+async function showItem(place, id) {
+  const { session } = place;
+  const turn = (place.turn += 1);
+  const wanted = () => turn === place.turn;
+  const waiting = (error) => wanted() && fill(place.question, troubleNote(error));
+  try {
     const params = { as: session.name, item: id, engines: session.engines.has(id) ? "1" : "0" };
-    try {
-      const item = await askPatiently("item", params, { wanted: () => turn === state.turn, waiting: (error) => fill(question, troubleNote(error)) });
-      if (turn === state.turn) draw(item);
-    } catch (error) {
-      if (turn === state.turn) fill(question, troubleNote(error));
-    }
+    const item = await askPatiently("item", params, { wanted, waiting });
+    if (wanted()) drawItem(place, item);
+  } catch (error) {
+    waiting(error);
   }
+}
 
-  /** Draw an item. */
-  function draw(item) {
-    state.item = item;
-    element.dataset.item = item.item;
-    fill(question, questionCard(item, { show: (place) => showPlace(place), reveal }));
-    fill(form, below(item));
-    strip.offer(null);
-    backToPlace();
-  }
+/** Draw an item. */
+function drawItem(place, item) {
+  place.item = item;
+  place.element.dataset.item = item.item;
+  const { question } = place.session.about.kinds[item.kind];
+  const actions = { show: (one) => showCode(place, one), reveal: () => reveal(place) };
+  fill(place.question, questionCard(item, question, actions));
+  fill(place.form, place.below(item));
+  place.strip.offer(null);
+  showProposed(place);
+}
 
-  /** Show the code of a place, with all places of the item in that file marked. */
-  function showPlace(place) {
-    if (place.problem) return announce(place.problem);
-    const marks = state.item.places.filter((one) => one.path === place.path && !one.problem);
-    return source.show(place, marks);
-  }
+/** Show the code of a place, with all places of the item in that file marked. */
+function showCode(place, shown) {
+  if (shown.problem) return announce(shown.problem);
+  const marks = place.item.places.filter((one) => one.path === shown.path && !one.problem);
+  return place.source.show(shown, marks);
+}
 
-  /** Go back to what is to be judged. */
-  function backToPlace() {
-    const place = state.item?.places.find((one) => !one.problem);
-    if (place) showPlace(place);
-  }
+/** Go to what is to be judged. */
+function showProposed(place) {
+  const proposed = place.item?.places.find((one) => !one.problem);
+  if (proposed) showCode(place, proposed);
+}
 
-  /** Show which engines returned it; from then on the vote says so. */
-  function reveal() {
-    if (!state.item?.has_engines || session.engines.has(state.item.item)) return;
-    revealEngines(session, state.item.item);
-    show(state.item.item);
-  }
+/** Show which engines returned it; from then on the vote says so. */
+function reveal(place) {
+  const { session, item } = place;
+  if (!item?.has_engines || session.engines.has(item.item)) return;
+  revealEngines(session, item.item);
+  showItem(place, item.item);
+}
 
-  /** Look for another file of the corpus. */
-  function openFile() {
-    const find = async (text) => {
-      const { paths, total } = await ask("paths", { find: text });
-      return { rows: paths.map((path) => ({ label: path, value: path })), more: total > paths.length ? `and ${total - paths.length} more: type on` : `${total} files` };
-    };
-    openChooser({ title: "Open a file of the corpus", find, choose: (path) => showPlace({ path, start: 1 }) });
-  }
+/** Open another file of the corpus. */
+function openFile(place) {
+  lookForFile((path) => showCode(place, { path, start: 1 }));
+}
 
-  /** Choose a definition of the file that is shown. */
-  async function openDefinitions() {
-    const path = source.path();
-    const asked = ask("definitions", { path });
-    const find = async (text) => {
-      const { definitions } = await asked;
-      const fitting = definitions.filter(([name]) => name.toLowerCase().includes(text.trim().toLowerCase()));
-      const rows = fitting.slice(0, 200).map(([name, kind, start, end]) => ({ label: name, note: start === end ? `${kind}, line ${start}` : `${kind}, lines ${start}–${end}`, value: { name, start, end } }));
-      return { rows, more: definitions.length ? `${fitting.length} of ${definitions.length} definitions` : "Nothing is known to be defined here: pick lines" };
-    };
-    openChooser({ title: `Definitions of ${path}`, find, choose: async ({ name, start, end }) => {
-      await showPlace({ path, start });
-      source.pick(start, end, { quiet: true });
-      strip.offer(`${path}::${name}`);
-      strip.focus();
-    } });
-  }
+/** Choose a definition of the file that is shown, to propose it. */
+function openDefinitions(place) {
+  const path = place.source.path();
+  lookForDefinition(path, async ({ name, start, end }) => {
+    await showCode(place, { path, start });
+    place.source.pick(start, end, { quiet: true });
+    place.strip.offer(`${path}::${name}`);
+    place.strip.focus();
+  });
+}
 
-  /** Send a proposal. */
-  function propose(proposal) {
-    say(session, "place", { item: state.item.item, engines: session.engines.has(state.item.item), ...proposal });
-    source.pick(null);
-    source.pane.focus();
-  }
+/** Send a proposal. */
+function propose({ session, item, source }, proposal) {
+  say(session, "place", { item: item.item, engines: session.engines.has(item.item), ...proposal });
+  source.pick(null);
+  source.pane.focus();
+}
 
-  const keys = [
-    { keys: ["e"], label: "Show which engines returned it", run: reveal },
-    { keys: ["o"], label: "Open another file", run: openFile },
-    { keys: ["d"], label: "Choose a definition of the file", run: openDefinitions },
-    { keys: ["g"], label: "Go back to the proposed place", run: backToPlace },
-    { keys: ["s"], label: "Go into the source: arrows move, Space and Shift+arrows pick lines", run: () => source.pane.focus() },
+/** List what keys do at this place. */
+function placeKeys(place) {
+  const { source, strip } = place;
+  const into = "Go into the source: arrows move, Space and Shift+arrows pick lines";
+  return [
+    { keys: ["e"], label: "Show which engines returned it", run: () => reveal(place) },
+    { keys: ["o"], label: "Open another file", run: () => openFile(place) },
+    { keys: ["d"], label: "Choose a definition of the file", run: () => openDefinitions(place) },
+    { keys: ["g"], label: "Go back to the proposed place", run: () => showProposed(place) },
+    { keys: ["s"], label: into, run: () => source.pane.focus() },
     { keys: ["p"], label: "Write why the picked lines are proposed", run: () => strip.focus() },
   ];
-  return { element, show, keys, item: () => state.item, close: () => { state.turn += 1; source.close(); } };
 }
 
 /** Make the buttons above the code. */
-function codeTools(source, { open, define, back }) {
-  const button = (label, key, run) => h("button", { type: "button", class: "quiet-button", onclick: run }, label, " ", h("kbd", null, key));
-  return h("div", { class: "code-tools" }, source.head, h("span", { class: "spacer" }), button("Proposed place", "g", back), button("Definitions", "d", define), button("Open file", "o", open));
+function codeTools(place) {
+  const button = (label, key, run) =>
+    h("button", { type: "button", class: "quiet-button", onclick: () => run(place) }, label, " ", h("kbd", null, key));
+  return h(
+    "div",
+    { class: "code-tools" },
+    place.source.head,
+    h("span", { class: "spacer" }),
+    button("Proposed place", "g", showProposed),
+    button("Definitions", "d", openDefinitions),
+    button("Open file", "o", openFile),
+  );
 }

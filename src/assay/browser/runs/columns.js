@@ -3,32 +3,76 @@
 import { h } from "../common/dom.js";
 import { counted, fixed, isNumber, signed } from "../common/format.js";
 
-const VERDICT_TONES = { better: "good", worse: "bad", equivalent: "accent", "not inferior": "accent", inconclusive: "warn" };
+const VERDICT_TONES = {
+  better: "good",
+  worse: "bad",
+  equivalent: "accent",
+  "not inferior": "accent",
+  inconclusive: "warn",
+};
 const NAMED_ENGINES = 4; // as many as fit a line; the rest is counted, and named when pointed at
 
 /** Make the columns of the list; `picks` knows which runs are picked. */
 export function runColumns(picks) {
   return [
-    { id: "pick", title: "Pick", fixed: true, value: () => null, text: () => "", cell: (run) => (run.error ? null : picks.box(run)) },
+    {
+      id: "pick",
+      title: "Pick",
+      fixed: true,
+      value: () => null,
+      text: () => "",
+      cell: (run) => (run.error ? null : picks.box(run)),
+    },
     { id: "name", title: "Run", head: true, value: (run) => run.name, cell: nameCell },
     { id: "suite", title: "Gold", value: (run) => run.suite ?? null, text: goldText, cell: goldCell },
-    { id: "date", title: "Date", first: "descending", value: (run) => run.date || run.changed, text: dateText, cell: (run) => h("span", { class: "nowrap", title: `written ${run.changed} UTC` }, dateText(run)) },
-    { id: "engines", title: "Engines", value: (run) => testedEngines(run).length || null, text: (run) => testedEngines(run).join(", "), cell: enginesCell },
-    { id: "best", title: "Best mean", align: "right", value: (run) => run.best?.mean ?? null, text: bestText, cell: bestCell },
-    { id: "verdict", title: "Verdict", value: (run) => run.verdict?.verdict ?? null, text: verdictText, cell: verdictCell },
+    {
+      id: "date",
+      title: "Date",
+      first: "descending",
+      value: (run) => run.date || run.changed,
+      text: dateText,
+      cell: (run) => h("span", { class: "nowrap", title: `written ${run.changed} UTC` }, dateText(run)),
+    },
+    {
+      id: "engines",
+      title: "Engines",
+      value: (run) => testedEngines(run).length || null,
+      text: (run) => testedEngines(run).join(", "),
+      cell: enginesCell,
+    },
+    {
+      id: "best",
+      title: "Best mean",
+      align: "right",
+      value: (run) => run.best?.mean ?? null,
+      text: bestText,
+      cell: bestCell,
+    },
+    {
+      id: "verdict",
+      title: "Verdict",
+      value: (run) => run.verdict?.verdict ?? null,
+      text: verdictText,
+      cell: verdictCell,
+    },
   ];
 }
 
 /** Name a run, with a way in unless it is broken. */
 function nameCell(run) {
   if (run.error) return [h("span", null, run.name), h("div", { class: "phone-only note" }, verdictCell(run))];
-  const phone = h("div", { class: "phone-only note" }, h("div", { class: "clamped" }, `${goldText(run)} · ${dateText(run)}`), h("div", null, verdictCell(run)));
+  const phone = h(
+    "div",
+    { class: "phone-only note" },
+    h("div", { class: "clamped" }, `${goldText(run)} · ${dateText(run)}`),
+    h("div", null, verdictCell(run)),
+  );
   return [h("a", { href: `/run/${encodeURIComponent(run.id)}` }, run.name), phone];
 }
 
-/** Write when a run was made, to the minute. */
+/** Write when a run was made; the server has them all as exact. */
 function dateText(run) {
-  return run.date ? run.date.slice(0, 16).replace("T", " ") : "–";
+  return run.when ?? "–";
 }
 
 /** Write what was asked. */
@@ -54,20 +98,33 @@ function enginesCell(run) {
   const others = (run.engines ?? []).length - names.length;
   const shown = names.slice(0, NAMED_ENGINES).map((name) => h("span", { class: "chip" }, name));
   const more = names.length - shown.length;
-  const rest = [more > 0 ? `${more} more` : null, others > 0 ? counted(others, "reference") : null].filter(Boolean).join(", ");
-  return h("span", { class: "engine-names", title: (run.engines ?? []).map((one) => one.name).join(", ") }, shown, rest ? h("span", { class: "note" }, ` + ${rest}`) : null);
+  const rest = [more > 0 ? `${more} more` : null, others > 0 ? counted(others, "reference") : null]
+    .filter(Boolean)
+    .join(", ");
+  return h(
+    "span",
+    { class: "engine-names", title: (run.engines ?? []).map((one) => one.name).join(", ") },
+    shown,
+    rest ? h("span", { class: "note" }, ` + ${rest}`) : null,
+  );
 }
 
 /** Write the best mean with its interval. */
 function bestText(run) {
-  return run.best ? `${fixed(run.best.mean)} [${fixed(run.best.low)}, ${fixed(run.best.high)}] ${run.best.engine}` : "–";
+  return run.best
+    ? `${fixed(run.best.mean)} [${fixed(run.best.low)}, ${fixed(run.best.high)}] ${run.best.engine}`
+    : "–";
 }
 
 /** Draw the best mean: the number, its interval, whose it is and of what. */
 function bestCell(run) {
   if (!run.best) return "–";
-  return [h("strong", null, fixed(run.best.mean)), " ", h("span", { class: "note" }, `[${fixed(run.best.low)}, ${fixed(run.best.high)}]`),
-    h("span", { class: "under note" }, `${run.primary} · ${run.best.engine}`)];
+  return [
+    h("strong", null, fixed(run.best.mean)),
+    " ",
+    h("span", { class: "note" }, `[${fixed(run.best.low)}, ${fixed(run.best.high)}]`),
+    h("span", { class: "under note" }, `${run.primary} · ${run.best.engine}`),
+  ];
 }
 
 /** Write the verdict on the best rival of the baseline. */
@@ -81,9 +138,17 @@ function verdictText(run) {
 /** Draw the verdict. */
 function verdictCell(run) {
   const { verdict } = run;
-  if (run.error) return [h("span", { class: "badge bad" }, "cannot be read"), h("span", { class: "under note" }, run.error, run.hint ? ` → ${run.hint}` : "")];
+  if (run.error)
+    return [
+      h("span", { class: "badge bad" }, "cannot be read"),
+      h("span", { class: "under note" }, run.error, run.hint ? ` → ${run.hint}` : ""),
+    ];
   if (!verdict) return h("span", { class: "note" }, run.note ?? "one engine: nothing is compared");
   const interval = isNumber(verdict.low) ? ` [${signed(verdict.low)}, ${signed(verdict.high)}]` : "";
-  return [h("span", { class: `badge ${VERDICT_TONES[verdict.verdict] ?? ""}` }, verdict.verdict), " ", h("span", { class: "nowrap" }, signed(verdict.difference), h("span", { class: "note" }, interval)),
-    h("span", { class: "under note" }, `${verdict.engine} against ${verdict.baseline}`)];
+  return [
+    h("span", { class: `badge ${VERDICT_TONES[verdict.verdict] ?? ""}` }, verdict.verdict),
+    " ",
+    h("span", { class: "nowrap" }, signed(verdict.difference), h("span", { class: "note" }, interval)),
+    h("span", { class: "under note" }, `${verdict.engine} against ${verdict.baseline}`),
+  ];
 }

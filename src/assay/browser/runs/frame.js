@@ -6,8 +6,20 @@ import { themeSwitch } from "../common/theme.js";
 /** Build the frame into the page and give the place for its content. */
 export function runsFrame(review = false) {
   const main = h("main", { id: "content", class: "runs-main", tabindex: "-1" });
-  const brand = h("a", { class: "brand", href: "/" }, h("strong", null, "Assay"), h("span", { class: "suite" }, "runs"));
-  const bar = h("header", { class: "topbar" }, brand, h("span", { class: "spacer" }), review ? h("a", { href: "/review" }, "Review gold") : null, themeSwitch());
+  const brand = h(
+    "a",
+    { class: "brand", href: "/" },
+    h("strong", null, "Assay"),
+    h("span", { class: "suite" }, "runs"),
+  );
+  const bar = h(
+    "header",
+    { class: "topbar" },
+    brand,
+    h("span", { class: "spacer" }),
+    review ? h("a", { href: "/review" }, "Review gold") : null,
+    themeSwitch(),
+  );
   fill(document.getElementById("app"), bar, main, h("div", { id: "announcer", role: "status", "aria-live": "polite" }));
   return main;
 }

@@ -1,7 +1,7 @@
 // The list of runs: newest first; one is opened by its name, two that are picked are compared.
 
 import { h, fill } from "../common/dom.js";
-import { askServer } from "../common/asking.js";
+import { askServer, problemText } from "../common/asking.js";
 import { blockJson } from "../common/blocks.js";
 import { counted } from "../common/format.js";
 import { table } from "../common/table.js";
@@ -31,11 +31,16 @@ async function lookForRuns(state, place, folders, picks) {
     const text = JSON.stringify(found);
     if (text === state.shown) return;
     state.shown = text;
-    fill(folders, counted(found.runs.length, "run"), " in and below ", found.folders.map((one, at) => [at ? ", " : null, h("code", null, one)]));
+    fill(
+      folders,
+      counted(found.runs.length, "run"),
+      " in and below ",
+      found.folders.map((one, at) => [at ? ", " : null, h("code", null, one)]),
+    );
     picks.keep(found.runs);
     fill(place, found.runs.length ? runTable(found.runs, picks) : noRuns());
   } catch (error) {
-    fill(place, h("p", { class: "warning" }, error.message));
+    fill(place, h("p", { class: "warning" }, problemText(error)));
     state.shown = "";
   }
 }
@@ -53,8 +58,20 @@ function runTable(runs, picks) {
 
 /** Say how a run is made. */
 function noRuns() {
-  return h("div", { class: "card" }, h("p", null, "There is no run here yet."),
-    h("p", null, "Make one with ", h("code", null, "assay run --out results"), ", or name another folder: ", h("code", null, "assay serve FOLDER"), ". This page looks again when you come back to it."));
+  return h(
+    "div",
+    { class: "card" },
+    h("p", null, "There is no run here yet."),
+    h(
+      "p",
+      null,
+      "Make one with ",
+      h("code", null, "assay run --out results"),
+      ", or name another folder: ",
+      h("code", null, "assay serve FOLDER"),
+      ". This page looks again when you come back to it.",
+    ),
+  );
 }
 
 openList();

@@ -46,15 +46,31 @@ function onePicked(run) {
 
 /** Offer the comparison, and the other way round. */
 function twoPicked(state, bar) {
-  const [old, fresh] = state.swapped === pairName(state.picked) ? ordered(state.picked).reverse() : ordered(state.picked);
+  const [old, fresh] =
+    state.swapped === pairName(state.picked) ? ordered(state.picked).reverse() : ordered(state.picked);
   const swap = () => {
     state.swapped = state.swapped === pairName(state.picked) ? null : pairName(state.picked);
     drawPicks(state, bar);
     bar.querySelector("button").focus();
   };
-  const warned = old.gold !== fresh.gold ? h("p", { class: "note" }, "Their gold sets differ; only queries that are the same in both are compared.") : null;
-  return [h("p", null, h("strong", null, fresh.name), " against ", h("strong", null, old.name), " as the baseline"), warned,
-    h("div", { class: "pick-actions" }, h("button", { type: "button", onclick: swap }, "Swap"), h("a", { class: "primary-link", href: `/compare/${encodeURIComponent(old.id)}/${encodeURIComponent(fresh.id)}` }, "Compare"))];
+  const warned =
+    old.gold !== fresh.gold
+      ? h("p", { class: "note" }, "Their gold sets differ; only queries that are the same in both are compared.")
+      : null;
+  return [
+    h("p", null, h("strong", null, fresh.name), " against ", h("strong", null, old.name), " as the baseline"),
+    warned,
+    h(
+      "div",
+      { class: "pick-actions" },
+      h("button", { type: "button", onclick: swap }, "Swap"),
+      h(
+        "a",
+        { class: "primary", href: `/compare/${encodeURIComponent(old.id)}/${encodeURIComponent(fresh.id)}` },
+        "Compare",
+      ),
+    ),
+  ];
 }
 
 /** Put the older run first. */
@@ -65,5 +81,8 @@ function ordered(picked) {
 
 /** Name a pair, whichever was picked first. */
 function pairName(picked) {
-  return picked.map((run) => run.id).sort().join(" ");
+  return picked
+    .map((run) => run.id)
+    .sort()
+    .join(" ");
 }

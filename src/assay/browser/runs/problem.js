@@ -8,8 +8,14 @@ import { runsFrame } from "./frame.js";
 async function openProblem() {
   const problem = await blockJson("problem");
   const said = problem.message.charAt(0).toUpperCase() + problem.message.slice(1);
-  fill(runsFrame(), h("h1", null, "This cannot be shown"), h("p", { class: "warning", role: "alert" }, said),
-    problem.hint ? h("p", null, "→ ", problem.hint) : null, h("p", null, h("a", { href: "/" }, "Back to all runs")));
+  fill(
+    runsFrame(),
+    h("h1", null, "This cannot be shown"),
+    h("p", { class: "warning", role: "alert" }, said),
+    problem.hint ? h("p", null, "→ ", problem.hint) : null,
+    problem.offer ? h("p", null, h("a", { class: "button", href: problem.offer.href }, problem.offer.text)) : null,
+    h("p", null, h("a", { href: "/" }, "Back to all runs")),
+  );
   document.documentElement.dataset.ready = "true";
 }
 

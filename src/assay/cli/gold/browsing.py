@@ -5,34 +5,33 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from assay.cli.common.output import say
-from assay.cli.gold.desk import reviewer_of, tell_torn
+from assay.cli.common.output import say, warn
+from assay.cli.common.serving import announce, listen
+from assay.cli.gold.desk import reviewer_of, rules_of, tell_torn
 from assay.cli.gold.settling import set_problems
 
 if TYPE_CHECKING:
     from assay.gold.review.desk import Desk
+    from assay.gold.review.standing import ReviewRules
     from assay.web.routing import Route
 
 
 def review_in_browser(args: argparse.Namespace, desk: Desk) -> int:
     """Serve the review of one set until somebody ends it."""
-    from assay.cli.serve import announce
     from assay.web.reviewing.routes import REVIEW
-    from assay.web.server import serve
 
     desk.items()
     tell_torn(desk)
-    routes = desk_routes(desk, least=args.least, name=reviewer_of(args) if args.reviewer else "")
-    with serve(routes, port=args.port, host=args.host) as server:
+    routes = desk_routes(desk, rules_of(args), name=reviewer_of(args) if args.reviewer else "")
+    with listen(args, routes) as server:
         announce(args, server, REVIEW, {"gold": str(desk.path)})
         server.wait()
     say(args, "\nended; every vote that the page calls saved is in its file")
     return 0
 
 
-def desk_routes(desk: Desk, *, least: int, name: str = "") -> tuple[Route, ...]:
+def desk_routes(desk: Desk, rules: ReviewRules, *, name: str = "") -> tuple[Route, ...]:
     """Give the addresses of the review of a set, with lint to say what would be accepted."""
-    from assay.gold.review.standing import ReviewRules
     from assay.web.reviewing import review_routes
 
-    return review_routes(desk, lambda gold: set_problems(desk, gold), rules=ReviewRules(least), name=name)
+    return review_routes(desk, lambda gold: set_problems(desk, gold), tell=warn, rules=rules, name=name)

@@ -14,6 +14,7 @@ from assay.errors import ConfigError, GoldError
 if TYPE_CHECKING:
     from assay.gold.review.desk import Desk
     from assay.gold.review.saying import Said
+    from assay.gold.review.standing import ReviewRules
 
 
 def open_desk(path: Path, corpus: str | None) -> Desk:
@@ -40,6 +41,13 @@ def reviewer_of(args: argparse.Namespace) -> str:
     if not args.reviewer:
         raise ConfigError("nobody is named", hint="say who you are: --as NAME")
     return check_name(args.reviewer)
+
+
+def rules_of(args: argparse.Namespace) -> ReviewRules:
+    """Give when votes settle an item: as --least says, or as it is everywhere."""
+    from assay.gold.review.standing import ReviewRules
+
+    return ReviewRules() if args.least is None else ReviewRules(args.least)
 
 
 def on_terminal() -> bool:

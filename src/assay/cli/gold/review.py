@@ -18,9 +18,9 @@ import argparse
 from pathlib import Path
 
 from assay.cli.common.endpoint import add_endpoint, endpoint_of
+from assay.cli.common.serving import add_listening
 from assay.cli.gold import browsing, settling, voting
 from assay.cli.gold.desk import open_desk
-from assay.cli.serve import add_listening
 from assay.errors import ConfigError
 
 #: What the command can do, each by its flag; without any of them it asks for votes on the terminal.
@@ -42,6 +42,7 @@ _GOES_WITH = {
     "most": ("", "list", "endpoint"),
     "show_engines": ("", "list", "vote", "votes", "adjudicate"),
     "port": ("browser",),
+    "host": ("browser",),
     "open": ("browser",),
 }
 
@@ -66,7 +67,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     settle.add_argument("--adjudicate", action="store_true", help="decide what is disputed, all votes in sight")
     settle.add_argument("--decide", action="append", metavar="ITEM=VALUE", help="decide without a terminal")
     settle.add_argument("--accept", action="store_true", help="write what is settled into the set")
-    settle.add_argument("--least", type=int, default=2, metavar="N", help="reviewers that must agree (2)")
+    settle.add_argument("--least", type=int, metavar="N", help="reviewers that must agree (2)")
     settle.add_argument("--queue-labels", action="store_true", help="queue the labels of the set for an audit")
 
 

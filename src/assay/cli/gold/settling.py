@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from assay.cli.common.output import counted, emit, say
 from assay.cli.gold.asking import ask_said, walk
-from assay.cli.gold.desk import on_terminal, read_flags, reviewer_of, show, tell_torn
+from assay.cli.gold.desk import on_terminal, read_flags, reviewer_of, rules_of, show, tell_torn
 
 if TYPE_CHECKING:
     from assay.gold.anchors.resolving import Problem
@@ -35,7 +35,9 @@ def show_status(args: argparse.Namespace, desk: Desk) -> int:
     people = [[one.name, one.readers, str(one.votes), str(one.open)] for one in found.reviewers]
     blocks = (
         table(
-            ["state", ">items", *(f">{kind}" for kind in kinds)], rows, f"Agreed: at least {args.least} say the same."
+            ["state", ">items", *(f">{kind}" for kind in kinds)],
+            rows,
+            f"Agreed: at least {rules_of(args).least} say the same.",
         ),
         table(
             ["reviewer", "reader", ">votes", ">open"], people, "Open: not voted on by the reviewer, and not settled."
@@ -56,10 +58,9 @@ def show_status(args: argparse.Namespace, desk: Desk) -> int:
 def _standings(args: argparse.Namespace, desk: Desk) -> tuple[Standing, ...]:
     """Tell where each item stands; votes that a torn line cost are told."""
     from assay.gold.review.accepting import read_standings
-    from assay.gold.review.standing import ReviewRules
 
     tell_torn(desk)
-    return read_standings(desk.queue, ReviewRules(args.least))
+    return read_standings(desk.queue, rules_of(args))
 
 
 def adjudicate(args: argparse.Namespace, desk: Desk) -> int:
@@ -148,7 +149,6 @@ def accept_settled(args: argparse.Namespace, desk: Desk) -> int:
     """Write what is settled into the set, and say what that came to."""
     from assay.gold.circumstances import now
     from assay.gold.review.accepting import accept
-    from assay.gold.review.standing import ReviewRules
 
     desk.items()
     made = accept(
@@ -156,7 +156,7 @@ def accept_settled(args: argparse.Namespace, desk: Desk) -> int:
         desk.load,
         lambda gold: set_problems(desk, gold),
         corpus=desk.given,
-        rules=ReviewRules(args.least),
+        rules=rules_of(args),
         on=now(),
     )
     _tell_accepted(args, desk, made)

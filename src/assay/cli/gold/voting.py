@@ -40,17 +40,18 @@ def vote_on_terminal(args: argparse.Namespace, desk: Desk) -> int:
 
 def _asked(args: argparse.Namespace, desk: Desk, item: Item, place: str) -> Said | None:
     """Show an item and ask for a vote; None when the reviewer wants to stop."""
-    from assay.gold.review.viewing import QUESTIONS, describe
-    from assay.gold.review.votes import values_for
+    from assay.gold.review.viewing import describe
+    from assay.gold.review.votes import question_for, values_for
 
     show(["", f"── {place} " + "─" * 40, *describe(desk.viewer.view(item), engines=args.show_engines), ""])
-    return ask_said(args, item.id, QUESTIONS[item.kind], values_for(item.kind))
+    return ask_said(args, item.id, question_for(item.kind), values_for(item.kind))
 
 
 def list_open(args: argparse.Namespace, desk: Desk) -> int:
     """Show what this reviewer has not voted on."""
     from assay.gold.review.saying import open_items
-    from assay.gold.review.viewing import QUESTIONS, view_mapping
+    from assay.gold.review.viewing import view_mapping
+    from assay.gold.review.votes import question_for
     from assay.report.pages.document import Document, Paragraph, table
 
     ballot = _ballot(args, desk)
@@ -62,7 +63,7 @@ def list_open(args: argparse.Namespace, desk: Desk) -> int:
     many = f"{counted(left, 'item')} {'is' if left == 1 else 'are'} open for {ballot.reviewer}{listed}."
     done = Paragraph(f"{many} Vote with --vote ITEM=VALUE --reason TEXT.")
     kinds = sorted({item.kind for item in waiting})
-    meaning = tuple(Paragraph(f"{kind}: {QUESTIONS[kind]}", "quiet") for kind in kinds)
+    meaning = tuple(Paragraph(f"{kind}: {question_for(kind)}", "quiet") for kind in kinds)
     document = Document(
         f"Review of {desk.path.name}", (table(["item", "kind", "query", "asks", "places"], rows), done, *meaning)
     )
@@ -186,10 +187,12 @@ def _all_wrong(wrong: Sequence[GoldError]) -> GoldError:
 
 
 def _ballot(args: argparse.Namespace, desk: Desk) -> Ballot:
-    """Open the votes of the one who votes."""
+    """Open the votes of the one who votes; who gave that up is told before anything is asked."""
+    from assay.gold.review.adjudicators import check_votes
     from assay.gold.review.votes import Ballot
 
     ballot = Ballot(desk.queue, reviewer_of(args))
+    check_votes(desk.queue, ballot.reviewer)
     tell_torn(desk, ballot.reviewer)
     return ballot
 

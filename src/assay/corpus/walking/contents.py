@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from assay.corpus.config import Walking
+from assay.corpus.walking.ours import written_by_assay
 
 #: Formats whose first 8 KiB may hold no NUL byte.
 _MAGIC: Final = (
@@ -66,6 +67,8 @@ def examine(real: str, walking: Walking) -> Contents | Refused:
         head = stream.read(walking.head_bytes)
         if found := binary(head, walking):
             return Refused("binary", found)
+        if ours := written_by_assay(real, head[: walking.own_bytes]):
+            return Refused("written by Assay", ours)
         data = head + stream.read(walking.max_bytes + 1 - len(head))
     if len(data) > walking.max_bytes:
         return Refused("oversized", f"more than {walking.max_bytes:,} bytes")

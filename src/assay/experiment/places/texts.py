@@ -7,12 +7,16 @@ from pathlib import Path
 
 from assay.corpus.kept import KeptCorpus, find_kept
 from assay.errors import AssayError
+from assay.experiment.places.place import reopen
 from assay.syntax.tokens import line_bytes, sizes_of
-from assay.types import Gold, Run
+from assay.types import CorpusFacts, Gold, Run
 
 
 class CorpusTexts:
-    """Texts of files by gold name and path: those whose every line is as long as in the records.
+    """Texts of files by gold name and path: those of corpora that are what they were.
+
+    A revision or a version fixes what a corpus holds, and every line must be as long as in the records. A folder is
+    fixed by nothing, and an edit may keep the length of every line: it must have the digest that the run recorded.
 
     Only files that the records know are read, so no result of an engine can name another one into a page: what git
     ignores is no part of a corpus, and may be secret.
@@ -64,11 +68,14 @@ class CorpusTexts:
         facts = self._run.header.corpora.get(gold.name)
         base = Path(gold.source).parent if gold.source else None
         try:
-            return find_kept(gold.corpus, base=base, revision=facts.revision if facts else None)
+            found = find_kept(gold.corpus, base=base, revision=facts.revision if facts else None)
+            reason = _doubt(gold, facts)
         except (AssayError, OSError) as error:
             reason = error.message if isinstance(error, AssayError) else str(error.strerror)
-            self._reasons.setdefault(reason, []).append(gold.name)
-            return None
+        if reason is None:
+            return found
+        self._reasons.setdefault(reason, []).append(gold.name)
+        return None
 
     def _read(self, corpus: KeptCorpus, path: str) -> tuple[list[str], tuple[int, ...]] | None:
         """Read the lines of a file once, with their bytes; gold sets on one corpus share them."""
@@ -82,6 +89,15 @@ class CorpusTexts:
                 lines = text.split("\n")
                 self._files[key] = (lines, sizes_of(lines) if text.isascii() else line_bytes(text))
         return self._files[key]
+
+
+def _doubt(gold: Gold, facts: CorpusFacts | None) -> str | None:
+    """Say why the folder of a corpus may not be what the run saw; None where it is, or where its revision fixes it."""
+    if gold.corpus.kind != "path":
+        return None
+    if facts is None or not facts.digest:
+        return "the records do not say which files the corpus had"
+    return None if reopen(gold, None).corpus.digest == facts.digest else "the corpus changed since the run"
 
 
 def _files(paths: set[str]) -> str:

@@ -167,7 +167,17 @@ def _manifest_text(folder: Path) -> str:
             continue
         except (OSError, UnicodeDecodeError) as error:
             raise broken(folder, f"run.json cannot be read: {error}") from error
-    raise InputError("there is no run here", file=folder, hint="make one with `assay run --out FOLDER`")
+    raise InputError("there is no run here", file=folder, hint=_elsewhere(folder))
+
+
+def _elsewhere(folder: Path) -> str:
+    """Say where there is a run: a folder of repeats has one in each."""
+    from assay.experiment.records.repeats import repeats_in
+
+    repeats = repeats_in(folder)
+    if repeats:
+        return f"there are repeats of one: try {repeats[0]}; `assay gate {folder}` takes them together"
+    return f"make one with `assay run --out {folder}`"
 
 
 def _manifest(folder: Path, text: str) -> dict[str, Any]:

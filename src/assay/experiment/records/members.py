@@ -9,6 +9,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, replace
 from itertools import islice
+from sys import intern
 from typing import Any
 
 from assay import types
@@ -17,6 +18,7 @@ from assay.experiment.records.codec import dump, engine_json, gold_json, ranking
 from assay.experiment.records.lines import LinesBySet
 
 _SIZES = ',"bytes":'  # what stands before the lengths in a line of lines.jsonl, as `dump` writes it
+_DECODER = json.JSONDecoder()
 _RECORDS = 1  # the format of engines/NAME.jsonl
 
 
@@ -63,10 +65,10 @@ def read_lines(text: str) -> dict[str, dict[str, tuple[int, ...]]]:
     known: dict[str, tuple[int, ...]] = {}  # sets on one corpus name the same files: each is read once
     for line in filter(None, rest.split("\n")):
         named, _, sizes = line.rpartition(_SIZES)
-        row = json.loads(f"{named}}}")
+        row = _row(f"{named}}}")
         if sizes not in known:
-            known[sizes] = tuple(json.loads(sizes.removesuffix("}")))
-        found[row["gold"]][row["path"]] = known[sizes]
+            known[sizes] = tuple(_row(sizes.removesuffix("}")))
+        found[row["gold"]][intern(row["path"])] = known[sizes]
     return found
 
 
@@ -111,4 +113,12 @@ def _text(rows: Iterable[object]) -> str:
 
 def _rows(text: str) -> Iterator[Any]:
     """Read one row from each line; other characters that end a line elsewhere may stand inside one."""
-    return (json.loads(line) for line in text.split("\n") if line)
+    return (_row(line) for line in text.split("\n") if line)
+
+
+def _row(line: str) -> Any:  # noqa: ANN401 - what a line holds is its reader's to know
+    """Read a line as `json.loads` does, without looking for gaps around it: `dump` leaves none."""
+    found, end = _DECODER.raw_decode(line)
+    if end != len(line):
+        raise ValueError(f"more than one value in a line: {line[end : end + 20]!r}")
+    return found

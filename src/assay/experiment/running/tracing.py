@@ -91,7 +91,8 @@ def traces_of(
 ) -> Traces:
     """Trace the first `most` of the chosen queries, given as gold, query and form.
 
-    `cheap` leaves out every corpus whose index would first have to be made, but for small ones.
+    `cheap` leaves out all but small corpora, whether their index is kept or not: the same run has the same traces on
+    every machine.
     """
     wanted = [Asked(*one) for one in chosen[:most]]
     if not wanted:
@@ -131,20 +132,12 @@ class _Tracer:
         if facts is None:
             raise _Untraced("the run does not say which corpus it saw")
         with Artefacts() as artefacts:
-            kept = self._is_kept(facts.digest, artefacts)
-            if self.cheap and not (kept or self._may_be_small(facts)):
+            if self.cheap and not self._may_be_small(facts):
                 raise _Untraced(_COSTLY)
             corpus = _same_corpus(gold, facts)
-            if self.cheap and not kept and sum(file.size for file in corpus.files) > LIMITS.small:
+            if self.cheap and sum(file.size for file in corpus.files) > LIMITS.small:
                 raise _Untraced(_COSTLY)
             return self._asked(gold, corpus, wanted, artefacts)
-
-    def _is_kept(self, digest: str, artefacts: Artefacts) -> bool:
-        """Tell whether all that an index is made of lies in the cache."""
-        from assay.engines.sharing import STEP_KINDS, kept_steps, sharing
-
-        shares = sharing(self.engine)
-        return shares is not None and set(STEP_KINDS) <= kept_steps(shares, digest, artefacts)
 
     def _may_be_small(self, facts: CorpusFacts) -> bool:
         """Tell whether an index is soon made without asking anybody, as far as that is seen from outside."""
@@ -166,7 +159,7 @@ class _Tracer:
             shelf.close()
 
 
-_COSTLY = "its index would have to be made first"
+_COSTLY = "its corpus is large, and its index would have to be made first"
 
 
 def _explained(session: ExplainingSession, query: Query, form: str, k: int) -> Waterfall:

@@ -158,11 +158,17 @@ def starter_gold(corpus: Corpus) -> tuple[str, tuple[str, ...]]:
 
 
 def _pick(corpus: Corpus) -> list[_Draft]:
-    """Choose five places from different files: definitions where the parser knows the language, files elsewhere."""
+    """Choose five places from different files: definitions where the parser knows the language, files elsewhere.
+
+    No two are asked about in the same words: no engine could answer both.
+    """
     sources = [f for f in corpus.files if f.kind == "code" and not _is_test(f.path)] or list(corpus.files)
     best = sorted((_best(corpus, f) for f in sources), key=lambda d: (-d.lines, d.anchor))
     known = [d for d in best if "::" in d.anchor]
-    return (known + [d for d in best if d not in known])[:_DRAFTS]
+    chosen: dict[str, _Draft] = {}
+    for draft in (*known, *(d for d in best if d not in known)):
+        chosen.setdefault(draft.words, draft)
+    return list(chosen.values())[:_DRAFTS]
 
 
 def _best(corpus: Corpus, file: SourceFile) -> _Draft:

@@ -122,6 +122,8 @@ def _classic(source: Source) -> Iterator[tuple[str, Topic]]:
     for top in _TOP.finditer(source.text):
         _check_blank(source, end, top.start())
         end, place = top.end(), source.at(line_at(source.text, top.start()))
+        if "<top>" in top["fields"]:
+            raise place.error("another topic begins before this one ends", "end each with </top>")
         fields = _fields(top["fields"], place)
         title, told = _plain(fields.get("title", ""), place), fields.get("desc")
         forms = {"human": _plain(told, place), "keyword": title} if told else {"human": title}

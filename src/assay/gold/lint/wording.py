@@ -10,7 +10,7 @@ from assay.gold.leaks import leak
 from assay.gold.lint.asking import identifiers, is_symbol_query
 from assay.gold.lint.records import Finding, Leaks, Rule
 from assay.gold.lint.view import View, headline
-from assay.gold.wrong_terms import ARTICLES, WORD, replacements
+from assay.gold.wrong_terms import ARTICLES, WORD, kept, replacements
 from assay.syntax.identifiers import split
 from assay.types import PRIMARY, Query, Target
 
@@ -39,7 +39,7 @@ ERRORS = Rule(
     "G412",
     "wrong-terms-several",
     "warning",
-    "A wrong_terminology form differs from the human form by several replacements.",
+    "A wrong_terminology form differs from the human form in several places, or is another question.",
     "What was lost cannot be put down to one wrong term: keep the human form but for one run of words.",
 )
 GIVEN = Rule(
@@ -78,15 +78,25 @@ def leaks(view: View) -> Leaks:
 
 def _alike(view: View) -> Iterator[Finding]:
     """Yield queries that say the same words as an earlier one."""
-    first: dict[tuple[str, ...], Query] = {}
-    for query in view.gold.queries:
-        said = _said(headline(query))
-        earlier = first.setdefault(said, query) if said else query
-        if earlier is query:
-            continue
-        rule = TWICE if _primaries(earlier) == _primaries(query) else SAME_WORDS
+    for earlier, query in alike(view.gold.queries):
+        rule = TWICE if same_answers(earlier, query) else SAME_WORDS
         which = "the same primary targets" if rule is TWICE else "other primary targets"
         yield view.finding(rule, query, "", f"'{query.id}' says the same words as '{earlier.id}' and has {which}")
+
+
+def alike(queries: Sequence[Query]) -> Iterator[tuple[Query, Query]]:
+    """Yield every query that says the same words as an earlier one, with the first that says them."""
+    first: dict[tuple[str, ...], Query] = {}
+    for query in queries:
+        said = _said(headline(query))
+        earlier = first.setdefault(said, query) if said else query
+        if earlier is not query:
+            yield earlier, query
+
+
+def same_answers(one: Query, other: Query) -> bool:
+    """Tell whether two queries are about the same places."""
+    return _primaries(one) == _primaries(other)
 
 
 def _said(text: str) -> tuple[str, ...]:
@@ -113,8 +123,15 @@ def _wrong_term(view: View, query: Query) -> Iterator[Finding]:
         message = f"the wrong_terminology form of '{query.id}' has the same words as its human form"
         yield view.finding(NO_ERROR, query, "", message)
     elif places > 1:
-        message = f"the wrong_terminology form of '{query.id}' differs from its human form by {places} replacements"
-        yield view.finding(ERRORS, query, "", message)
+        yield view.finding(ERRORS, query, "", f"the wrong_terminology form of '{query.id}' {_changed(human, wrong)}")
+
+
+def _changed(human: str, wrong: str) -> str:
+    """Say how two forms differ; what keeps less than half of the words is no form of the question with an error."""
+    same, every = kept(human, wrong)
+    if 2 * same < every:
+        return f"is another question: it keeps {same} of the {every} words of its human form"
+    return f"differs from its human form by {replacements(human, wrong)} replacements"
 
 
 def _given(view: View, query: Query) -> Iterator[Finding]:

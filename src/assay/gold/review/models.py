@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Final
 
 from assay.chat import Endpoint, Question, ask, fence, prompt_version
-from assay.gold.review.viewing import QUESTIONS, View, describe
-from assay.gold.review.votes import values_for
+from assay.gold.review.viewing import View, describe
+from assay.gold.review.votes import question_for, values_for
 
 _PROMPT_FILE: Final = Path(__file__).parent.parent.parent / "data" / "prompts" / "review.md"
 _FENCED: Final = re.compile(r"\A```(?:json)?\s*\n(?P<inside>.*)\n\s*```\Z", re.DOTALL)
@@ -55,7 +55,7 @@ def question(view: View) -> Question:
     """Put the task and the fenced item together."""
     text = "\n".join(describe(view))
     mark = fence(text)
-    asked = f"{QUESTIONS[view.item.kind]}\n<item {mark}>\n{text}\n</item {mark}>"
+    asked = f"{question_for(view.item.kind)}\n<item {mark}>\n{text}\n</item {mark}>"
     return Question(prompt(), asked)
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from assay.errors import ConfigError
 from assay.gold.circumstances import now
 from assay.gold.review.accepting import read_closed
+from assay.gold.review.adjudicators import check_votes
 from assay.gold.review.decisions import Decision
 from assay.gold.review.desk import Desk
 from assay.gold.review.items import Item
@@ -33,6 +34,7 @@ def open_items(desk: Desk, ballot: Ballot) -> list[Item]:
 
 def make_vote(desk: Desk, reviewer: str, item: Item, said: Said, *, engines: bool = False, prompt: str = "") -> Vote:
     """Make the record of a vote; `engines` says that the reviewer saw who returned the place."""
+    check_votes(desk.queue, reviewer)
     check_vote(item, said.value, said.reason)
     return Vote(
         item=item.id,

@@ -82,15 +82,6 @@ def _places(item: Item) -> Iterator[tuple[str, Target]]:
         yield from (("adversary", adversary.target) for adversary in item.query.adversaries)
 
 
-#: What a vote on each kind answers, and what its values mean.
-QUESTIONS = {
-    "target": "Does the place answer the query? 2 = it is the answer, 1 = it helps, 0 = it is wrong, unsure",
-    "query": "Would somebody ask this, and are these places the right answer? accept, reject, unsure",
-    "adversary": "Is the adversary a plausible but wrong answer to the query? accept, reject, unsure",
-    "phrasing": "Does the phrasing ask for these places, the way its form should? accept, reject, unsure",
-}
-
-
 def describe(view: View, *, engines: bool = False) -> Iterator[str]:
     """Write a view as lines of text, for a person or a model."""
     item = view.item
@@ -130,7 +121,7 @@ def _place_lines(place: Excerpt) -> Iterator[str]:
 def view_mapping(view: View, *, engines: bool = False) -> dict[str, object]:
     """Give a view as data, for agents; which engines returned it only where that is asked for."""
     from assay.gold.native.writing import query_mapping
-    from assay.gold.review.votes import values_for
+    from assay.gold.review.votes import question_for, values_for
 
     item = view.item
     shown = {"shown_by": list(item.origin.shown_by)} if engines else {}
@@ -142,7 +133,7 @@ def view_mapping(view: View, *, engines: bool = False) -> dict[str, object]:
     return {
         "item": item.id,
         "kind": item.kind,
-        "question": QUESTIONS[item.kind],
+        "question": question_for(item.kind),
         "votes": list(values_for(item.kind)),
         "query": query_mapping(item.query),
         "origin": {"how": item.origin.how, "source": item.origin.source, **shown},

@@ -24,6 +24,34 @@ UNSURE = "unsure"
 GRADES = ("2", "1", "0")  # primary, secondary, wrong
 ACCEPT, REJECT = "accept", "reject"
 
+
+@dataclass(frozen=True, slots=True)
+class Meaning:
+    """What a value says: its key, its mark in a list, the word for it, and what becomes of an item it holds for."""
+
+    key: str
+    mark: str
+    word: str
+    outcome: str
+
+
+#: Every value there is. Pages, terminals and models all read their words here.
+MEANINGS = {
+    "2": Meaning("2", "2", "the answer", "an answer"),
+    "1": Meaning("1", "1", "helps", "a helping place"),
+    "0": Meaning("0", "0", "wrong", "turned down"),
+    ACCEPT: Meaning("a", "✓", "accept", "gold"),
+    REJECT: Meaning("r", "✕", "reject", "turned down"),
+    UNSURE: Meaning("u", "?", "unsure", "adjudicated"),
+}
+#: What a vote on each kind answers.
+QUESTIONS: Mapping[ItemKind, str] = {
+    "target": "Does the place answer the query?",
+    "query": "Would somebody ask this, and are these places the right answer?",
+    "adversary": "Is the adversary a plausible but wrong answer to the query?",
+    "phrasing": "Does the phrasing ask for these places, the way its form should?",
+}
+
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@+-]{0,63}")
 _VOTE = Keys(("item", "reviewer", "reader", "value", "reason", "on"), ("prompt", "commit", "shown"))
 
@@ -46,6 +74,13 @@ class Vote:
 def values_for(kind: ItemKind) -> tuple[str, ...]:
     """Give what may be said of an item of a kind."""
     return (*GRADES, UNSURE) if kind == "target" else (ACCEPT, REJECT, UNSURE)
+
+
+def question_for(kind: ItemKind) -> str:
+    """Ask about an item of a kind in one line, with what may be answered."""
+    meant = {value: MEANINGS[value].word for value in values_for(kind)}
+    words = [value if value == word else f"{value} = {word}" for value, word in meant.items()]
+    return f"{QUESTIONS[kind]} {', '.join(words)}"
 
 
 def check_name(reviewer: str) -> str:
@@ -72,7 +107,7 @@ class Ballot:
 
     def __init__(self, queue: Queue, reviewer: str) -> None:
         self.reviewer = check_name(reviewer)
-        self._queue = queue
+        self.queue = queue
         self.path = votes_folder(queue) / f"{reviewer}.jsonl"
         self._history = Remembered(self.path, self._read)
 
@@ -90,17 +125,21 @@ class Ballot:
 
     def cast(self, votes: Sequence[Vote]) -> None:
         """Add votes; they are on the disk when this returns."""
-        self._queue.prepare()
-        self.check_namesake()
+        self.prepare()
         lines = [vote_mapping(vote) for vote in votes]
         for number, line in enumerate(lines, 1):
             _read_vote(read_row(line, self.path, number), self.reviewer)
         with opened(self.path) as journal:
             journal.append(lines)
 
+    def prepare(self) -> None:
+        """Make the folder of the review, under a name that is nobody else's."""
+        self.queue.prepare()
+        self.check_namesake()
+
     def check_namesake(self) -> None:
         """Refuse a name that differs from another's by case alone: some disks take both for one file."""
-        for other in reviewers(self._queue):
+        for other in reviewers(self.queue):
             if other != self.reviewer and other.casefold() == self.reviewer.casefold():
                 raise ConfigError(f"there is a reviewer called '{other}'", hint=f"vote as {other}, or by another name")
 

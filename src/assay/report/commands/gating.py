@@ -138,6 +138,7 @@ def judge_gate(
     checks += [_uncompared(name) for name in (comparison.failed if comparison else ())]
     compared = [name for name in gated if engine or not claim.family or name in claim.family]
     checks += [_counterpart(name, old) for name in compared if old is not None]
+    checks += [_gone(name, sides) for name in (() if engine else _left(sides, gated, claim))]
     notes = () if comparison else notes_on(seen.synthetic, seen.golds)
     hurt = [loss for row in rows if row.verdict in _UNWELL for loss in sides.losses(row)]
     return Gate(tuple(checks), comparison, strict, notes, sides.steadiness(gated, claim.primary), tuple(hurt))
@@ -182,8 +183,8 @@ class _Sides:
         if reach is None:
             return ""
         spread = " and ".join(f"±{one.sd:.3f} ({called})" for one, called in _called(then, now))
-        proven = row.verdict in (Verdict.WORSE, Verdict.BETTER) and abs(row.difference) <= reach
-        doubt = f"; chance between whole runs alone reaches {reach:.3f}, so repeat more often" if proven else ""
+        lost = row.verdict is Verdict.INCONCLUSIVE and 0.0 < abs(row.difference) <= reach
+        doubt = f"; chance between whole runs alone reaches {reach:.3f}, so repeat more often" if lost else ""
         return f"; sd between repeats {spread}{doubt}"
 
 
@@ -193,10 +194,10 @@ def _called(then: Steadiness, now: Steadiness) -> list[tuple[Steadiness, str]]:
 
 
 def _failures(engine: EngineEvidence, repeats: int) -> Check:
-    """Check how many of an engine's queries failed."""
+    """Check how many of an engine's queries failed, and that it found anything at all."""
     share = engine.failed / engine.asked if engine.asked else 1.0
     detail = answered_text(engine, repeats, FAILED_SHARE)
-    return Check("failures", f"{engine.name} answers", share <= FAILED_SHARE, 4, detail)
+    return Check("failures", f"{engine.name} answers", share <= FAILED_SHARE and not engine.silent, 4, detail)
 
 
 def _steady(engine: EngineEvidence) -> Check:
@@ -212,9 +213,31 @@ def _uncompared(name: str) -> Check:
 
 def _counterpart(name: str, old: Evidence) -> Check:
     """Check that an engine under the gate has a counterpart: a renamed engine must not turn a gate green."""
-    there = any(engine.name == name for engine in old.engines)
-    seen = "compared" if there else "there is none to compare it with"
-    return Check("counterpart", f"{name} has a counterpart", there, 5, seen)
+    there = next((engine for engine in old.engines if engine.name == name), None)
+    seen = "compared"
+    if there is None:
+        seen = "there is none to compare it with; write the baseline again"
+    elif there.silent and not there.dead:
+        seen = "what it is compared with found nothing at all; write the baseline again"
+    return Check("counterpart", f"{name} has a counterpart", seen == "compared", 5, seen)
+
+
+def _left(sides: _Sides, gated: Sequence[str], claim: Claim) -> list[str]:
+    """Name the engines of the baseline that are under the gate no more; a declared family is all that counts."""
+    if sides.old is None:
+        return []
+    tested, beside = contestants(sides.old), {engine.name for engine in sides.new.engines}
+    kept = {*gated, *(e.name for e in sides.old.engines if e.role != "contestant" and e.name in beside)}
+    return [name for name in tested if name not in kept and (not claim.family or name in claim.family)]
+
+
+def _gone(name: str, sides: _Sides) -> Check:
+    """Say that an engine is not there any more: to skip it or to take it out must not turn a gate green."""
+    why = sides.new.skipped.get(name)
+    seen = f"it was skipped: {why}" if why else "this run has no such engine under the gate"
+    after = "mend that and run again" if why else "write the baseline again"
+    detail = f"{seen}; {after}, or name by --engine or a declared family what is gated"
+    return Check("counterpart", f"{name} is measured still", False, 5, detail)
 
 
 def _floor(seen: Evidence, claim: Claim, floor: Floor, gated: Sequence[str]) -> list[Check]:
@@ -266,10 +289,11 @@ def gate_document(gate: Gate) -> Document:
     if gate.comparison:
         blocks += [Heading("The comparison"), *comparison_blocks(gate.comparison)]
     blocks += steadiness_blocks(gate.steadiness)
-    doubtful = "; ".join(check.what for check in gate.checks if check.warning and check.kind == "comparison")
+    doubtful = "; ".join(check.what for check in gate.checks if check.doubtful)
     if gate.exit_code == 0 and doubtful:
         blocks.append(Paragraph(f"Passed, but not proven either way: {doubtful}.", "warning"))
-    return Document(f"assay gate: {VERDICTS[gate.exit_code]} (exit {gate.exit_code})", tuple(blocks))
+    passes = ", passes" if gate.exit_code == 0 and gate.verdict != VERDICTS[0] else ""
+    return Document(f"assay gate: {gate.verdict}{passes} (exit {gate.exit_code})", tuple(blocks))
 
 
 def check_table(gate: Gate) -> Table:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from assay.errors import ConfigError, meant
 from assay.report.case import level_of
 from assay.scoring import score
 from assay.scoring.joining import restrict_run, restrict_suite
-from assay.scoring.marking import Mark, Marker
-from assay.scoring.match import Level, hit_span
+from assay.scoring.marking import Mark, Marker, is_beside
+from assay.scoring.match import Level
+from assay.scoring.moving import match_hits
 from assay.types import Claim, Hit, Query, Ranking, Run, Status, order_forms
 
 
@@ -30,6 +31,7 @@ class Place:
     hit: Hit
     mark: Mark
     other: int | None  # position, from 1; None: it is not there, or there is no other
+    other_lines: bool = False  # it is right by its file alone: no answer has a line of it
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,9 +78,9 @@ def show_query(
     chosen = _form(form, forms)
     level = level_of(claim.primary)
     rankings = [_ranking(subject, gold, query.id, chosen) for subject in subjects]
+    others = _others(rankings, level)
     sides = tuple(
-        _side(subject, gold, chosen, rankings[at], _other(rankings, at), level, measures)
-        for at, subject in enumerate(subjects)
+        _side(subject, gold, chosen, rankings[at], others[at], level, measures) for at, subject in enumerate(subjects)
     )
     return Shown(gold, query, chosen, forms, last.k, level, tuple(measures), sides, _notes(subjects, gold, query))
 
@@ -107,9 +109,17 @@ def _ranking(subject: Subject, gold: str, query: str, form: str) -> Ranking | No
     return next((r for r in engine.rankings if (r.gold, r.query, r.form) == (gold, query, form)), None)
 
 
-def _other(rankings: Sequence[Ranking | None], at: int) -> Ranking | None:
-    """Give the ranking that one is held against."""
-    return rankings[1 - at] if len(rankings) > 1 else None
+def _others(rankings: Sequence[Ranking | None], level: Level) -> list[Mapping[int, int]]:
+    """Give for each ranking where its places stand in the other; nowhere where there is none."""
+    if len(rankings) < 2:
+        return [{} for _ in rankings]
+    moved = match_hits(_given(rankings[0]), _given(rankings[1]), level)
+    return [{old: new for new, old in moved.items()}, moved]
+
+
+def _given(ranking: Ranking | None) -> Sequence[Hit]:
+    """Give the hits of an answer; one that failed has none."""
+    return ranking.hits if ranking is not None and ranking.status == Status.OK else ()
 
 
 def _side(
@@ -117,7 +127,7 @@ def _side(
     gold: str,
     form: str,
     ranking: Ranking | None,
-    other: Ranking | None,
+    others: Mapping[int, int],
     level: Level,
     measures: Sequence[str],
 ) -> Side:
@@ -126,19 +136,14 @@ def _side(
     query = next((q for g in subject.run.suite.golds if g.name == gold for q in g.queries if q.id == name), None)
     if ranking is None or query is None:
         return Side(subject.name, None, (), (), ())
-    hits = ranking.hits if ranking.status == Status.OK else ()
-    there = other.hits if other is not None and other.status == Status.OK else ()
+    hits = _given(ranking)
     marks = Marker(query, level)(hits)
-    places = tuple(Place(hit, mark, _stands(hit, there, level)) for hit, mark in zip(hits, marks, strict=True))
+    places = tuple(
+        Place(hit, mark, others.get(rank), other_lines=mark.target is not None and is_beside(hit, query.targets))
+        for rank, (hit, mark) in enumerate(zip(hits, marks, strict=True), start=1)
+    )
     values = _values(subject, f"{gold}/{query.id}", form, measures)
     return Side(subject.name, ranking, places, values, _ranks(query, marks))
-
-
-def _stands(hit: Hit, hits: Sequence[Hit], level: Level) -> int | None:
-    """Find where the same place stands in another ranking: the first hit that shares a line with it."""
-    span = hit_span(hit, level)
-    found = (at for at, one in enumerate(hits, start=1) if span.common_lines(hit_span(one, level)) > 0)
-    return next(found, None)
 
 
 def _values(subject: Subject, name: str, form: str, measures: Sequence[str]) -> tuple[float, ...]:

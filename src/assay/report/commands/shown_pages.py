@@ -11,6 +11,8 @@ from assay.report.wording import count
 from assay.scoring import parse_measure
 from assay.types import PRIMARY
 
+#: Behind the grade of a hit that is right by its file alone.
+_BESIDE = "~"
 #: A difference that three digits do not show.
 _SAME = 0.0005
 
@@ -102,6 +104,7 @@ def _entry(shown: Shown, place: Place, rank: int, tail: str) -> Entry:
     if mark.target is not None:
         sign, tone = f"✓{shown.query.targets[mark.target].grade}", "good"
         tone = tone if shown.query.targets[mark.target].grade >= PRIMARY else "plain"
+        sign += _BESIDE if place.other_lines else ""
     elif mark.adversary is not None:
         sign, tone = "✗", "bad"
     elif mark.rank is None:
@@ -121,8 +124,10 @@ def _tail(place: Place, rank: int, *, second: bool) -> str:
 
 def _legend(shown: Shown) -> str:
     """Say what the signs mean, as far as they are there."""
-    marks = [place.mark for side in shown.sides for place in side.places]
+    places = [place for side in shown.sides for place in side.places]
+    marks = [place.mark for place in places]
     said = ["✓2 is an answer of grade 2" if any(mark.target is not None for mark in marks) else ""]
+    said.append(f"{_BESIDE}: right file, other lines" if any(place.other_lines for place in places) else "")
     said.append("✗ an adversary" if any(mark.adversary is not None for mark in marks) else "")
     said.append("= before a place: it repeats one above" if any(mark.rank is None for mark in marks) else "")
     said.append("↑2: two ranks up from the first to the second" if len(shown.sides) > 1 else "")
@@ -170,6 +175,7 @@ def _side_json(shown: Shown, side: Side) -> dict[str, object]:
                 "distinct": place.mark.rank,
                 "target": place.mark.target,
                 "adversary": place.mark.adversary,
+                "other_lines": place.other_lines,
                 "other": place.other,
             }
             for rank, place in enumerate(side.places, start=1)

@@ -26,7 +26,7 @@ def write_baseline(path: Path, seen: Evidence, claim: Claim) -> None:
     """Write the engines that compete, on the measures of the claim; engines that failed make no baseline."""
     chosen = [engine for engine in seen.engines if engine.name in real_engines(seen)]
     for engine in chosen:
-        if engine.role == "contestant" and engine.failed > FAILED_SHARE * engine.asked:
+        if engine.role == "contestant" and (engine.silent or engine.failed > FAILED_SHARE * engine.asked):
             raise EngineError(
                 f"{engine.name}: {answered_text(engine, seen.repeats, FAILED_SHARE)}",
                 hint="a baseline made of failures would let everything pass; run it again",

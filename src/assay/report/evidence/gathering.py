@@ -41,6 +41,7 @@ def gather(runs: Sequence[Run], measures: Sequence[str], name: str) -> Evidence:
         gold_hash=first.header.gold_hash,
         assay=first.header.assay,
         date=first.header.date,
+        skipped=first.header.skipped,
     )
 
 

@@ -48,6 +48,11 @@ class EngineEvidence:
         return self.asked > 0 and self.failed == self.asked
 
     @property
+    def silent(self) -> bool:
+        """Whether it found nothing at all in some repeat, as a tool does that ends with 1 and prints nothing."""
+        return self.asked > 0 and "" in self.answers
+
+    @property
     def wavering(self) -> tuple[Trouble, ...]:
         """The questions that it answered in some repeats only."""
         return tuple(trouble for trouble in self.troubles if trouble.wavers)
@@ -72,6 +77,7 @@ class Evidence:
     gold_hash: str = ""
     assay: str = ""  # the version that scored it
     date: str = ""
+    skipped: Mapping[str, str] = field(default_factory=dict)  # engine -> why it was not run
 
     @property
     def dead(self) -> frozenset[str]:

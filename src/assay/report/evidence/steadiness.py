@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from assay.report.evidence.record import EngineEvidence, Evidence, Trouble
 from assay.report.pages.document import Block, Cell, Heading, Paragraph, table
 from assay.report.wording import count
-from assay.stats.distributions import t_quantile
+from assay.stats.repeating import run_chance
 
 #: Queries that a sentence names; the JSON has them all.
 _NAMED = 5
@@ -51,16 +51,11 @@ def _sd(values: Sequence[float]) -> float | None:
 def noise_reach(old: Steadiness, new: Steadiness, alpha: float) -> float | None:
     """Give the difference of two sides that chance between runs alone reaches in `alpha` of the cases.
 
-    A t interval of the difference of two means of runs, with the pooled variance between repeats (Student 1908).
-    It holds for chance that all queries of a run share, such as an index that is built by lot, which the interval over
-    queries cannot see. None where no side was repeated.
+    It holds for chance that all queries of a run share, such as an index that is built by lot, which the spread over
+    queries cannot show. None where no side was repeated.
     """
-    freedom = old.repeats + new.repeats - 2
-    if freedom < 1:
-        return None
-    squares = math.fsum((side.repeats - 1) * (side.sd or 0.0) ** 2 for side in (old, new))
-    error = math.sqrt(squares / freedom * (1 / old.repeats + 1 / new.repeats))
-    return t_quantile(1 - alpha / 2, freedom) * error
+    chance = run_chance(old.means, new.means)
+    return None if chance is None else chance.reach(alpha)
 
 
 def wavering_text(found: Sequence[Trouble]) -> str:
@@ -94,7 +89,18 @@ def _row(one: Steadiness) -> list[str | Cell]:
 
 
 def answered_text(engine: EngineEvidence, repeats: int, borne: float) -> str:
-    """Say how many answers failed."""
+    """Say how many answers failed, and whether none found anything."""
     share = engine.failed / engine.asked if engine.asked else 1.0
     over = f" over {count(repeats, 'repeat')}" if repeats > 1 else ""
-    return f"{engine.failed} of {engine.asked} queries failed{over} ({share:.1%}; {borne:.0%} are borne)"
+    told = f"{engine.failed} of {engine.asked} queries failed{over} ({share:.1%}; {borne:.0%} are borne)"
+    return f"{told}; {_silent_text(engine, repeats)}" if engine.silent and not engine.dead else told
+
+
+def _silent_text(engine: EngineEvidence, repeats: int) -> str:
+    """Say that an engine found nothing at all: most often it is broken, and no number is about its ranking."""
+    empty = engine.answers.count("")
+    where = f" in {empty} of {repeats} repeats" if repeats > 1 else ""
+    return (
+        f"no query found anything{where}, which is how a tool looks that prints nothing and ends with 0 or 1: "
+        "run it by hand"
+    )

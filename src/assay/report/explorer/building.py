@@ -18,7 +18,7 @@ from assay.report.explorer.gathering import queries, shown_measures, summary, tr
 from assay.report.explorer.limits import DEFAULT_LIMITS, PageLimits, Texts
 from assay.report.explorer.packing import pack_values
 from assay.report.explorer.rankings import pack_rankings
-from assay.report.explorer.saying import Coverage, Shown, left_out, size_text
+from assay.report.explorer.saying import Absence, Coverage, Shown, left_out, size_text, size_words
 from assay.report.pages.texts import tame
 from assay.report.results import Results
 from assay.report.sections import headline
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
 SCRIPT = "explorer/main.js"
 STYLES = ("base.css", "report.css", "queries.css", "rerun.css")
-#: Of the portions of source that were thought to fit, those that are tried where they do not.
-_LESS = 0.9
+#: Of the portions of source that seem to fit, those that are tried where more did not.
+_LESS = 0.97
 
 
 class TooSmallError(ConfigError):
@@ -78,7 +78,8 @@ def build_page(
             return made
         least = len(made.data)
     raise TooSmallError(
-        f"the report of this run has at least {size_text(least)}, more than --max-size {size_text(limits.max_bytes)}",
+        f"the report of this run has at least {size_words(least)}, more than the {size_words(limits.max_bytes)} of "
+        "--max-size",
         hint=f"`assay report FOLDER --max-size {size_text(least)}` makes it",
     )
 
@@ -103,7 +104,8 @@ class _Draft:
             made = self._made(count, scores=scores, traced=traced)
             if len(made.data) <= self.limits.max_bytes:
                 return made
-            count = int(count * _LESS)
+            over = (self.limits.max_bytes - len(bare.data)) / (len(made.data) - len(bare.data))
+            count = int(count * min(over, 1) * _LESS)
         return bare
 
     def _made(self, count: int, *, scores: bool, traced: bool) -> Page:
@@ -112,7 +114,7 @@ class _Draft:
         sources = cut(self.wanted, count, self.library, golds) if self.library and count else {}
         said = self._left_out(Shown(self._coverage(count), scores, traced or not self._traces))
         data = {
-            "summary": _json({**self._facts, "left_out": said, "sources": bool(sources), "live": self.live}),
+            "summary": _json({**self._facts, "left_out": [one._asdict() for one in said], "live": self.live}),
             "queries": self._queries,
             "values": self._values,
             "rankings": self._with_scores if scores else self._without_scores,
@@ -127,12 +129,12 @@ class _Draft:
             fallback=_fallback(self.results),
             live=self.live is not None,
         )
-        return Page(made, tuple(said))
+        return Page(made, tuple(one.text for one in said))
 
-    def _left_out(self, shown: Shown) -> list[str]:
+    def _left_out(self, shown: Shown) -> list[Absence]:
         """Say what is not there, and why."""
-        notes = (*(self.library.notes if self.library else ()), *(self.traces.notes if self.traces else ()))
-        return left_out(shown, self.limits, notes)
+        asked = {"sources": self.library, "traces": self.traces}
+        return left_out(shown, self.limits, {block: one.notes for block, one in asked.items() if one})
 
     def _coverage(self, count: int) -> Coverage | None:
         """Say how much of the source is there with the first portions."""
@@ -140,7 +142,8 @@ class _Draft:
         if self.library is None:
             return None
         whole = count == len(found.portions)
-        return Coverage(len(found.differing), found.complete(count), found.begun(count), whole, found.told)
+        empty = not count and bool(found.portions)
+        return Coverage(len(found.differing), found.complete(count), found.begun(count), whole, found.told, empty)
 
     @cached_property
     def wanted(self) -> Wanted:

@@ -23,6 +23,8 @@ Sources = dict[str, dict[str, list[tuple[int, str]]]]  # gold index -> path -> f
 _File = tuple[str, str]  # gold set and path
 #: Bytes around an excerpt in the block: its file's name, brackets, a number.
 _AROUND = 24
+#: Portions that are packed to see how well source packs: some 200 kB of it.
+_SAMPLE = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,14 +160,20 @@ class Library:
 
 
 def fitting(found: Wanted, library: Library, room: int) -> int:
-    """Tell how many portions fit into so many compressed bytes; roughly, whoever packs them must look again."""
-    packer, seen, size = zlib.compressobj(6), _Covered(), 0
+    """Tell how many portions fit into so many compressed bytes; roughly, whoever packs them must look again.
+
+    How well source packs is seen from the first portions: packing all of it to know would take as long as the page.
+    """
+    packer, seen, size, packed = zlib.compressobj(6), _Covered(), 0, 0
     for count, portion in enumerate(found.portions):
         new = [(piece.file, lines) for piece in found.pieces(portion) for lines in seen.add(piece)]
-        texts = [_text(library.lines(file), lines) for file, lines in new]
-        text = ("\n" * _AROUND).join(texts)
-        size += len(packer.compress(text.encode("utf-8", "surrogatepass"))) + len(packer.flush(zlib.Z_SYNC_FLUSH))
-        if size > room:
+        text = ("\n" * _AROUND).join([_text(library.lines(file), lines) for file, lines in new])
+        size += len(text)
+        if count < _SAMPLE:
+            data = text.encode("utf-8", "surrogatepass")
+            packed += len(packer.compress(data)) + len(packer.flush(zlib.Z_SYNC_FLUSH))
+            share = packed / max(size, 1)
+        if size * share > room:
             return count
     return len(found.portions)
 

@@ -10,14 +10,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from assay.gold import overlaps
-from assay.report.analysis import FAILED_SHARE
-from assay.report.case import Case, forms_of, rank_measure
+from assay.report.analysis import FEW_QUERIES
+from assay.report.case import Case, forms_of, level_of, rank_measure
 from assay.report.comparison import verdict_tone
 from assay.report.pages.plain import plain
 from assay.report.pages.texts import repository_names
 from assay.report.results import Results, results_json
-from assay.report.sections import headline
+from assay.report.sections import headline, headline_tone, scores_note, traps_note, verdict_sentence
 from assay.report.tables import table_blocks
+from assay.report.time_and_space import NO_TIMES
 from assay.scoring import parse_measure
 from assay.stats.records import ComparisonRow, Verdict
 from assay.types import Adversary, EngineRun, Query, Status, Target, Unit, WaterfallStep
@@ -31,27 +32,45 @@ _DIGITS = 5  # of a score in a trace
 
 def summary(case: Case, results: Results) -> dict[str, Any]:
     """Give the verdict, the results, and what could not be claimed."""
-    found = results_json(replace(results, failures=()))  # every ranking is in the page
-    del found["failures"]
     return {
         "schema": SCHEMA,
         "title": headline(results),
-        "tone": _tone(results),
-        "reading": results.reading,
-        "results": found,
-        "values": {"measures": [_measure(name) for name in shown_measures(case)], "rank": _rank(case)},
+        "sentence": verdict_sentence(results),
+        "tone": headline_tone(results),
+        "results": _told(results),
+        "values": {
+            "measures": [_measure(name) for name in shown_measures(case)],
+            "rank": _rank(case),
+            "level": level_of(case.primary),
+        },
         "tokens": [_tokens(case, engine) for engine in case.run.engines],
+        "few": FEW_QUERIES,
+        "notes": {
+            "scores": scores_note(results),
+            "adversaries": traps_note(results),
+            "times": "" if results.header.timed else NO_TIMES,
+        },
         "claims": unclaimed(results),
         "lint": [
             {"gold": name, "text": text} for name, facts in case.run.header.corpora.items() for text in facts.problems
         ],
-        "errors": [
-            f"{found.engine}: {found.kind} on {found.queries} of its queries ({found.share:.0%}), first on "
-            f"{found.first}. {found.message}"
-            for found in results.mishaps
-        ],
         "tables": [{"kind": type(block).__name__.lower(), "block": plain(block)} for block in table_blocks(results)],
     }
+
+
+def _told(results: Results) -> dict[str, Any]:
+    """Give the results as results.json has them, with the words that the other documents have for them beside."""
+    found = results_json(replace(results, failures=()))  # every ranking is in the page
+    del found["failures"]
+    comparison = results.comparison
+    for name, rows in (("rows", comparison.rows), ("secondary", comparison.secondary)):
+        for data, row in zip(found["comparison"][name], rows, strict=True):
+            data.update(tone=verdict_tone(row), said=row.said, mde_text=row.mde_text)
+    for data, facts in zip(found["engines"], results.engines, strict=True):
+        data.update(answered_nothing=facts.answered_nothing)
+    for data, spent in zip(found["spending"], results.spending, strict=True):
+        data.update(mostly_failed=spent.mostly_failed)
+    return found
 
 
 def shown_measures(case: Case) -> tuple[str, ...]:
@@ -69,15 +88,6 @@ def _measure(name: str) -> dict[str, Any]:
     measure = parse_measure(name)
     low, high = (end if math.isfinite(end) else None for end in (measure.low, measure.high))
     return {"name": name, "low": low, "high": high, "higher": measure.higher_is_better}
-
-
-def _tone(results: Results) -> str:
-    """Say how the headline is to be taken."""
-    facts = next(one for one in results.engines if one.name == results.challenger)
-    if facts.failed > FAILED_SHARE * facts.asked:
-        return "bad"
-    row = next((row for row in results.comparison.rows if row.engine == results.challenger), None)
-    return "plain" if row is None else verdict_tone(row)
 
 
 def _tokens(case: Case, engine: EngineRun) -> float | None:
@@ -153,7 +163,6 @@ def queries(case: Case) -> dict[str, Any]:
         "forms": forms,
         "golds": golds,
         "repositories": [called[name] for name in repositories],
-        "tagnames": sorted({tag for query in case.queries.values() for tag in query.tags}),
         "queries": [_query(query, golds.index(gold)) for (gold, _), query in case.queries.items()],
         "units": [
             {

@@ -22,6 +22,7 @@ columns number from 0), `statuses` (that `status` numbers from 0; the last, "mis
     hits      of each cell: how many results it has
     hit       of each result, cell by cell, in rank order: number among the unit's places, from 0
     mark      of each result: 0 nothing, 1 + t it claims target t, `adversaries` + a it is adversary a
+    repeats   of each result that has a mark: how many above it repeat others, which scores count once; else 0
     score     of each result (float32, 16 bits of its fraction: five digits); the whole column may be left out
 """
 

@@ -34,6 +34,7 @@ class _Columns:
     hits: list[int] = field(default_factory=list)
     hit: list[int] = field(default_factory=list)
     mark: list[int] = field(default_factory=list)
+    repeats: list[int] = field(default_factory=list)
     score: list[float | None] = field(default_factory=list)
 
 
@@ -44,7 +45,9 @@ def pack_rankings(case: Case, *, scores: bool, error_length: int) -> bytes:
     for unit, answers in enumerate(rows):
         _add_unit(columns, answers, errors)
         for engine, ranking in enumerate(answers):
-            columns.mark.extend(marks.of(engine, unit, ranking))
+            made, repeats = marks.of(engine, unit, ranking)
+            columns.mark.extend(made)
+            columns.repeats.extend(repeats)
     paths = sorted({place[0] for place in columns.named})
     head = {
         "engines": len(case.run.engines),
@@ -93,15 +96,16 @@ class _Marks:
         most = max((len(query.targets) for query in case.queries.values()), default=0)
         self.adversaries = max(_ADVERSARIES, 1 + most)
 
-    def of(self, engine: int, unit: int, ranking: Ranking | None) -> list[int]:
-        """Mark every hit of a ranking."""
+    def of(self, engine: int, unit: int, ranking: Ranking | None) -> tuple[list[int], list[int]]:
+        """Mark every hit of a ranking; of those that are marked, count what does not count above them."""
         if ranking is None:
-            return []
-        marks = [0] * len(ranking.hits)
+            return [], []
+        marks, repeats = [0] * len(ranking.hits), [0] * len(ranking.hits)
         found = self._matches[engine * len(self._markers) + unit]
         for at, mark in self._markers[unit].judged(ranking.hits, found):
             marks[at] = self.adversaries + (mark.adversary or 0) if mark.target is None else 1 + mark.target
-        return marks
+            repeats[at] = at + 1 - (mark.rank or 0)
+        return marks, repeats
 
 
 def _add_unit(columns: _Columns, answers: Sequence[Ranking | None], errors: _Errors) -> None:
@@ -147,6 +151,7 @@ def _table(columns: _Columns, paths: Sequence[str], *, scores: bool) -> dict[str
         "hits": _whole(columns.hits),
         "hit": _whole(columns.hit),
         "mark": _whole(columns.mark),
+        "repeats": _whole(columns.repeats),
     }
     return table | ({"score": shortened(np.array(columns.score, dtype=np.float32))} if scores else {})
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil
+from pathlib import Path
+from typing import NamedTuple
 
 from assay.report.explorer.limits import PageLimits
 from assay.report.wording import count
 
-_MEGABYTE = 1_000_000
+_KILOBYTE, _MEGABYTE = 1_000, 1_000_000
 #: From here on a size is said in megabytes.
 _LARGE = 100_000
 
@@ -23,6 +25,7 @@ class Coverage:
     begun: int  # of those: some of theirs is here
     others: bool  # whether what belongs to the other queries is here
     told: Sequence[str]  # the engines whose results come first
+    empty: bool = False  # there is none at all, for want of room
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,9 +37,20 @@ class Shown:
     traces: bool  # False: there were some, but no room
 
 
-def left_out(shown: Shown, limits: PageLimits, notes: Sequence[str]) -> list[str]:
-    """Say what is not in a page; `notes` are those of whoever was asked for source and traces."""
-    return [*_sources(shown.coverage, limits), *_dropped(shown, limits), *notes]
+class Absence(NamedTuple):
+    """A sentence on what is not in a page, and the block that would have it."""
+
+    block: str
+    text: str
+
+
+def left_out(shown: Shown, limits: PageLimits, notes: Mapping[str, Sequence[str]]) -> list[Absence]:
+    """Say what is not in a page; `notes` are those of whoever was asked for a block."""
+    return [
+        *(Absence("sources", text) for text in _sources(shown.coverage, limits)),
+        *_dropped(shown, limits),
+        *(Absence(block, text) for block, said in notes.items() for text in said),
+    ]
 
 
 def _sources(coverage: Coverage | None, limits: PageLimits) -> Iterator[str]:
@@ -46,6 +60,9 @@ def _sources(coverage: Coverage | None, limits: PageLimits) -> Iterator[str]:
         return
     if coverage is None:
         yield "No source is in this file: nobody opened the corpora. `assay report FOLDER` does."
+        return
+    if coverage.empty:
+        yield f"No source is in this file: there was no room for any. {_larger(limits)}"
         return
     yield (
         f"Source is shown around gold places and the first {limits.top} results of each engine, up to {limits.lines} "
@@ -69,12 +86,13 @@ def _counts(coverage: Coverage) -> str:
     return f"There was room for all of {coverage.complete:,} {every}{part}."
 
 
-def _dropped(shown: Shown, limits: PageLimits) -> Iterator[str]:
+def _dropped(shown: Shown, limits: PageLimits) -> Iterator[Absence]:
     """Say what else had no room."""
+    large = f"the file would be too large. {_larger(limits)}"
     if not shown.scores:
-        yield f"The scores that engines gave their results are not here: the file would be too large. {_larger(limits)}"
+        yield Absence("rankings", f"The scores that engines gave their results are not here: {large}")
     if not shown.traces:
-        yield f"The traces are not here: the file would be too large. {_larger(limits)}"
+        yield Absence("traces", f"The traces are not here: {large}")
 
 
 def _larger(limits: PageLimits) -> str:
@@ -84,6 +102,17 @@ def _larger(limits: PageLimits) -> str:
 
 def size_text(size: int) -> str:
     """Write a size so that --max-size reads it back, rounded up: whoever names it gets what it is about."""
-    if size < _LARGE:
-        return str(size)
-    return f"{ceil(size / _MEGABYTE * 100) / 100:g}MB"
+    if size < _KILOBYTE:
+        return f"{size}B"
+    unit, name = (_KILOBYTE, "kB") if size < _LARGE else (_MEGABYTE, "MB")
+    return f"{ceil(size / unit * 1000) / 1000:g}{name}"
+
+
+def size_words(size: int) -> str:
+    """Write a size for a sentence."""
+    return count(size, "byte") if size < _KILOBYTE else size_text(size)
+
+
+def in_folder(text: str, folder: str | Path) -> str:
+    """Name the folder in a sentence for who is told it now; a page says FOLDER, for it is read anywhere."""
+    return text.replace("`assay report FOLDER", f"`assay report {folder}")

@@ -32,6 +32,7 @@ class Page:
     """What is said of a gate: first what decides, then what is behind it."""
 
     verdict: str
+    exit_code: int
     first: tuple[Block, ...]
     behind: tuple[Block, ...] = ()
 
@@ -46,12 +47,18 @@ def gate_page(gate: Gate) -> Page:
     behind: list[Block] = []
     if gate.comparison:
         behind = [Heading("The comparison"), *comparison_blocks(gate.comparison)]
-    return Page(gate.verdict, (*first, *loss_blocks(gate.losses)), (*behind, *steadiness_blocks(gate.steadiness)))
+    return Page(
+        gate.verdict,
+        gate.exit_code,
+        (*first, *loss_blocks(gate.losses)),
+        (*behind, *steadiness_blocks(gate.steadiness)),
+    )
 
 
 def error_page(error: AssayError) -> Page:
     """Show why there is no verdict."""
-    return Page(VERDICTS.get(error.exit_code, VERDICTS[4]), (Paragraph(_NO_VERDICT), Code(tame(str(error))[:_ERROR])))
+    why = (Paragraph(_NO_VERDICT), Code(tame(str(error))[:_ERROR]))
+    return Page(VERDICTS.get(error.exit_code, VERDICTS[4]), error.exit_code, why)
 
 
 _NO_VERDICT = "There is no verdict; this is why:"
@@ -87,7 +94,7 @@ def _regressions(gate: Gate) -> list[str]:
 _REASONS = {
     DOUBT: "Not proven either way, and --strict asks for proof",
     4: "Engines failed, so their numbers prove nothing",
-    5: "There is nothing to compare with",
+    5: "Not everything can be compared",
 }
 
 

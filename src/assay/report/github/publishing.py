@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import TypeVar
 
 from assay.errors import AssayError
-from assay.http import read_token
+from assay.http import Denied, read_token
 from assay.redaction import Redactor
 from assay.report.github.annotations import Annotation, commands
 from assay.report.github.comment import Thread, stick
@@ -36,6 +36,7 @@ def publish(stage: Stage, page: Page, annotations: Sequence[Annotation]) -> None
     footer = _footer(stage.context)
     for line in commands(annotations, stage.context.workspace, "the job summary has them all"):
         stage.say(line)
+    _put_out(stage, page)
     summarise(stage, to_github(page, SUMMARY_BYTES, footer, CUT))
     if stage.comment:
         marker = stage.context.marker
@@ -66,6 +67,17 @@ def summarise(stage: Stage, text: str) -> None:
         stage.say(f"no job summary: {error.strerror or error}")
 
 
+def _put_out(stage: Stage, page: Page) -> None:
+    """Give the verdict as outputs of the step, where GitHub takes any."""
+    if stage.context.outputs is None:
+        return
+    try:
+        with open(stage.context.outputs, "a", encoding="utf-8") as stream:
+            stream.write(f"verdict={page.verdict}\nexit-code={page.exit_code}\n")
+    except OSError as error:
+        stage.say(f"no outputs: {error.strerror or error}")
+
+
 def _token(context: Context) -> str:
     """Read the token, only to strike it out of everything."""
     try:
@@ -91,6 +103,6 @@ def _commented(context: Context, body: str) -> str:
     try:
         done = stick(thread, context.marker, body)
     except AssayError as error:
-        why = _FORK if context.fork else _NO_RIGHT
-        return f"no comment: {error.message} ({why}); the job summary says the same"
+        why = f" ({_FORK if context.fork else _NO_RIGHT})" if isinstance(error, Denied) else ""
+        return f"no comment: {error.message}{why}; the job summary says the same"
     return f"comment on pull request {context.pull} {done}"

@@ -1,30 +1,15 @@
-"""The report as one self-contained HTML file: no network, no script, light and dark. Everything is escaped."""
+"""A document of headings, sentences, tables and code as one HTML file: no network, no script, all of it escaped.
+
+An audit is shown by it; the page of a run is made by report/explorer, and draws what this one has no blocks for.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import singledispatch
 from html import escape
-from math import ceil
-from textwrap import wrap
 
-from assay.report.pages.document import (
-    Bars,
-    Beside,
-    Block,
-    Cell,
-    Code,
-    Document,
-    Estimate,
-    Folded,
-    Forest,
-    Heading,
-    Paragraph,
-    Spark,
-    Sparks,
-    Table,
-)
+from assay.browser.shell import GENERATOR
+from assay.report.pages.document import Block, Cell, Code, Document, Heading, Paragraph, Table
 from assay.report.pages.texts import code_spans, tame
 
 _STYLE = """
@@ -51,40 +36,24 @@ code { font: .92em ui-monospace, monospace; background: var(--panel); padding: .
 .quiet, .note { color: var(--soft); font-size: .9rem; }
 p.warning { border-left: 3px solid var(--warn); background: var(--panel); padding: .5rem .8rem; }
 td.warning { color: var(--warn); }
-details { margin: .5rem 0; max-width: 84rem; } summary { cursor: pointer; }
 pre { margin: .4rem 0; padding: .6rem .8rem; max-height: 24rem; overflow: auto; background: var(--panel);
   font: 13px/1.45 ui-monospace, monospace; white-space: pre-wrap; overflow-wrap: anywhere; }
-svg { display: block; margin: .75rem 0; font: 13px system-ui, sans-serif; }
 td.prose { min-width: 16rem; white-space: normal; overflow-wrap: anywhere; }
-svg text { fill: var(--ink); } svg .soft { fill: var(--soft); } svg .axis { stroke: var(--rule); }
-svg .zero { stroke: var(--soft); stroke-dasharray: 3 3; } svg .bar { fill: var(--mark); }
-svg .plain, svg .quiet { stroke: var(--mark); fill: var(--mark); }
-svg .good { stroke: var(--good); fill: var(--good); } svg .bad { stroke: var(--bad); fill: var(--bad); }
-.beside { display: flex; flex-wrap: wrap; gap: 0 2rem; }
-svg.spark { margin: 0; } tbody th { font-weight: 400; color: var(--ink); }
-svg .warning { stroke: var(--warn); fill: var(--warn); }
-@media print { body { max-width: none; padding: 0; } h2 { break-after: avoid; } table, svg { break-inside: avoid; } }
+@media print { body { max-width: none; padding: 0; } h2 { break-after: avoid; } table { break-inside: avoid; } }
 """
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 
-_ROW = 24  # height of one row of a drawing whose label has one line
-_LINE = 15  # height of each further line
-_AXIS = 550  # width of what is drawn beside the labels
-_LETTER = 7.2  # width of one character of a label, on average of those in names
-_LABEL = 44  # characters of a label in one line; longer ones are wrapped
-_LEAST = 190  # room for labels, so that drawings with short ones stand below each other
-_SPARK, _TALL = 9, 20  # width of a small bar with its gap, and height of the tallest
 _MANY = 10  # columns from which a table is set smaller
 _PROSE = 48  # characters from which a cell is a text
 
 
 def to_html(document: Document) -> str:
-    """Write a report as one HTML page."""
+    """Write a document as one HTML page."""
     body = "\n".join(_render(block) for block in document.blocks)
     title = _safe(document.title)
     return (
-        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">\n'
+        f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8">{GENERATOR}\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">\n'
         f"<title>{title}</title><style>{_STYLE}</style></head>\n"
@@ -143,77 +112,6 @@ def _(block: Table) -> str:
     )
 
 
-@_render.register
-def _(block: Beside) -> str:
-    parts = "\n".join(f"<div>{_render(listing.as_table())}</div>" for listing in block.listings)
-    return f'<div class="beside">{parts}</div>'
-
-
-@_render.register
-def _(block: Folded) -> str:
-    return "\n".join(
-        f"<details><summary>{_safe(leaf.title)}</summary><pre>{_safe(leaf.text)}</pre></details>"
-        for leaf in block.leaves
-    )
-
-
-@_render.register
-def _(block: Bars) -> str:
-    most = max((bar.value for bar in block.bars), default=0) or 1
-    labels = _Labels.of([bar.label for bar in block.bars])
-    rows = []
-    for place, bar in enumerate(block.bars):
-        y, length = labels.middle(place), (_AXIS - 160) * bar.value / most
-        rows.append(
-            f"{labels.text(place)}"
-            f'<rect class="bar" x="{labels.left}" y="{y - 8:g}" width="{length:.1f}" height="15" rx="2"/>'
-            f'<text class="soft" x="{labels.left + length + 8:.1f}" y="{y + 4:g}">{_safe(bar.text)}</text>'
-        )
-    spoken = "; ".join(f"{bar.label}: {bar.text}" for bar in block.bars)
-    return _svg(labels, 4, spoken, "\n".join(rows))
-
-
-@_render.register
-def _(block: Sparks) -> str:
-    rows = "\n".join(
-        f'<tr><th scope="row">{_safe(spark.label)}</th><td>{_spark(spark, block.most)}</td>'
-        f"<td>{_safe(spark.text)}</td></tr>"
-        for spark in block.sparks
-    )
-    note = f'<p class="note">{_prosaic(block.note)}</p>' if block.note else ""
-    return f'<div class="wide"><table><tbody>\n{rows}\n</tbody></table></div>{note}'
-
-
-@_render.register
-def _(block: Forest) -> str:
-    labels = _Labels.of([item.label for item in block.estimates])
-    left, end = labels.left, labels.height + 6
-    parts = [f'<line class="axis" x1="{left}" x2="{left + _AXIS}" y1="{end}" y2="{end}"/>']
-    if block.line is not None:
-        x = _x(block, block.line, left)
-        parts.append(f'<line class="zero" x1="{x}" x2="{x}" y1="0" y2="{end}"/>')
-    parts += [
-        f'<text class="soft" x="{_x(block, value, left)}" y="{end + 18}" text-anchor="middle">{value:g}</text>'
-        for value in (block.low, (block.low + block.high) / 2, block.high)
-    ]
-    parts += [labels.text(place) + _estimate(block, item, labels, place) for place, item in enumerate(block.estimates)]
-    spoken = "; ".join(f"{e.label}: {e.value:.3f}, from {e.low:.3f} to {e.high:.3f}" for e in block.estimates)
-    return _svg(labels, 32, spoken, "\n".join(parts))
-
-
-def _spark(spark: Spark, most: float) -> str:
-    """Draw a distribution as small bars, with a gap before what stands apart; its words stand beside it."""
-    bars = [*enumerate(spark.values), (len(spark.values) + 0.6, spark.apart)]
-    drawn = "".join(
-        f'<rect class="bar" x="{_SPARK * at:.1f}" y="{_TALL - _TALL * value / most:.1f}" '
-        f'width="{_SPARK - 2}" height="{_TALL * value / most:.1f}"/>'
-        for at, value in bars
-        if value > 0
-    )
-    width = _SPARK * (len(spark.values) + 2)
-    return f'<svg class="spark" viewBox="0 0 {width} {_TALL}" width="{width}" aria-hidden="true">{drawn}</svg>'
-
-
 def _foldable(title: str) -> str:
     """Let the name of a measure be wrapped where it is read apart: nDCG(level=lines)@10."""
     return _safe(title).replace("(", "(<wbr>").replace("@", "<wbr>@")
@@ -222,66 +120,3 @@ def _foldable(title: str) -> str:
 def _prose(cell: Cell) -> str:
     """Give long texts room, so that they do not become a column of single words."""
     return " prose" if len(cell.text) > _PROSE else ""
-
-
-@dataclass(frozen=True, slots=True)
-class _Labels:
-    """What stands left of a drawing, one label a row, each in as many lines as it needs."""
-
-    lines: tuple[tuple[str, ...], ...]
-
-    @classmethod
-    def of(cls, labels: Sequence[str]) -> _Labels:
-        """Wrap labels that are too long for one line."""
-        return cls(tuple(tuple(wrap(tame(label), _LABEL)) or ("",) for label in labels))
-
-    @property
-    def left(self) -> int:
-        """Where the drawing begins: right of the longest label."""
-        return max(_LEAST, 20 + ceil(_LETTER * max((len(line) for label in self.lines for line in label), default=0)))
-
-    @property
-    def row(self) -> int:
-        """The height of every row."""
-        return _ROW + _LINE * (max((len(label) for label in self.lines), default=1) - 1)
-
-    @property
-    def height(self) -> int:
-        """The height of all rows."""
-        return self.row * len(self.lines)
-
-    def middle(self, place: int) -> float:
-        """The middle of a row."""
-        return place * self.row + self.row / 2
-
-    def text(self, place: int) -> str:
-        """Write a label, its lines around the middle of its row."""
-        lines = self.lines[place]
-        first = self.middle(place) + 4 - _LINE * (len(lines) - 1) / 2
-        return "".join(
-            f'<text x="{self.left - 10}" y="{first + _LINE * at:g}" text-anchor="end">{_safe(line)}</text>'
-            for at, line in enumerate(lines)
-        )
-
-
-def _estimate(block: Forest, item: Estimate, labels: _Labels, place: int) -> str:
-    """Draw one estimate with its interval."""
-    low, value, high = (_x(block, at, labels.left) for at in (item.low, item.value, item.high))
-    y = f"{labels.middle(place):g}"
-    return (
-        f'<line class="{item.tone}" stroke-width="2" x1="{low}" x2="{high}" y1="{y}" y2="{y}"/>'
-        f'<circle class="{item.tone}" cx="{value}" cy="{y}" r="4"/>'
-    )
-
-
-def _x(block: Forest, value: float, left: int) -> str:
-    """Place a value on the axis."""
-    share = (value - block.low) / ((block.high - block.low) or 1.0)
-    return f"{left + _AXIS * min(1.0, max(0.0, share)):.1f}"
-
-
-def _svg(labels: _Labels, more: int, spoken: str, body: str) -> str:
-    """Wrap a drawing, with its content in words for those who do not see it."""
-    width, height = labels.left + _AXIS + 20, labels.height + more
-    size = f'viewBox="0 0 {width} {height}" width="{width}"'
-    return f'<div class="wide"><svg {size} role="img" aria-label="{_safe(spoken)}">\n{body}\n</svg></div>'

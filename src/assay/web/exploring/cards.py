@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,8 @@ from assay.experiment.records.layout import COMMITTED, MANIFEST, RESULTS
 from assay.web.exploring.library import Found
 from assay.web.messages import sentence_of
 
+#: How much of a date says the day, and the minute; what stands between the two in a record.
+_DAY, _MINUTE, _TIME = len("2026-01-01"), len("2026-01-01T12:00"), "T"
 _UNREPORTED = "Its reports are of another run, or not written; its page is made from the records."
 
 
@@ -27,6 +29,13 @@ def card(found: Found) -> dict[str, Any]:
         return said | {"error": sentence_of(error), "hint": error.hint}
     except (KeyError, TypeError, ValueError, AttributeError, OSError) as error:
         return said | {"error": f"{found.path}: it cannot be read ({type(error).__name__})", "hint": "run it again"}
+
+
+def dated(cards: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Say of every run when it was made, all as exactly: to the minute, or to the day where one has no more."""
+    known = [str(one.get("date") or "") for one in cards]
+    digits = _MINUTE if all(_TIME in date for date in known if date) else _DAY
+    return [{**one, "when": date[:digits].replace(_TIME, " ") or None} for one, date in zip(cards, known, strict=True)]
 
 
 def _written(folder: Path) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from assay.report.explorer.gathering import waterfall_data
 from assay.scoring import parse_measure, score
 from assay.scoring.marking import Mark, Marker
 from assay.scoring.match import Level
+from assay.scoring.moving import match_hits
 from assay.types import EngineRun, Gold, Hit, Query, Ranking, Run, Status, Suite
 from assay.web.exploring.asking import Answered
 from assay.web.exploring.opening import Opened
@@ -33,7 +34,7 @@ def told(opened: Opened, answered: Answered, known: Known | None) -> dict[str, A
     """Say all that the page shows of a query that was asked again."""
     run, k = opened.run, opened.run.k
     marks = _marks(opened, answered.after, known)
-    moved = match_hits(answered.before, answered.after)
+    moved = match_hits(answered.before, answered.after, _level(opened))
     rows = [
         _row(hit, mark, rank, moved.get(rank))
         for rank, (hit, mark) in enumerate(zip(answered.after, marks, strict=True), start=1)
@@ -57,39 +58,6 @@ def told(opened: Opened, answered: Answered, known: Known | None) -> dict[str, A
         "opening": answered.opening,
         "notes": _notes(run, answered, known),
     }
-
-
-def match_hits(before: Sequence[Hit], after: Sequence[Hit]) -> dict[int, int]:
-    """Give for ranks of the second answer the rank of the same place in the first; each is taken once.
-
-    The same lines are the same place; where an index was cut otherwise, lines that overlap are.
-    """
-    free = dict(enumerate(before, start=1))
-    found: dict[int, int] = {}
-    for same in (_equal, _overlap):
-        by_path: dict[str, list[int]] = {}
-        for rank, hit in free.items():
-            by_path.setdefault(hit.path, []).append(rank)
-        for rank, hit in enumerate(after, start=1):
-            if rank in found:
-                continue
-            taken = next((old for old in by_path.get(hit.path, ()) if old in free and same(free[old], hit)), None)
-            if taken is not None:
-                found[rank] = taken
-                del free[taken]
-    return found
-
-
-def _equal(one: Hit, other: Hit) -> bool:
-    """Tell the same lines."""
-    return (one.start, one.end) == (other.start, other.end)
-
-
-def _overlap(one: Hit, other: Hit) -> bool:
-    """Tell lines that overlap; a whole file overlaps all of them."""
-    if one.start is None or one.end is None or other.start is None or other.end is None:
-        return True
-    return one.start <= other.end and other.start <= one.end
 
 
 def _row(hit: Hit, mark: Mark, rank: int | None, before: int | None) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from assay.errors import NotComparableError
 from assay.experiment.spec.claim import claim_of
 from assay.report.case import contestants
-from assay.report.comparing import refuse_unlike
+from assay.report.comparing import changed_corpora, refuse_unlike
 from assay.stats.records import Names
 from assay.stats.runs import shared_sentence
 from assay.types import Claim, EngineRun, Gold, Query, Ranking, Run
@@ -27,9 +27,20 @@ class Pair:
     origins: Mapping[str, tuple[int, str]]  # engine -> which of the two runs it is of, and its name there
 
 
-def pair_runs(old: Run, new: Run, names: Names) -> Pair:
-    """Put two runs side by side; those that must not be compared are refused, as `assay compare` does."""
-    refuse_unlike(old, new)
+class CorpusChangedError(NotComparableError):
+    """Two runs on a corpus that changed between them: they are compared only where somebody wants it all the same."""
+
+
+def pair_runs(old: Run, new: Run, names: Names, *, moved: bool = False) -> Pair:
+    """Put two runs side by side; those that must not be compared are refused, as `assay compare` does.
+
+    `moved` allows a corpus that changed, and says so.
+    """
+    refuse_unlike(old, new, moved=True)
+    changed = changed_corpora(old, new)
+    if changed and not moved:
+        hint = "a difference between the runs may come from the code that was searched, not from the engines"
+        raise CorpusChangedError(" ".join(changed), hint=hint)
     shared = _asked(old) & _asked(new)
     sentence = _sentence(old, new, shared, names)
     taken = _taken(old, new, names)
@@ -41,7 +52,8 @@ def pair_runs(old: Run, new: Run, names: Names) -> Pair:
         header=replace(new.header, skipped={}, timed=old.header.timed and new.header.timed),
     )
     claim = _claim(old, new, names)
-    return Pair(replace(run, header=replace(run.header, claim=claim)), claim, (sentence, *_set_anew(old, new)), taken)
+    notes = (*changed, sentence, *_set_anew(old, new))
+    return Pair(replace(run, header=replace(run.header, claim=claim)), claim, notes, taken)
 
 
 def _set_anew(old: Run, new: Run) -> list[str]:

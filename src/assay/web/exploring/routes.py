@@ -10,7 +10,7 @@ from assay.experiment.places.texts import corpus_texts
 from assay.gold.split.parts import SEALED, part_of
 from assay.types import Query
 from assay.web.exploring.asking import Asker, Order
-from assay.web.exploring.cards import card
+from assay.web.exploring.cards import card, dated
 from assay.web.exploring.library import Library
 from assay.web.exploring.limits import LIMITS, ExploringLimits
 from assay.web.exploring.moves import Known, told
@@ -56,7 +56,7 @@ class Explorer:
         cards.sort(key=lambda one: one["name"])
         cards.sort(key=lambda one: (one.get("date") or "", one["written"]), reverse=True)
         return json_response(
-            {"schema": "assay/runs/1", "folders": [str(root) for root in self._library.roots], "runs": cards}
+            {"schema": "assay/runs/1", "folders": [str(root) for root in self._library.roots], "runs": dated(cards)}
         )
 
     def show_run(self, request: Request) -> Response:
@@ -65,20 +65,21 @@ class Explorer:
 
     def show_pair(self, request: Request) -> Response:
         """Show two runs side by side."""
-        return _shown(lambda: self._pair_page(request.parts["old"], request.parts["new"]))
+        moved = request.query.get("changed") == "1"
+        return _shown(lambda: self._pair_page(request.parts["old"], request.parts["new"], moved=moved))
 
     def _run_page(self, run_id: str) -> bytes:
         """Make the page of a run, once for each generation of it."""
         opened = self._runs.open(run_id)
         return self._pages.get((opened.found.id, opened.digest), lambda: run_page(opened))
 
-    def _pair_page(self, first: str, second: str) -> bytes:
+    def _pair_page(self, first: str, second: str, *, moved: bool) -> bytes:
         """Make the page of two runs, once for each generation of both."""
         if first == second:
             raise Refused(400, "a run is not compared with itself", hint="go back and pick two")
         old, new = self._runs.open(first), self._runs.open(second)
-        key = (old.found.id, old.digest, new.found.id, new.digest)
-        return self._pages.get(key, lambda: pair_page(old, new))
+        key = (old.found.id, old.digest, new.found.id, new.digest, str(moved))
+        return self._pages.get(key, lambda: pair_page(old, new, moved=moved))
 
     def read_source(self, request: Request) -> Response:
         """Give a whole file of a corpus, as the run saw it; only files that the records name."""
@@ -99,7 +100,7 @@ class Explorer:
         """Ask the builtin engine of a run once more."""
         opened = self._runs.open(request.parts["id"])
         known = _known(opened, request)
-        text = known.query.forms[known.form] if known else request.text("text")
+        text = known.query.forms[known.form] if known else _own_words(opened, request)
         follow = tuple(dict.fromkeys(target.span.path for target in known.query.targets)) if known else ()
         order = Order(request.text("engine"), request.text("gold"), text, _changes(request), follow)
         return json_response(told(opened, self._asker.ask(opened, order), known))
@@ -123,6 +124,20 @@ def _known(opened: Opened, request: Request) -> Known | None:
             _refuse_sealed(query)
             return Known(gold, query, form)
     raise Refused(404, "this run has no such query", hint="reload the page")
+
+
+def _own_words(opened: Opened, request: Request) -> str:
+    """Read the words that somebody typed; those of a sealed query are sealed too, whoever types them."""
+    text, gold = request.text("text"), opened.gold(request.text("gold"))
+    for query in gold.queries:
+        if _folded(text) in map(_folded, query.forms.values()):
+            _refuse_sealed(query)
+    return text
+
+
+def _folded(text: str) -> str:
+    """Write words so that only other words differ: blanks and capitals are nothing."""
+    return " ".join(text.split()).casefold()
 
 
 def _refuse_sealed(query: Query) -> None:

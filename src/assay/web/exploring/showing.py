@@ -23,11 +23,13 @@ from assay.report.rows import carry, read_rows
 from assay.stats.records import Names
 from assay.types import EngineRun
 from assay.web.exploring.opening import Opened
-from assay.web.exploring.pairing import pair_runs
+from assay.web.exploring.pairing import CorpusChangedError, pair_runs
 from assay.web.exploring.settings import described, values_of
 from assay.web.messages import sentence_of
 
 _STYLES = ("base.css", "runs.css")
+#: The address of a comparison, from itself, for who wants it although the corpus changed.
+CHANGED = "?changed=1"
 #: A run whose page is larger than one that is mailed is shown all the same; its source is asked for file by file.
 _LARGE = PageLimits(max_bytes=100_000_000, source=False)
 
@@ -39,8 +41,9 @@ def list_page(*, review: bool) -> bytes:
 
 
 def problem_page(error: AssayError) -> bytes:
-    """Make the page that says why there is no other."""
-    said = json.dumps({"message": sentence_of(error), "hint": error.hint}).encode("utf-8")
+    """Make the page that says why there is no other, and offers what can be had all the same."""
+    offer = {"href": CHANGED, "text": "Compare all the same"} if isinstance(error, CorpusChangedError) else None
+    said = json.dumps({"message": sentence_of(error), "hint": error.hint, "offer": offer}).encode("utf-8")
     return page(title="Assay", script="runs/problem.js", styles=_STYLES, data={"problem": said}, live=True)
 
 
@@ -55,9 +58,9 @@ def run_page(opened: Opened) -> bytes:
     return _made(case, replace(results, rows=rows), opened, live)
 
 
-def pair_page(old: Opened, new: Opened) -> bytes:
-    """Make the page of two runs side by side, the first the baseline."""
-    pair = pair_runs(old.run, new.run, Names(old.found.name, new.found.name))
+def pair_page(old: Opened, new: Opened, *, moved: bool = False) -> bytes:
+    """Make the page of two runs side by side, the first the baseline; `moved` allows a corpus that changed."""
+    pair = pair_runs(old.run, new.run, Names(old.found.name, new.found.name), moved=moved)
     log_looks(pair.run.suite, "serve", [engine.name for engine in pair.run.engines])
     case = open_case(pair.run, pair.claim)
     results = analyse_case(case)

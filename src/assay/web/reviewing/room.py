@@ -1,7 +1,8 @@
 """The room that reviewers of one set share: its desk, one writer at a time, and the curtain between them.
 
 Who votes sees nobody else's votes, and not how many there are. The curtain is lifted for one who has nothing left to
-vote on, and for one who gives up voting: a third person, who adjudicates.
+vote on, and for one who gives up voting: a third person, who adjudicates. Everybody asks under the name
+that their browser sits there with.
 """
 
 from __future__ import annotations
@@ -11,12 +12,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from assay.gold.review.adjudicators import adjudicates
 from assay.gold.review.desk import Desk
 from assay.gold.review.items import Item
 from assay.gold.review.saying import open_items
 from assay.gold.review.standing import ReviewRules
 from assay.gold.review.votes import Ballot
-from assay.web.messages import Refused
+from assay.web.messages import Refused, Request
+from assay.web.reviewing.seats import Seats
 
 if TYPE_CHECKING:
     from assay.gold.anchors.resolving import Problem
@@ -29,10 +32,9 @@ class Room:
 
     desk: Desk
     check: Callable[[Gold], Sequence[Problem]]
+    seats: Seats
     rules: ReviewRules = field(default_factory=ReviewRules)
     writing: threading.RLock = field(default_factory=threading.RLock)
-    # Names that gave up voting, for as long as this server runs: then they have seen what they have seen.
-    given_up: set[str] = field(default_factory=set)
     ballots: dict[str, Ballot] = field(default_factory=dict)
 
     def item(self, given: str) -> Item:
@@ -48,24 +50,50 @@ class Room:
         ballot.check_namesake()
         return ballot
 
-    def has_given_up(self, name: str) -> bool:
-        """Tell whether somebody adjudicates, and so votes no more."""
-        return name.casefold() in self.given_up
+    def asker(self, request: Request) -> Ballot:
+        """Open the votes of who asks; the browser must sit there under that name."""
+        ballot = self.ballot(asked_by(request))
+        self.seats.check(request, ballot.reviewer)
+        return ballot
 
-    def give_up(self, name: str) -> None:
-        """Take somebody's word that they will not vote any more."""
-        self.given_up.add(self.ballot(name).reviewer.casefold())
+    def speaker(self, request: Request) -> Ballot:
+        """Open the votes of who says something; a name that is free is given to the browser."""
+        ballot = self.ballot(asked_by(request))
+        self.seats.sit(request, ballot.reviewer)
+        return ballot
 
-    def check_votes(self, name: str) -> None:
-        """Refuse the vote of one who saw what others said."""
-        if self.has_given_up(name):
+    def voter(self, request: Request) -> Ballot:
+        """Open the votes of who votes; nobody does who saw what others said."""
+        ballot = self.speaker(request)
+        if self.adjudicates(ballot.reviewer):
             hint = "decide what is disputed; somebody else votes"
-            raise Refused(409, f"{name} adjudicates, and has seen what others said", hint=hint)
+            raise Refused(409, f"{ballot.reviewer} adjudicates, and has seen what others said", hint=hint)
+        self.seats.check_blind(request, ballot.reviewer)
+        return ballot
+
+    def looker(self, request: Request) -> str:
+        """Name who is shown what others said: one who still votes is not, and that somebody was is noted."""
+        name = self.asker(request).reviewer
+        self.check_curtain(name)
+        self.seats.look(request, name)
+        return name
+
+    def adjudicates(self, name: str) -> bool:
+        """Tell whether somebody gave up voting."""
+        return adjudicates(self.desk.queue, name)
 
     def check_curtain(self, name: str) -> None:
         """Refuse to show anything of others to one who still votes."""
-        left = 0 if self.has_given_up(name) else len(open_items(self.desk, self.ballot(name)))
+        left = 0 if self.adjudicates(name) else len(open_items(self.desk, self.ballot(name)))
         if left:
             items = "1 item is" if left == 1 else f"{left} items are"
             hint = "vote on them first, or give up voting to adjudicate"
             raise Refused(409, f"{items} open for {name}, and this shows what others said", hint=hint)
+
+
+def asked_by(request: Request) -> str:
+    """Name who asks."""
+    name = request.query.get("as") or request.data.get("as")
+    if not isinstance(name, str) or not name:
+        raise Refused(400, "nobody is named", hint="say who you are")
+    return name

@@ -14,8 +14,9 @@ from assay.syntax.colours import COLOURS
 from assay.web.messages import Request, Response, page_response
 from assay.web.reviewing.code import Code
 from assay.web.reviewing.room import Room
+from assay.web.reviewing.seats import Seats, seats_file, with_cookie
 from assay.web.reviewing.settling import Settling
-from assay.web.reviewing.voting import Voting, meanings
+from assay.web.reviewing.voting import Voting, words
 from assay.web.routing import Route
 
 if TYPE_CHECKING:
@@ -27,20 +28,32 @@ REVIEW = "/review"
 
 
 def review_routes(
-    desk: Desk, check: Callable[[Gold], Sequence[Problem]], *, rules: ReviewRules | None = None, name: str = ""
+    desk: Desk,
+    check: Callable[[Gold], Sequence[Problem]],
+    *,
+    tell: Callable[[str], None],
+    rules: ReviewRules | None = None,
+    name: str = "",
 ) -> tuple[Route, ...]:
-    """Give the addresses of the review of one set; `check` is lint, `name` who most likely sits there."""
+    """Give the addresses of the review of one set; `check` is lint, `name` who most likely sits there.
+
+    `tell` says something at the terminal of the server, which not everybody sees who sits at a browser.
+    """
     desk.corpus, desk.commit  # noqa: B018  # opened before anybody asks, from one thread
-    room = Room(desk, check, rules or ReviewRules())
+    room = Room(desk, check, Seats(seats_file(desk.path), tell), rules or ReviewRules())
     voting, settling, code = Voting(room), Settling(room), Code(desk)
 
-    def show(_: Request) -> Response:
-        return page_response(_page(desk, name))
+    def show(request: Request) -> Response:
+        return with_cookie(request, page_response(_page(desk, name)))
 
     return (
         Route("GET", REVIEW, show),
         Route("GET", f"{REVIEW}/queue", voting.queue),
         Route("GET", f"{REVIEW}/item", voting.item),
+        Route("POST", f"{REVIEW}/sit", voting.sit),
+        Route("POST", f"{REVIEW}/leave", voting.leave),
+        Route("POST", f"{REVIEW}/code", voting.print_code),
+        Route("POST", f"{REVIEW}/take-over", voting.take_over),
         Route("POST", f"{REVIEW}/vote", voting.vote),
         Route("POST", f"{REVIEW}/place", voting.place),
         Route("POST", f"{REVIEW}/give-up", voting.give_up),
@@ -55,14 +68,20 @@ def review_routes(
     )
 
 
+def _code(desk: Desk) -> str:
+    """Name the code for people: a folder by its whole path, for "." says nothing on a page."""
+    spec = desk.corpus.spec
+    return str(desk.corpus.root) if spec.kind == "path" else spec_text(spec)
+
+
 def _page(desk: Desk, name: str) -> bytes:
     """Make the page: it has no item in it, for who asks is not known yet."""
     about = {
         "set": desk.path.name,
         "place": str(desk.path.absolute()),  # drafts of one set must not turn up in another
-        "corpus": spec_text(desk.corpus.spec),
+        "corpus": _code(desk),
         "name": name,
-        "kinds": meanings(),
+        **words(),
         "colours": COLOURS,
     }
     return page(

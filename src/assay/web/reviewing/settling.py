@@ -10,10 +10,9 @@ from assay.gold.review.decisions import decide, read_decisions
 from assay.gold.review.saying import Said, has_voted, make_decision
 from assay.gold.review.standing import Standing
 from assay.gold.review.tally import tally
-from assay.gold.review.votes import UNSURE, all_votes, check_name, values_for, vote_mapping
+from assay.gold.review.votes import UNSURE, all_votes, values_for, vote_mapping
 from assay.web.messages import Request, Response, json_response
 from assay.web.reviewing.room import Room
-from assay.web.reviewing.voting import asked_by
 
 
 @dataclass(frozen=True)
@@ -24,13 +23,13 @@ class Settling:
 
     def standing(self, request: Request) -> Response:
         """Count the items by state and the votes by reviewer."""
-        self.room.check_curtain(asked_by(request))
+        self.room.looker(request)
         found = tally(self._standings(), read_closed(self.room.desk.queue))
         return json_response({"tally": asdict(found), "least": self.room.rules.least})
 
     def accepted(self, request: Request) -> Response:
         """Say what would be accepted now; the whole set is linted for it, so that it may take a while."""
-        self.room.check_curtain(asked_by(request))
+        self.room.looker(request)
         desk = self.room.desk
         made = foresee(desk.queue, desk.load, self.room.check, corpus=desk.given, rules=self.room.rules)
         taken = [_settled(standing) for standing in made.taken]
@@ -39,15 +38,14 @@ class Settling:
 
     def agreement(self, request: Request) -> Response:
         """Compute how far the reviewers agree, as `assay gold agreement` does."""
-        self.room.check_curtain(asked_by(request))
+        self.room.looker(request)
         queue = self.room.desk.queue
         found = agreement(self.room.desk.items(), all_votes(queue), read_decisions(queue), taken=read_taken(queue))
         return json_response({"kinds": [asdict(kind) for kind in found]})
 
     def disputed(self, request: Request) -> Response:
         """Show what is disputed with all votes; what the asker voted on is left to a third person."""
-        name = asked_by(request)
-        self.room.check_curtain(name)
+        name = self.room.looker(request)
         disputed = [standing for standing in self._standings() if standing.state == "disputed"]
         others = [standing for standing in disputed if not has_voted(standing, name)]
         listed = [_disputed(standing) for standing in others]
@@ -55,8 +53,7 @@ class Settling:
 
     def decide(self, request: Request) -> Response:
         """Take a decision: it is on the disk when this is answered. The same again is the one there is."""
-        name = check_name(request.text("as"))
-        self.room.check_curtain(name)
+        name = self.room.looker(request)
         said = Said(self.room.item(request.text("item")).id, request.text("value"), request.text("reason"))
         with self.room.writing:
             found = self._standings()

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 from assay.gold.review.accepting import read_closed
+from assay.gold.review.adjudicators import give_up
 from assay.gold.review.items import KINDS, Item
 from assay.gold.review.proposing import other_place
 from assay.gold.review.saying import Said, make_vote
-from assay.gold.review.viewing import QUESTIONS, Excerpt, view_mapping
-from assay.gold.review.votes import Ballot, Vote, check_vote, values_for
+from assay.gold.review.viewing import Excerpt, view_mapping
+from assay.gold.review.votes import MEANINGS, QUESTIONS, Ballot, Vote, check_vote, values_for
 from assay.web.messages import Refused, Request, Response, json_response
-from assay.web.reviewing.room import Room
+from assay.web.reviewing.room import Room, asked_by
 
 
 @dataclass(frozen=True)
@@ -22,15 +23,35 @@ class Voting:
 
     def queue(self, request: Request) -> Response:
         """List what the reviewer voted on, and what is open for them."""
-        ballot = self.room.ballot(asked_by(request))
+        ballot = self.room.asker(request)
         mine, closed = ballot.votes(), read_closed(self.room.desk.queue)
         items = [item for item in self.room.desk.items() if item.id in mine or item.id not in closed]
         listed = [_listed(item, mine.get(item.id)) for item in items]
         return json_response({"as": ballot.reviewer, "items": listed, "adjudicates": self._adjudicates(ballot)})
 
+    def sit(self, request: Request) -> Response:
+        """Give the browser the name that somebody votes under."""
+        return json_response({"as": self.room.speaker(request).reviewer})
+
+    def leave(self, request: Request) -> Response:
+        """Set the name free that the browser has."""
+        self.room.seats.leave(request)
+        return json_response({})
+
+    def print_code(self, request: Request) -> Response:
+        """Print at the terminal of the server what lets this browser have a name that another one has."""
+        self.room.seats.print_code(self.room.ballot(asked_by(request)).reviewer)
+        return json_response({})
+
+    def take_over(self, request: Request) -> Response:
+        """Give this browser a name that another one has, for the code."""
+        name = self.room.ballot(asked_by(request)).reviewer
+        self.room.seats.take_over(request, name, request.text("code"))
+        return json_response({"as": name})
+
     def item(self, request: Request) -> Response:
         """Show one item with its places, and what the reviewer said of it."""
-        ballot = self.room.ballot(asked_by(request))
+        ballot = self.room.asker(request)
         item = self.room.item(request.query.get("item", ""))
         view = self.room.desk.viewer.view(item)
         shown = view_mapping(view, engines=request.query.get("engines") == "1")
@@ -47,8 +68,7 @@ class Voting:
         """Take a vote: it is on the disk when this is answered. The same vote again is the one there is."""
         item = self.room.item(request.text("item"))
         with self.room.writing:
-            ballot = self.room.ballot(request.text("as"))
-            self.room.check_votes(ballot.reviewer)
+            ballot = self.room.voter(request)
             said = Said(item.id, request.text("value"), request.text("reason"))
             vote = self._cast(ballot, item, said, request)
         return json_response({"item": item.id, "mine": _said(vote)})
@@ -57,8 +77,7 @@ class Voting:
         """Take another place for the query of an item, with the vote of who found it."""
         about = self.room.item(request.text("item"))
         with self.room.writing:
-            ballot = self.room.ballot(request.text("as"))
-            self.room.check_votes(ballot.reviewer)
+            ballot = self.room.voter(request)
             item = other_place(self.room.desk, about, request.text("anchor"))
             said = Said(item.id, request.text("value"), request.text("reason"))
             check_vote(item, said.value, said.reason)
@@ -69,7 +88,7 @@ class Voting:
     def give_up(self, request: Request) -> Response:
         """Take somebody's word that they vote no more, and lift the curtain for them."""
         with self.room.writing:
-            self.room.give_up(request.text("as"))
+            give_up(self.room.speaker(request))
         return json_response({"adjudicates": True})
 
     def _cast(self, ballot: Ballot, item: Item, said: Said, request: Request) -> Vote:
@@ -86,15 +105,7 @@ class Voting:
 
     def _adjudicates(self, ballot: Ballot) -> bool:
         """Tell whether the reviewer gave up voting."""
-        return self.room.has_given_up(ballot.reviewer)
-
-
-def asked_by(request: Request) -> str:
-    """Name who asks."""
-    name = request.query.get("as") or request.data.get("as")
-    if not isinstance(name, str) or not name:
-        raise Refused(400, "nobody is named", hint="say who you are")
-    return name
+        return self.room.adjudicates(ballot.reviewer)
 
 
 def _listed(item: Item, vote: Vote | None) -> dict[str, object]:
@@ -139,6 +150,7 @@ def _adversary(item: Item) -> dict[str, str] | None:
     return {"relationship": one.relationship, "strength": one.strength, "confusion": one.confusion}
 
 
-def meanings() -> dict[str, object]:
-    """Say for each kind of item what is asked, and what may be answered."""
-    return {kind: {"question": QUESTIONS[kind], "values": list(values_for(kind))} for kind in KINDS}
+def words() -> dict[str, object]:
+    """Say for each kind of item what is asked and what may be answered, and for each value what it means."""
+    kinds = {kind: {"question": QUESTIONS[kind], "values": list(values_for(kind))} for kind in KINDS}
+    return {"kinds": kinds, "values": {value: asdict(meaning) for value, meaning in MEANINGS.items()}}

@@ -17,20 +17,31 @@ export function barRow(bars, most, label) {
 function barMark(bar, place, room, most) {
   const height = most > 0 ? (96 * bar.value) / most : 0;
   const at = { x: `${place * room + (room * GAP_SHARE) / 2}%`, width: `${room * (1 - GAP_SHARE)}%` };
-  return tipped(svg("g", { class: `bar ${bar.class ?? ""}` },
-    svg("rect", { class: "bar-room", ...at, y: 0, height: "100%" }),
-    svg("rect", { class: "bar-fill", ...at, y: `${100 - Math.max(height, bar.value > 0 ? 3 : 0)}%`, height: "100%" })), bar.tip);
+  return tipped(
+    svg(
+      "g",
+      { class: `bar ${bar.class ?? ""}` },
+      svg("rect", { class: "bar-room", ...at, y: 0, height: "100%" }),
+      svg("rect", { class: "bar-fill", ...at, y: `${100 - Math.max(height, bar.value > 0 ? 3 : 0)}%`, height: "100%" }),
+    ),
+    bar.tip,
+  );
 }
 
 /** Draw a whole cut into parts: `parts` is [{value, tip, class}]; parts of nothing are left out. */
 export function splitBar(parts, label) {
   const whole = parts.reduce((sum, part) => sum + part.value, 0) || 1;
   let start = 0;
-  const marks = parts.filter((part) => part.value > 0).map((part) => {
-    const width = (100 * part.value) / whole;
-    const mark = tipped(svg("rect", { class: `part ${part.class}`, x: `${start}%`, width: `${width}%`, y: 0, height: "100%" }), part.tip);
-    start += width;
-    return mark;
-  });
+  const marks = parts
+    .filter((part) => part.value > 0)
+    .map((part) => {
+      const width = (100 * part.value) / whole;
+      const mark = tipped(
+        svg("rect", { class: `part ${part.class}`, x: `${start}%`, width: `${width}%`, y: 0, height: "100%" }),
+        part.tip,
+      );
+      start += width;
+      return mark;
+    });
   return walkable(svg("svg", { class: "split", role: "group", "aria-label": label }, marks), marks);
 }

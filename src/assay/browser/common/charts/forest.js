@@ -26,15 +26,22 @@ export function forest(options) {
     return [opens && h("li", { class: "forest-group" }, row.group), forestRow(row, track)];
   });
   const list = h("ol", { class: "forest-rows" }, items, forestAxis(options));
-  return walkable(h("figure", { class: "chart forest", "aria-label": options.label }, list, forestLegend(options)), tracks);
+  return walkable(
+    h("figure", { class: "chart forest", "aria-label": options.label }, list, forestLegend(options)),
+    tracks,
+  );
 }
 
 /** Write one row: its name, its drawing, its numbers. */
 function forestRow(row, track) {
   const name = row.href ? h("a", { href: row.href }, row.name) : row.name;
-  return h("li", { class: `forest-row ${row.tone ?? "plain"}` },
-    h("span", { class: "forest-name" }, name, row.note && h("span", { class: "forest-note" }, ` ${row.note}`)), track,
-    h("span", { class: "forest-text" }, row.text));
+  return h(
+    "li",
+    { class: `forest-row ${row.tone ?? "plain"}` },
+    h("span", { class: "forest-name" }, name, row.note && h("span", { class: "forest-note" }, ` ${row.note}`)),
+    track,
+    h("span", { class: "forest-text" }, row.text),
+  );
 }
 
 /** Draw one interval; what lies beyond the axis ends in an arrow-less line at its edge. */
@@ -57,16 +64,34 @@ function forestMark(row) {
 function forestGround({ axis, band, line }) {
   const { place } = axis;
   return [
-    band && svg("rect", { class: "band", x: `${place(band[0])}%`, width: `${place(band[1]) - place(band[0])}%`, y: 0, height: "100%" }),
-    axis.ticks.map((tick) => svg("line", { class: "grid", x1: `${place(tick)}%`, x2: `${place(tick)}%`, y1: 0, y2: "100%" })),
-    line !== undefined && svg("line", { class: "line", x1: `${place(line)}%`, x2: `${place(line)}%`, y1: 0, y2: "100%" }),
+    band &&
+      svg("rect", {
+        class: "band",
+        x: `${place(band[0])}%`,
+        width: `${place(band[1]) - place(band[0])}%`,
+        y: 0,
+        height: "100%",
+      }),
+    axis.ticks.map((tick) =>
+      svg("line", { class: "grid", x1: `${place(tick)}%`, x2: `${place(tick)}%`, y1: 0, y2: "100%" }),
+    ),
+    line !== undefined &&
+      svg("line", { class: "line", x1: `${place(line)}%`, x2: `${place(line)}%`, y1: 0, y2: "100%" }),
   ];
 }
 
 /** Write the numbers of the axis under the rows. */
 function forestAxis({ axis, format = (tick) => fixed(tick, axis.digits) }) {
-  const ticks = axis.ticks.map((tick) => svg("text", { x: `${axis.place(tick)}%`, y: 14, "text-anchor": "middle" }, format(tick)));
-  return h("li", { class: "forest-row forest-axis", "aria-hidden": "true" }, h("span"), svg("svg", { class: "track" }, ticks), h("span"));
+  const ticks = axis.ticks.map((tick) =>
+    svg("text", { x: `${axis.place(tick)}%`, y: 14, "text-anchor": "middle" }, format(tick)),
+  );
+  return h(
+    "li",
+    { class: "forest-row forest-axis", "aria-hidden": "true" },
+    h("span"),
+    svg("svg", { class: "track" }, ticks),
+    h("span"),
+  );
 }
 
 /** Say what line and band are. */
@@ -76,5 +101,12 @@ function forestLegend({ line, lineName, band, bandName, side }) {
     band && bandName && [h("span", { class: "key key-band" }), bandName],
     side,
   ].filter(Boolean);
-  return parts.length > 0 && h("figcaption", { class: "legend" }, parts.map((part) => h("span", { class: "legend-item" }, part)));
+  return (
+    parts.length > 0 &&
+    h(
+      "figcaption",
+      { class: "legend" },
+      parts.map((part) => h("span", { class: "legend-item" }, part)),
+    )
+  );
 }

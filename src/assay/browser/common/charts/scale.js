@@ -16,14 +16,23 @@ export function linearAxis(low, high, { count = 5, least = -Infinity, most = Inf
 }
 
 /** Make a logarithmic axis over positive values, its ticks at 1, 2 and 5. */
-export function logAxis(low, high) {
+function logAxis(low, high) {
   const start = 10 ** Math.floor(Math.log10(low));
   const ticks = [];
   for (let power = start; power <= high * 10; power *= 10) ticks.push(power, 2 * power, 5 * power);
-  const first = Math.max(0, ticks.findLastIndex((tick) => tick <= low));
+  const first = Math.max(
+    0,
+    ticks.findLastIndex((tick) => tick <= low),
+  );
   const last = ticks.findIndex((tick) => tick >= high);
   const kept = ticks.slice(first, Math.max(last, first + 1) + 1);
-  return { low: kept[0], high: kept.at(-1), ticks: fewTicks(kept), digits: 0, place: placer(kept[0], kept.at(-1), Math.log10) };
+  return {
+    low: kept[0],
+    high: kept.at(-1),
+    ticks: fewTicks(kept),
+    digits: 0,
+    place: placer(kept[0], kept.at(-1), Math.log10),
+  };
 }
 
 /** Keep as many ticks as a phone has room for: 1, 2 and 5, or 1 and 5, or 1 alone. */

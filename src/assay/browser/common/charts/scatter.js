@@ -8,15 +8,33 @@ import { fixed } from "../format.js";
 import { tipped, walkable } from "./tips.js";
 
 // Where a name may stand beside its dot, best first: offset, anchor.
-const SIDES = [[9, 4, "start"], [-9, 4, "end"], [0, -9, "middle"], [0, 18, "middle"]];
+const SIDES = [
+  [9, 4, "start"],
+  [-9, 4, "end"],
+  [0, -9, "middle"],
+  [0, 18, "middle"],
+];
 
 /** Draw a scatter; the comment on top of this module says of what. */
 export function scatter(options) {
   const names = [];
   const marks = options.points.map((point) => scatterMark(options, point, names));
-  const plot = svg("svg", { class: "plot" }, scatterGrid(options), marks, names.map((one) => one.label));
-  const chart = h("figure", { class: "chart scatter", "aria-label": options.label },
-    h("div", { class: "scatter-y" }, options.yName), scatterLeft(options), plot, scatterBottom(options), h("div", { class: "scatter-x" }, options.xName));
+  const plot = svg(
+    "svg",
+    { class: "plot" },
+    scatterGrid(options),
+    marks,
+    names.map((one) => one.label),
+  );
+  const chart = h(
+    "figure",
+    { class: "chart scatter", "aria-label": options.label },
+    h("div", { class: "scatter-y" }, options.yName),
+    scatterLeft(options),
+    plot,
+    scatterBottom(options),
+    h("div", { class: "scatter-x" }, options.xName),
+  );
   new ResizeObserver(() => placeNames(plot, names)).observe(plot);
   return walkable(chart, marks);
 }
@@ -25,31 +43,56 @@ export function scatter(options) {
 function scatterMark({ xAxis, yAxis }, point, names) {
   const [x, up] = [`${xAxis.place(point.x)}%`, (value) => `${100 - yAxis.place(value)}%`];
   const text = svg("text", { class: "point-name" }, point.name);
-  const label = svg("svg", { x, y: up(point.y), overflow: "visible", "aria-hidden": "true" }, text); // at its dot, however wide paper is
+  // At its dot, however wide paper is.
+  const label = svg("svg", { x, y: up(point.y), overflow: "visible", "aria-hidden": "true" }, text);
   names.push({ label, text, point, x: xAxis.place(point.x), y: 100 - yAxis.place(point.y) });
-  return tipped(svg("g", { class: `point ${point.tone ?? "plain"}` },
-    svg("line", { class: "reach", x1: x, x2: x, y1: up(point.low), y2: up(point.high) }),
-    svg("circle", { class: "halo", cx: x, cy: up(point.y), r: 11 }),
-    svg("circle", { class: point.hollow ? "dot hollow" : "dot", cx: x, cy: up(point.y), r: 5 })), point.tip);
+  return tipped(
+    svg(
+      "g",
+      { class: `point ${point.tone ?? "plain"}` },
+      svg("line", { class: "reach", x1: x, x2: x, y1: up(point.low), y2: up(point.high) }),
+      svg("circle", { class: "halo", cx: x, cy: up(point.y), r: 11 }),
+      svg("circle", { class: point.hollow ? "dot hollow" : "dot", cx: x, cy: up(point.y), r: 5 }),
+    ),
+    point.tip,
+  );
 }
 
 /** Draw the grid. */
 function scatterGrid({ xAxis, yAxis }) {
   return [
-    xAxis.ticks.map((tick) => svg("line", { class: "grid", x1: `${xAxis.place(tick)}%`, x2: `${xAxis.place(tick)}%`, y1: 0, y2: "100%" })),
-    yAxis.ticks.map((tick) => svg("line", { class: "grid", y1: `${100 - yAxis.place(tick)}%`, y2: `${100 - yAxis.place(tick)}%`, x1: 0, x2: "100%" })),
+    xAxis.ticks.map((tick) =>
+      svg("line", { class: "grid", x1: `${xAxis.place(tick)}%`, x2: `${xAxis.place(tick)}%`, y1: 0, y2: "100%" }),
+    ),
+    yAxis.ticks.map((tick) =>
+      svg("line", {
+        class: "grid",
+        y1: `${100 - yAxis.place(tick)}%`,
+        y2: `${100 - yAxis.place(tick)}%`,
+        x1: 0,
+        x2: "100%",
+      }),
+    ),
   ];
 }
 
 /** Write the numbers left of the plot. */
 function scatterLeft({ yAxis }) {
-  const ticks = yAxis.ticks.map((tick) => svg("text", { x: "100%", dx: -6, y: `${100 - yAxis.place(tick)}%`, dy: 4, "text-anchor": "end" }, fixed(tick, yAxis.digits)));
+  const ticks = yAxis.ticks.map((tick) =>
+    svg(
+      "text",
+      { x: "100%", dx: -6, y: `${100 - yAxis.place(tick)}%`, dy: 4, "text-anchor": "end" },
+      fixed(tick, yAxis.digits),
+    ),
+  );
   return svg("svg", { class: "axis-left", "aria-hidden": "true" }, ticks);
 }
 
 /** Write the numbers below the plot. */
 function scatterBottom({ xAxis, xFormat = (tick) => fixed(tick, xAxis.digits) }) {
-  const ticks = xAxis.ticks.map((tick) => svg("text", { x: `${xAxis.place(tick)}%`, y: 14, "text-anchor": "middle" }, xFormat(tick)));
+  const ticks = xAxis.ticks.map((tick) =>
+    svg("text", { x: `${xAxis.place(tick)}%`, y: 14, "text-anchor": "middle" }, xFormat(tick)),
+  );
   return svg("svg", { class: "axis-bottom", "aria-hidden": "true" }, ticks);
 }
 
@@ -60,7 +103,9 @@ function placeNames(plot, names) {
   const taken = names.map((one) => boxAround((one.x / 100) * width, (one.y / 100) * height, 12, 12));
   for (const one of [...names].sort((a, b) => b.point.weight - a.point.weight)) {
     const size = one.text.getBBox();
-    const side = SIDES.map((offset) => nameBox(one, offset, size, width, height)).find((box) => isFree(box, taken, width, height));
+    const side = SIDES.map((offset) => nameBox(one, offset, size, width, height)).find((box) =>
+      isFree(box, taken, width, height),
+    );
     one.text.classList.toggle("crowded", !side);
     if (side) taken.push(side);
   }
@@ -71,13 +116,23 @@ function nameBox(one, [dx, dy, anchor], size, width, height) {
   const [x, y] = [(one.x / 100) * width + dx, (one.y / 100) * height + dy];
   const left = { start: x, end: x - size.width, middle: x - size.width / 2 }[anchor];
   const box = { left, right: left + size.width, top: y - size.height * 0.8, bottom: y + size.height * 0.2 };
-  return { ...box, set: () => Object.entries({ x: dx, y: dy, "text-anchor": anchor }).forEach(([name, value]) => one.text.setAttribute(name, value)) };
+  return {
+    ...box,
+    set: () =>
+      Object.entries({ x: dx, y: dy, "text-anchor": anchor }).forEach(([name, value]) =>
+        one.text.setAttribute(name, value),
+      ),
+  };
 }
 
 /** Tell whether a box lies inside the plot and on nothing else; if so the name is set there. */
 function isFree(box, taken, width, height) {
   const inside = box.left >= 0 && box.right <= width && box.top >= 0 && box.bottom <= height;
-  const free = inside && !taken.some((other) => box.left < other.right && other.left < box.right && box.top < other.bottom && other.top < box.bottom);
+  const free =
+    inside &&
+    !taken.some(
+      (other) => box.left < other.right && other.left < box.right && box.top < other.bottom && other.top < box.bottom,
+    );
   if (free) box.set();
   return free;
 }

@@ -48,7 +48,10 @@ function showTip(mark, text) {
 /** Put the words above their mark or, where there is no room, below it. */
 function placeTip(box, mark) {
   const [at, size] = [mark.getBoundingClientRect(), box.getBoundingClientRect()];
-  const left = Math.min(Math.max(4, at.left + at.width / 2 - size.width / 2), document.documentElement.clientWidth - size.width - 4);
+  const left = Math.min(
+    Math.max(4, at.left + at.width / 2 - size.width / 2),
+    document.documentElement.clientWidth - size.width - 4,
+  );
   const above = at.top - size.height - GAP;
   box.style.left = `${left}px`;
   box.style.top = `${above > 4 ? above : at.bottom + GAP}px`;

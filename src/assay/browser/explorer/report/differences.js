@@ -4,9 +4,19 @@ import { counted, fixed, percent, signed } from "../../common/format.js";
 import { forest } from "../../common/charts/forest.js";
 import { linearAxis } from "../../common/charts/scale.js";
 import { table } from "../../common/table.js";
-import { sideText } from "./means.js";
-import { chooser, note, stack, toned } from "./parts.js";
-import { comparisonsOn, decidingP, differenceText, measureOf, oneDigit, pText, sentences, signedEnds, verdictText, verdictTone, withoutReferences } from "./words.js";
+import { chooser } from "./choices.js";
+import { note, sideText, stack, toned } from "./parts.js";
+import {
+  comparisonsOn,
+  decidingP,
+  differenceText,
+  measureOf,
+  pText,
+  sentences,
+  signedEnds,
+  verdictSign,
+  withoutReferences,
+} from "./words.js";
 
 export const differencesSection = { id: "differences", title: "Differences", render: renderDifferences };
 
@@ -16,20 +26,37 @@ function renderDifferences(data) {
   const measures = data.results.measures.filter((name) => comparisonsOn(data, name).length);
   if (!measures.length) return null;
   const options = measures.map((name) => [name, name === data.primary ? `${name} (primary)` : name]);
-  const failed = comparison.failed.length ? `Not compared, as every query failed: ${comparison.failed.join(", ")}.` : "";
-  return stack(chooser({ measure: measures[0] }, [{ key: "measure", label: "Measure", options }], (state) => differencesOn(data, state.measure)), note(sentences(failed, ...comparison.notes)));
+  const failed = comparison.failed.length
+    ? `Not compared, as every query failed: ${comparison.failed.join(", ")}.`
+    : "";
+  return stack(
+    chooser("differences", { measure: measures[0] }, [{ key: "measure", label: "Measure", options }], (state) =>
+      differencesOn(data, state.measure),
+    ),
+    note(sentences(failed, ...comparison.notes)),
+  );
 }
 
 /** Draw the differences on one measure. */
 function differencesOn(data, measure) {
-  const rows = [...comparisonsOn(data, measure)].sort((a, b) => better(data, measure) * (b.difference - a.difference) || (a.engine < b.engine ? -1 : 1));
-  return [differencesForest(data, measure, withoutReferences(data, rows)), differencesTable(data, rows), note(measure === data.primary ? FAMILY_LEGEND : SECONDARY_LEGEND)];
+  const rows = [...comparisonsOn(data, measure)].sort(
+    (a, b) => better(data, measure) * (b.difference - a.difference) || (a.engine < b.engine ? -1 : 1),
+  );
+  return [
+    differencesForest(data, measure, withoutReferences(data, rows)),
+    differencesTable(data, rows),
+    note(measure === data.primary ? FAMILY_LEGEND : SECONDARY_LEGEND),
+  ];
 }
 
-const FAMILY_LEGEND = "better and worse need Holm's p; equivalent and not inferior are read from the narrower interval. d_z: the difference in standard "
-  + "deviations of the differences. harmed: queries that got worse. ICC, n eff.: how alike queries of one cluster are, and how many independent ones they are "
-  + "worth. MDE: the smallest difference this set would probably have shown.";
-const SECONDARY_LEGEND = "A secondary measure: there is no verdict on it, and its p-values are not adjusted. Read it to understand the primary one.";
+const FAMILY_LEGEND =
+  "better and worse need Holm's p; equivalent and not inferior are read from the narrower interval. " +
+  "d_z: the difference in standard deviations of the differences. harmed: queries that got worse. " +
+  "ICC, n eff.: how alike queries of one cluster are, and how many independent ones they are worth. " +
+  "MDE: the smallest difference this set would probably have shown.";
+const SECONDARY_LEGEND =
+  "A secondary measure: there is no verdict on it, and its p-values are not adjusted. " +
+  "Read it to understand the primary one.";
 
 /** Give the direction that is good on a measure. */
 function better(data, measure) {
@@ -40,42 +67,110 @@ function better(data, measure) {
 function differencesForest(data, measure, rows) {
   const { margin, baseline } = data.results.comparison;
   const primary = measure === data.primary;
-  const reach = Math.max(...rows.flatMap((row) => [Math.abs(row.interval.low), Math.abs(row.interval.high)]), primary ? margin : 0);
+  const reach = Math.max(
+    ...rows.flatMap((row) => [Math.abs(row.interval.low), Math.abs(row.interval.high)]),
+    primary ? margin : 0,
+  );
   return forest({
-    label: `Differences on ${measure} against ${baseline}, with ${percent(rows[0].interval.level)} intervals`, axis: linearAxis(-reach, reach, { count: 6 }),
-    rows: rows.map(differenceRow), line: 0, lineName: `as ${baseline}`, band: primary ? [-margin, margin] : null,
-    bandName: `within ±${margin}: not worth a change`, side: sideText(data, measure),
+    label: `Differences on ${measure} against ${baseline}, with ${percent(rows[0].interval.level)} intervals`,
+    axis: linearAxis(-reach, reach, { count: 6 }),
+    rows: rows.map(differenceRow),
+    line: 0,
+    lineName: `as ${baseline}`,
+    band: primary ? [-margin, margin] : null,
+    bandName: `within ±${margin}: not worth a change`,
+    side: sideText(data, measure),
     format: (tick) => (tick === 0 ? "0" : signed(tick, 2)),
   });
 }
 
 /** Give a comparison as a row of a forest. */
 function differenceRow(row) {
-  const verdict = row.verdict && verdictText(row);
+  const verdict = row.verdict && row.said;
+  const said = `${row.engine} against ${row.baseline}: ${differenceText(row)}${verdict ? `, ${verdict}` : ""}`;
   return {
-    name: row.engine, value: row.difference, low: row.interval.low, high: row.interval.high, tone: verdictTone(row),
-    text: [differenceText(row), verdict && [" ", toned(verdictTone(row), verdict)]],
-    tip: `${row.engine} against ${row.baseline}: ${differenceText(row)}${verdict ? `, ${verdict}` : ""}; p ${pText(decidingP(row))}; MDE ${oneDigit(row.mde)}`,
+    name: row.engine,
+    value: row.difference,
+    low: row.interval.low,
+    high: row.interval.high,
+    tone: row.tone,
+    text: [differenceText(row), verdict && [" ", toned(row.tone, verdict, verdictSign(row))]],
+    tip: `${said}; p ${pText(decidingP(row))}; MDE ${row.mde_text}`,
   };
 }
 
 /** Show all numbers of the comparisons. */
 function differencesTable(data, rows) {
-  const [level, narrow] = [percent(rows[0].interval.level), percent(rows[0].equivalence.level)];
-  const number = (id, title, value, text, tip) => ({ id, title, align: "right", value, text, tip });
-  const verdict = { id: "verdict", title: "verdict", value: verdictText, cell: (row) => (row.verdict ? toned(verdictTone(row), verdictText(row)) : "–") };
+  const judged = rows.some((row) => row.verdict);
   const columns = [
     { id: "engine", title: "engine", head: true, value: (row) => row.engine },
-    rows.some((row) => row.verdict) && verdict,
-    number("difference", `difference [${level}]`, (row) => row.difference, differenceText),
-    number("p", "p", decidingP, (row) => pText(decidingP(row)), "adjusted by Holm inside the family"),
-    number("mde", "MDE", (row) => row.mde, (row) => oneDigit(row.mde)),
-    number("wins", "win/tie/loss", (row) => row.wins - row.losses, (row) => `${row.wins}/${row.ties}/${row.losses}`),
-    number("harmed", "harmed", (row) => row.harmed, (row) => percent(row.harmed), "share of queries that got worse"),
-    number("narrow", `[${narrow}]`, (row) => row.equivalence.low, (row) => signedEnds(row.equivalence), "the interval that equivalence is read from"),
-    number("d_z", "d_z", (row) => row.d_z, (row) => fixed(row.d_z, 2)),
-    number("icc", "ICC", (row) => row.icc, (row) => fixed(row.icc, 2)),
-    number("n", "n eff.", (row) => row.effective_n, (row) => fixed(row.effective_n, 0), `of ${counted(rows[0].queries, "query", "queries")}`),
-  ].filter(Boolean);
+    ...(judged ? [VERDICT_COLUMN] : []),
+    ...claimColumns(rows[0]),
+    ...powerColumns(rows[0]),
+  ];
   return table({ caption: `Comparisons with ${data.results.comparison.baseline}`, rows, columns });
+}
+
+const VERDICT_COLUMN = {
+  id: "verdict",
+  title: "verdict",
+  value: (row) => row.said,
+  cell: (row) => (row.verdict ? toned(row.tone, row.said, verdictSign(row)) : "–"),
+};
+
+/** Make the columns of what a claim rests on. */
+function claimColumns({ interval }) {
+  const title = `difference [${percent(interval.level)}]`;
+  const balance = (row) => `${row.wins}/${row.ties}/${row.losses}`;
+  return [
+    numbers("difference", title, (row) => row.difference, differenceText),
+    numbers("p", "p", decidingP, (row) => pText(decidingP(row)), "adjusted by Holm inside the family"),
+    numbers(
+      "mde",
+      "MDE",
+      (row) => row.mde,
+      (row) => row.mde_text,
+    ),
+    numbers("wins", "win/tie/loss", (row) => row.wins - row.losses, balance),
+    numbers(
+      "harmed",
+      "harmed",
+      (row) => row.harmed,
+      (row) => percent(row.harmed),
+      "share of queries that got worse",
+    ),
+  ];
+}
+
+/** Make the columns of how much can be known. */
+function powerColumns({ equivalence, queries }) {
+  const narrow = (row) => signedEnds(row.equivalence);
+  const [tip, of] = ["the interval that equivalence is read from", `of ${counted(queries, "query", "queries")}`];
+  return [
+    numbers("narrow", `[${percent(equivalence.level)}]`, (row) => row.equivalence.low, narrow, tip),
+    numbers(
+      "d_z",
+      "d_z",
+      (row) => row.d_z,
+      (row) => fixed(row.d_z, 2),
+    ),
+    numbers(
+      "icc",
+      "ICC",
+      (row) => row.icc,
+      (row) => fixed(row.icc, 2),
+    ),
+    numbers(
+      "n",
+      "n eff.",
+      (row) => row.effective_n,
+      (row) => fixed(row.effective_n, 0),
+      of,
+    ),
+  ];
+}
+
+/** Make a column of numbers. */
+function numbers(id, title, value, text, tip) {
+  return { id, title, align: "right", value, text, tip };
 }

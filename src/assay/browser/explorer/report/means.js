@@ -1,10 +1,12 @@
 // The means as a picture: every engine with its interval, on the measure that is chosen.
 
-import { percent } from "../../common/format.js";
+import { grouped, percent } from "../../common/format.js";
 import { forest } from "../../common/charts/forest.js";
 import { linearAxis } from "../../common/charts/scale.js";
-import { chooser, note, stack } from "./parts.js";
-import { isReference, meansOf, meanText, measureOf, rankedNames, roleOf, shownName } from "./words.js";
+import { isReference } from "../data.js";
+import { chooser } from "./choices.js";
+import { note, sideText, stack } from "./parts.js";
+import { meansOf, meanText, measureOf, rankedNames, roleOf, shownName } from "./words.js";
 
 export const meansSection = { id: "means", title: "Means", render: renderMeans };
 
@@ -12,28 +14,32 @@ export const meansSection = { id: "means", title: "Means", render: renderMeans }
 function renderMeans(data) {
   if (!data.results.comparison.means.length) return null;
   const measures = { key: "measure", label: "Measure", options: data.results.measures.map((name) => [name, name]) };
-  return stack(chooser({ measure: data.primary }, [measures], (state) => meansForest(data, state.measure)));
+  return stack(chooser("means", { measure: data.primary }, [measures], (state) => meansForest(data, state.measure)));
 }
 
 /** Draw the means of one measure. */
 function meansForest(data, measure) {
   const known = new Map(meansOf(data, measure).map((row) => [row.engine, row]));
-  const rows = rankedNames(data, measure).filter((name) => known.has(name)).map((name) => known.get(name));
+  const rows = rankedNames(data, measure)
+    .filter((name) => known.has(name))
+    .map((name) => known.get(name));
   const baseline = known.get(data.results.comparison.baseline);
   const level = rows[0] && percent(rows[0].interval.level);
   if (!rows.length) return note(`${measure} applies to no query.`);
   return [
     forest({
-      label: `Means of ${measure} with their ${level} intervals`, axis: meansAxis(data, measure, rows), rows: rows.map((row) => meanRow(data, row)),
-      line: baseline?.mean, lineName: baseline && `mean of the baseline, ${baseline.engine}`, side: sideText(data, measure),
+      label: `Means of ${measure} with their ${level} intervals`,
+      axis: meansAxis(data, measure, rows),
+      rows: rows.map((row) => meanRow(data, row)),
+      line: baseline?.mean,
+      lineName: baseline && `mean of the baseline, ${baseline.engine}`,
+      side: sideText(data, measure),
     }),
-    note(`${level} intervals. Intervals that overlap do not say that two engines are equal: the differences below are paired, and sharper.`),
+    note(
+      `${level} intervals. Intervals that overlap do not say that two engines are equal: ` +
+        "the differences below are paired, and sharper.",
+    ),
   ];
-}
-
-/** Say which side is good. */
-export function sideText(data, measure) {
-  return measureOf(data, measure).higher ? "right is better" : "left is better";
 }
 
 /** Make an axis that holds all intervals and no more than the measure can be. */
@@ -48,8 +54,14 @@ function meanRow(data, row) {
   const facts = data.engines[data.engineIndex(row.engine)];
   const text = meanText(row.mean, row.interval.low, row.interval.high);
   return {
-    name: shownName(data, row.engine), note: roleOf(data, row.engine), value: row.mean, low: row.interval.low, high: row.interval.high, text,
-    hollow: isReference(facts), tone: row.engine === data.results.challenger ? "chosen" : "plain",
-    tip: `${row.engine}: ${text}, ${row.queries} queries worth ${Math.round(row.effective_n)} independent ones`,
+    name: shownName(data, row.engine),
+    note: roleOf(data, row.engine),
+    value: row.mean,
+    low: row.interval.low,
+    high: row.interval.high,
+    text,
+    hollow: isReference(facts),
+    tone: row.engine === data.results.challenger ? "chosen" : "plain",
+    tip: `${row.engine}: ${text}, ${row.queries} queries worth ${grouped(row.effective_n)} independent ones`,
   };
 }

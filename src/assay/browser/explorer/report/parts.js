@@ -1,9 +1,8 @@
-// Pieces that several sections are made of: notes, choices, names, facts, what is folded away.
+// Pieces that several sections are made of: notes, names, columns, facts, what is folded away.
 
-import { h, fill, prose } from "../../common/dom.js";
-import { isDead, roleOf, toneSign } from "./words.js";
-
-let choiceNumber = 0; // labels need names that no other choice has
+import { h, prose } from "../../common/dom.js";
+import { queryHref } from "../links.js";
+import { measureOf, roleOf, shownName, toneSign } from "./words.js";
 
 /** Write a quiet sentence under a table or a chart. */
 export function note(text) {
@@ -15,48 +14,81 @@ export function subtitle(text) {
   return h("h3", null, text);
 }
 
-/** Make a list to choose from: `options` is [value, label] pairs; `changed` is told the value. */
-export function choice(label, options, chosen, changed) {
-  choiceNumber += 1;
-  const id = `choice-${choiceNumber}`;
-  const list = h("select", { id, onchange: () => changed(list.value) },
-    options.map(([value, text]) => h("option", { value, selected: value === chosen }, text)));
-  return h("span", { class: "pick" }, h("label", { for: id }, label), list);
-}
-
-/** Put choices above what they decide; `draw(state)` is called with each new state, and at first. */
-export function chooser(state, choices, draw) {
-  const place = h("div", { class: "chosen" });
-  const show = () => fill(place, draw(state));
-  const lists = choices.filter((one) => one.options.length > 1).map((one) =>
-    choice(one.label, one.options, state[one.key], (value) => { state[one.key] = value; show(); }));
-  show();
-  return [lists.length > 0 && h("div", { class: "picks" }, lists), place];
-}
-
 /** Name an engine in a cell, with what it is in this run. */
-export function engineCell(data, name) {
+function engineCell(data, name) {
   const facts = data.engines[data.engineIndex(name)];
   const role = roleOf(data, name);
-  return [h("span", { class: "engine-name" }, name), role && [" ", h("span", { class: "role" }, role)],
-    facts && isDead(facts) && [" ", h("span", { class: "role bad" }, "failed")]];
+  return [
+    h("span", { class: "engine-name" }, name),
+    role && [" ", h("span", { class: "role" }, role)],
+    facts?.answered_nothing && [" ", h("span", { class: "role bad" }, "failed")],
+  ];
+}
+
+/** Make the column of names, for every table that has a row an engine. */
+export function engineColumn(data) {
+  return {
+    id: "engine",
+    title: "engine",
+    head: true,
+    value: (row) => row.name,
+    text: (row) => shownName(data, row.name),
+    cell: (row) => engineCell(data, row.name),
+  };
+}
+
+/** Name a query with its text, linked to its page. */
+export function queryCell(data, unit, params = {}) {
+  return h(
+    "span",
+    { class: "query-cell" },
+    h("a", { href: queryHref(unit, params) }, unit.query.id),
+    data.golds.length > 1 && h("span", { class: "of-gold" }, unit.gold),
+    h("span", { class: "query-text" }, unit.text),
+  );
+}
+
+/** Say which side is good. */
+export function sideText(data, measure) {
+  return measureOf(data, measure).higher ? "right is better" : "left is better";
 }
 
 /** Write words in a tone, with a sign for those who do not see colours. */
-export function toned(tone, text) {
-  return h("span", { class: `toned ${tone}` }, h("span", { class: "sign", "aria-hidden": "true" }, toneSign(tone)), " ", text);
+export function toned(tone, text, sign = toneSign(tone)) {
+  return h("span", { class: `toned ${tone}` }, h("span", { class: "sign", "aria-hidden": "true" }, sign), " ", text);
 }
 
 /** Show facts as large figures with what they are below: [{value, label, small, tone}]. */
 export function figures(list) {
-  return h("dl", { class: "figures" }, list.filter(Boolean).map((one) => h("div", { class: `figure ${one.tone ?? ""}` },
-    h("dt", null, one.label), h("dd", null, h("span", { class: "figure-value" }, one.value), one.small && h("span", { class: "figure-small" }, one.small)))));
+  return h(
+    "dl",
+    { class: "figures" },
+    list
+      .filter(Boolean)
+      .map((one) =>
+        h(
+          "div",
+          { class: `figure ${one.tone ?? ""}` },
+          h("dt", null, one.label),
+          h(
+            "dd",
+            null,
+            h("span", { class: "figure-value" }, one.value),
+            one.small && h("span", { class: "figure-small" }, one.small),
+          ),
+        ),
+      ),
+  );
 }
 
 /** Show facts as a list of names and values; what has no value is left out. */
 export function facts(list) {
   const kept = list.filter(([, value]) => value !== null && value !== undefined && value !== "" && value !== false);
-  return h("dl", { class: "facts" }, kept.map(([name, value]) => [h("dt", null, name), h("dd", null, value)]));
+  return h(
+    "dl",
+    { class: "facts" },
+    kept.map(([name, value]) => [h("dt", null, name), h("dd", null, value)]),
+  );
 }
 
 /** Fold something away behind its title. */

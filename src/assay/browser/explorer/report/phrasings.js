@@ -5,8 +5,8 @@ import { fixed } from "../../common/format.js";
 import { heatCell, spanOf } from "../../common/charts/heat.js";
 import { table } from "../../common/table.js";
 import { queryHref } from "../links.js";
-import { engineColumn } from "./scores.js";
-import { chooser, note, stack, subtitle } from "./parts.js";
+import { chooser } from "./choices.js";
+import { engineColumn, note, queryCell, stack, subtitle } from "./parts.js";
 import { endsText, fewText, meanText, measureOf, rankedNames, sentences, shownName } from "./words.js";
 
 export const phrasingsSection = { id: "phrasings", title: "Phrasings", render: renderPhrasings };
@@ -23,19 +23,40 @@ function overPhrasings(data) {
   const { phrasings } = data.results;
   if (!phrasings.length) return null;
   const measures = [...new Map(phrasings.map((one) => [one.measure, one.intents]))];
-  const rows = rankedNames(data).map((name) => ({ name, of: new Map(phrasings.filter((one) => one.engine === name).map((one) => [one.measure, one])) }));
+  const rows = rankedNames(data).map((name) => ({
+    name,
+    of: new Map(phrasings.filter((one) => one.engine === name).map((one) => [one.measure, one])),
+  }));
   const columns = [engineColumn(data), ...measures.map(([measure, intents]) => phrasingColumn(measure, intents))];
-  return [table({ caption: "Measures over the phrasings of one intent", rows, columns }),
-    note(sentences("Worst: the mean of every intent's worst phrasing. Spread: how far its best and its worst lie apart; less is steadier. Drop: what one wrong term costs.", fewText(Math.min(...measures.map(([, intents]) => intents)))))];
+  return [
+    table({ caption: "Measures over the phrasings of one intent", rows, columns }),
+    note(
+      sentences(
+        "Worst: the mean of every intent's worst phrasing. Spread: how far its best and its worst lie " +
+          "apart; less is steadier. Drop: what one wrong term costs.",
+        fewText(data, Math.min(...measures.map(([, intents]) => intents))),
+      ),
+    ),
+  ];
 }
 
 /** Make the column of one measure over phrasings. */
 function phrasingColumn(measure, intents) {
   const find = (row) => row.of.get(measure);
   return {
-    id: measure, title: `${measure} (n=${intents})`, align: "right", value: (row) => find(row)?.mean ?? null,
+    id: measure,
+    title: `${measure} (n=${intents})`,
+    align: "right",
+    value: (row) => find(row)?.mean ?? null,
     text: (row) => (find(row) ? meanText(find(row).mean, find(row).low, find(row).high) : "–"),
-    cell: (row) => (find(row) ? [h("strong", null, fixed(find(row).mean)), " ", h("small", { class: "ends" }, endsText(find(row).low, find(row).high))] : "–"),
+    cell: (row) =>
+      find(row)
+        ? [
+            h("strong", null, fixed(find(row).mean)),
+            " ",
+            h("small", { class: "ends" }, endsText(find(row).low, find(row).high)),
+          ]
+        : "–",
   };
 }
 
@@ -43,20 +64,42 @@ function phrasingColumn(measure, intents) {
 function intentsPart(data, intents) {
   const engines = rankedNames(data).map((name) => [name, shownName(data, name)]);
   const measures = data.results.measures.map((name) => [name, name]);
-  const choices = [{ key: "engine", label: "Engine", options: engines }, { key: "measure", label: "Measure", options: measures }];
-  return [subtitle("Every intent, every form"), chooser({ engine: data.results.challenger, measure: data.primary }, choices, (state) => intentsTable(data, intents, state))];
+  const choices = [
+    { key: "engine", label: "Engine", options: engines },
+    { key: "measure", label: "Measure", options: measures },
+  ];
+  return [
+    subtitle("Every intent, every form"),
+    chooser("phrasings", { engine: data.results.challenger, measure: data.primary }, choices, (state) =>
+      intentsTable(data, intents, state),
+    ),
+  ];
 }
 
 /** Show one row an intent, one column a form. */
 function intentsTable(data, intents, { engine, measure }) {
-  const rows = intents.map((query) => intentRow(data, query, data.engineIndex(engine), measure)).filter((row) => row.values.size > 1);
+  const rows = intents
+    .map((query) => intentRow(data, query, data.engineIndex(engine), measure))
+    .filter((row) => row.values.size > 1);
   if (!rows.length) return note(`${measure} has no value for single phrasings.`);
   const [low, high] = spanOf(rows.flatMap((row) => [...row.values.values()]));
   const ends = measureOf(data, measure);
-  return [table({
-    caption: `${measure} of ${engine}, by intent and form`, rows, slice: SHOWN_INTENTS, sort: { id: "spread", descending: true },
-    columns: [intentColumn(data), spreadColumn(), ...data.forms.map((form) => formColumn(form, [ends.low ?? low, ends.high ?? high]))],
-  }), note("Spread: the best form's value less the worst form's. An intent on top is found in some words and not in others.")];
+  return [
+    table({
+      caption: `${measure} of ${engine}, by intent and form`,
+      rows,
+      slice: SHOWN_INTENTS,
+      sort: { id: "spread", descending: true },
+      columns: [
+        intentColumn(data),
+        spreadColumn(),
+        ...data.forms.map((form) => formColumn(form, [ends.low ?? low, ends.high ?? high])),
+      ],
+    }),
+    note(
+      "Spread: the best form's value less the worst form's. An intent on top is found in some words and not in others.",
+    ),
+  ];
 }
 
 /** Give the values of an intent by form. */
@@ -75,28 +118,49 @@ function intentRow(data, query, engine, measure) {
 /** Make the column of intents; the first form stands for the others. */
 function intentColumn(data) {
   const first = (row) => row.units.get(data.forms.find((form) => row.units.has(form)));
-  return { id: "intent", title: "intent", head: true, value: (row) => row.query.id, cell: (row) => queryCell(data, first(row)) };
-}
-
-/** Name a query with its text, linked to its page. */
-export function queryCell(data, unit, params = {}) {
-  return h("span", { class: "query-cell" }, h("a", { href: queryHref(unit, params) }, unit.query.id),
-    data.golds.length > 1 && h("span", { class: "of-gold" }, unit.gold), h("span", { class: "query-text" }, unit.text));
+  return {
+    id: "intent",
+    title: "intent",
+    head: true,
+    value: (row) => row.query.id,
+    cell: (row) => queryCell(data, first(row)),
+  };
 }
 
 /** Make the column of one form. */
 function formColumn(form, [low, high]) {
   const value = (row) => row.values.get(form) ?? null;
-  return { id: form, title: form, align: "right", value, text: (row) => fixed(value(row)), cell: (row) => formCell(row, form, value(row), low, high) };
+  return {
+    id: form,
+    title: form,
+    align: "right",
+    value,
+    text: (row) => fixed(value(row)),
+    cell: (row) => formCell(row, form, value(row), low, high),
+  };
 }
 
 /** Show one value, linked to the query in this form. */
 function formCell(row, form, value, low, high) {
   if (value === null) return "–";
-  return h("a", { class: "cell-link", href: queryHref(row.units.get(form)), "aria-label": `${row.query.id}, ${form}: ${fixed(value)}` }, heatCell(value, low, high, fixed(value)));
+  return h(
+    "a",
+    {
+      class: "cell-link",
+      href: queryHref(row.units.get(form)),
+      "aria-label": `${row.query.id}, ${form}: ${fixed(value)}`,
+    },
+    heatCell(value, low, high, fixed(value)),
+  );
 }
 
 /** Make the column of spreads. */
 function spreadColumn() {
-  return { id: "spread", title: "spread", align: "right", value: (row) => row.spread, text: (row) => fixed(row.spread) };
+  return {
+    id: "spread",
+    title: "spread",
+    align: "right",
+    value: (row) => row.spread,
+    text: (row) => fixed(row.spread),
+  };
 }

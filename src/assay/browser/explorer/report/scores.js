@@ -3,8 +3,9 @@
 import { h } from "../../common/dom.js";
 import { counted, fixed, percent } from "../../common/format.js";
 import { table } from "../../common/table.js";
-import { engineCell, folded, note, stack } from "./parts.js";
-import { endsText, fewText, meanText, rankedNames, sentences, shownName } from "./words.js";
+import { isReference } from "../data.js";
+import { engineColumn, folded, note, stack } from "./parts.js";
+import { endsText, meanText, rankedNames } from "./words.js";
 
 export const scoresSection = { id: "scores", title: "Scores", render: renderScores };
 
@@ -14,9 +15,12 @@ function renderScores(data) {
   const rows = rankedNames(data).map((name) => ({ name, means: meansOfEngine(data, name) }));
   if (!rows.length) return null;
   return stack(
-    table({ caption: "Scores: mean and interval of every engine on every measure", rows, columns: scoreColumns(data) }), note(scoresNote(data)),
+    table({ caption: "Scores: mean and interval of every engine on every measure", rows, columns: scoreColumns(data) }),
+    note(data.summary.notes.scores),
     results.repositories > 1 && folded("Each repository counted once", macroTable(data, rows)),
-    layersFold(data), othersFold(data));
+    layersFold(data),
+    othersFold(data),
+  );
 }
 
 /** Give the means of an engine by measure. */
@@ -26,15 +30,17 @@ function meansOfEngine(data, name) {
 
 /** Make the columns: the engine, then its means. */
 function scoreColumns(data) {
-  return [engineColumn(data), ...data.results.measures.map((measure) => ({
-    id: measure, title: measure, align: "right", value: (row) => row.means.get(measure)?.mean ?? null,
-    text: (row) => scoreText(row.means.get(measure)), cell: (row) => scoreCell(row.means.get(measure)),
-  }))];
-}
-
-/** Make the column of names, for every table that has a row an engine. */
-export function engineColumn(data) {
-  return { id: "engine", title: "engine", head: true, value: (row) => row.name, text: (row) => shownName(data, row.name), cell: (row) => engineCell(data, row.name) };
+  return [
+    engineColumn(data),
+    ...data.results.measures.map((measure) => ({
+      id: measure,
+      title: measure,
+      align: "right",
+      value: (row) => row.means.get(measure)?.mean ?? null,
+      text: (row) => scoreText(row.means.get(measure)),
+      cell: (row) => scoreCell(row.means.get(measure)),
+    })),
+  ];
 }
 
 /** Write a mean for a copy. */
@@ -45,27 +51,25 @@ function scoreText(row) {
 /** Show a mean, its interval smaller. */
 function scoreCell(row) {
   if (!row) return "–";
-  return [h("strong", null, fixed(row.mean)), " ", h("small", { class: "ends" }, endsText(row.interval.low, row.interval.high))];
-}
-
-/** Name the estimand, the intervals and the references. */
-function scoresNote(data) {
-  const { results } = data;
-  const { comparison } = results;
-  const ends = results.engines.filter((one) => one.role === "floor" || one.role === "ceiling").map((one) => `${one.name} is the ${one.role}`);
-  return sentences(
-    `Mean over ${counted(results.queries, "query", "queries")} (${results.headline}) ${comparison.label}; ${percent(1 - comparison.alpha)} intervals (Wilson at the effective n), not adjusted for multiplicity.`,
-    ends.length > 0 && `${ends.join(", ")}.`,
-    results.engines.some((one) => one.asked && one.asked === one.failed) && "failed: it answered no query; each of its values is the worst there is.",
-    results.measures.some((name) => name.includes("level=lines")) && "At line level any overlap counts; SpanR and RecallAtTokens make size pay.",
-    fewText(results.queries));
+  return [
+    h("strong", null, fixed(row.mean)),
+    " ",
+    h("small", { class: "ends" }, endsText(row.interval.low, row.interval.high)),
+  ];
 }
 
 /** Show the means over repositories. */
 function macroTable(data, rows) {
-  const columns = [engineColumn(data), ...data.results.measures.map((measure) => ({
-    id: measure, title: measure, align: "right", value: (row) => row.means.get(measure)?.repository_mean ?? null, text: (row) => fixed(row.means.get(measure)?.repository_mean),
-  }))];
+  const columns = [
+    engineColumn(data),
+    ...data.results.measures.map((measure) => ({
+      id: measure,
+      title: measure,
+      align: "right",
+      value: (row) => row.means.get(measure)?.repository_mean ?? null,
+      text: (row) => fixed(row.means.get(measure)?.repository_mean),
+    })),
+  ];
   return table({ caption: "Means over repositories", rows, columns });
 }
 
@@ -74,11 +78,24 @@ function layersFold(data) {
   const { layers } = data.results;
   if (!layers.length) return null;
   const measures = [...new Map(layers.map((one) => [one.measure, one.queries]))];
-  const rows = rankedNames(data).map((name) => ({ name, means: new Map(layers.filter((one) => one.engine === name).map((one) => [one.measure, one.mean])) }));
-  const columns = [engineColumn(data), ...measures.map(([measure, queries]) => ({
-    id: measure, title: `${measure} (n=${queries})`, align: "right", value: (row) => row.means.get(measure) ?? null, text: (row) => fixed(row.means.get(measure)),
-  }))];
-  return folded("Over the queries whose evaluation layer names the measure", table({ caption: "Measures that queries ask for", rows, columns }));
+  const rows = rankedNames(data).map((name) => ({
+    name,
+    means: new Map(layers.filter((one) => one.engine === name).map((one) => [one.measure, one.mean])),
+  }));
+  const columns = [
+    engineColumn(data),
+    ...measures.map(([measure, queries]) => ({
+      id: measure,
+      title: `${measure} (n=${queries})`,
+      align: "right",
+      value: (row) => row.means.get(measure) ?? null,
+      text: (row) => fixed(row.means.get(measure)),
+    })),
+  ];
+  return folded(
+    "Over the queries whose evaluation layer names the measure",
+    table({ caption: "Measures that queries ask for", rows, columns }),
+  );
 }
 
 /** Fold in engines that were skipped, and rows that earlier runs left. */
@@ -90,9 +107,18 @@ function othersFold(data) {
     { id: "state", title: "state", value: (row) => row.state },
     { id: "reason", title: "why", value: (row) => row.reason },
     { id: "date", title: "asked on", value: (row) => row.date },
-    { id: "value", title: data.primary, align: "right", value: (row) => otherMean(row, data.primary), text: (row) => fixed(otherMean(row, data.primary)) },
+    {
+      id: "value",
+      title: data.primary,
+      align: "right",
+      value: (row) => otherMean(row, data.primary),
+      text: (row) => fixed(otherMean(row, data.primary)),
+    },
   ];
-  return folded(`${counted(others.length, "engine")} not of this run`, table({ caption: "Engines that were skipped or measured earlier", rows: others, columns }));
+  return folded(
+    `${counted(others.length, "engine")} not of this run`,
+    table({ caption: "Engines that were skipped or measured earlier", rows: others, columns }),
+  );
 }
 
 /** Give the mean of a row of an earlier run. */

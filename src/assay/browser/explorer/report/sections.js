@@ -16,6 +16,18 @@ import { costSection } from "./cost.js";
 import { inputsSection } from "./inputs.js";
 
 export const SECTIONS = [
-  verdictSection, scoresSection, meansSection, differencesSection, winsSection, ranksSection, tradeoffsSection, groupsSection,
-  phrasingsSection, adversariesSection, tablesSection, limitsSection, costSection, inputsSection,
+  verdictSection,
+  scoresSection,
+  meansSection,
+  differencesSection,
+  winsSection,
+  ranksSection,
+  tradeoffsSection,
+  groupsSection,
+  phrasingsSection,
+  adversariesSection,
+  tablesSection,
+  limitsSection,
+  costSection,
+  inputsSection,
 ];

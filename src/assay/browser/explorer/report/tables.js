@@ -1,4 +1,4 @@
-// Tables that a run asked for beside the usual ones, as the other documents show them: blocks of report/pages/document.py.
+// Tables that a run asked for beside the usual ones, as other documents show them: blocks of report/pages/document.py.
 
 import { h, prose } from "../../common/dom.js";
 import { forest } from "../../common/charts/forest.js";
@@ -24,10 +24,18 @@ const WANTED_BLOCKS = {
 /** Show a table of texts; numbers in them are sorted as numbers. */
 function wantedTable(block) {
   const columns = block.columns.map(({ title, align }, place) => ({
-    id: String(place), title, align: align === "right" ? "right" : null, head: place === 0, value: (row) => sortKey(row[place].text),
-    text: (row) => row[place].text, cell: (row) => h("span", { class: row[place].tone === "plain" ? null : row[place].tone }, row[place].text),
+    id: String(place),
+    title,
+    align: align === "right" ? "right" : null,
+    head: place === 0,
+    value: (row) => sortKey(row[place].text),
+    text: (row) => row[place].text,
+    cell: (row) => h("span", { class: row[place].tone === "plain" ? null : row[place].tone }, row[place].text),
   }));
-  return [table({ caption: block.columns.map((one) => one.title).join(", "), rows: block.rows, columns }), note(block.note)];
+  return [
+    table({ caption: block.columns.map((one) => one.title).join(", "), rows: block.rows, columns }),
+    note(block.note),
+  ];
 }
 
 /** Give the number that a text begins with, or the text; a dash is nothing. */
@@ -39,6 +47,18 @@ function sortKey(text) {
 
 /** Draw estimates. */
 function wantedForest(block) {
-  const rows = block.estimates.map((one) => ({ name: one.label, value: one.value, low: one.low, high: one.high, tone: one.tone, text: meanText(one.value, one.low, one.high) }));
-  return forest({ label: "Estimates with their intervals", rows, axis: linearAxis(block.low, block.high), line: block.line ?? undefined });
+  const rows = block.estimates.map((one) => ({
+    name: one.label,
+    value: one.value,
+    low: one.low,
+    high: one.high,
+    tone: one.tone,
+    text: meanText(one.value, one.low, one.high),
+  }));
+  return forest({
+    label: "Estimates with their intervals",
+    rows,
+    axis: linearAxis(block.low, block.high),
+    line: block.line ?? undefined,
+  });
 }

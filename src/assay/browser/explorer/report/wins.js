@@ -4,11 +4,10 @@ import { h } from "../../common/dom.js";
 import { counted, fixed, percent, signed } from "../../common/format.js";
 import { splitBar } from "../../common/charts/bars.js";
 import { table } from "../../common/table.js";
-import { pairOf, rowOf } from "../filters.js";
+import { pairOf, rowOf } from "../pairs.js";
 import { queriesHref } from "../links.js";
-import { queryCell } from "./phrasings.js";
-import { engineColumn } from "./scores.js";
-import { chooser, note, stack, subtitle } from "./parts.js";
+import { chooser } from "./choices.js";
+import { engineColumn, note, queryCell, stack, subtitle } from "./parts.js";
 import { comparisonsOn, rankedNames, shownName, withoutReferences } from "./words.js";
 
 export const winsSection = { id: "wins", title: "Wins and losses", render: renderWins };
@@ -26,19 +25,38 @@ function balanceTable(data, rows) {
   const number = (id, title, value) => ({ id, title, align: "right", value });
   const columns = [
     engineColumn(data),
-    { id: "bar", title: "worse | same | better", fixed: true, value: () => null, text: (row) => `${row.losses} | ${row.ties} | ${row.wins}`, cell: (row) => balanceBar(row) },
-    number("losses", "worse", (row) => row.losses), number("ties", "same", (row) => row.ties), number("wins", "better", (row) => row.wins),
+    {
+      id: "bar",
+      title: "worse | same | better",
+      fixed: true,
+      value: () => null,
+      text: (row) => `${row.losses} | ${row.ties} | ${row.wins}`,
+      cell: (row) => balanceBar(row),
+    },
+    number("losses", "worse", (row) => row.losses),
+    number("ties", "same", (row) => row.ties),
+    number("wins", "better", (row) => row.wins),
     { ...number("harmed", "harmed", (row) => row.harmed), text: (row) => percent(row.harmed) },
   ];
   const named = rows.map((row) => ({ ...row, name: row.engine }));
-  return [table({ caption: `Wins and losses against ${data.results.comparison.baseline} on ${data.primary}`, rows: named, columns, sort: { id: "wins", descending: true } }),
-    note(`Queries against ${data.results.comparison.baseline} on ${data.primary}. harmed: the share that got worse.`)];
+  return [
+    table({
+      caption: `Wins and losses against ${data.results.comparison.baseline} on ${data.primary}`,
+      rows: named,
+      columns,
+      sort: { id: "wins", descending: true },
+    }),
+    note(`Queries against ${data.results.comparison.baseline} on ${data.primary}. harmed: the share that got worse.`),
+  ];
 }
 
 /** Draw a balance. */
 function balanceBar(row) {
   const part = (value, word, tone) => ({ value, class: tone, tip: `${word} on ${counted(value, "query", "queries")}` });
-  return splitBar([part(row.losses, "worse", "loss"), part(row.ties, "the same", "tie"), part(row.wins, "better", "win")], `${row.engine}: ${row.losses} worse, ${row.ties} the same, ${row.wins} better`);
+  return splitBar(
+    [part(row.losses, "worse", "loss"), part(row.ties, "the same", "tie"), part(row.wins, "better", "win")],
+    `${row.engine}: ${row.losses} worse, ${row.ties} the same, ${row.wins} better`,
+  );
 }
 
 /** Show the queries of two engines: choose them and the measure. */
@@ -47,10 +65,14 @@ function pairPart(data) {
   const engines = names.map((name) => [name, shownName(data, name)]);
   const [a, b] = pairAtFirst(data, names);
   const choices = [
-    { key: "b", label: "Engine", options: engines }, { key: "a", label: "against", options: engines },
+    { key: "b", label: "Engine", options: engines },
+    { key: "a", label: "against", options: engines },
     { key: "measure", label: "on", options: data.results.measures.map((name) => [name, name]) },
   ];
-  return [subtitle("Query by query, worst regressions first"), chooser({ a, b, measure: data.primary }, choices, (state) => pairTable(data, state))];
+  return [
+    subtitle("Query by query, worst regressions first"),
+    chooser("wins", { a, b, measure: data.primary }, choices, (state) => pairTable(data, state)),
+  ];
 }
 
 /** Choose the pair that is shown at first: the best rival against the baseline. */
@@ -66,10 +88,18 @@ function pairTable(data, params) {
   const pair = pairOf(data, params);
   const rows = data.unitsOfHeadline.map((index) => rowOf(data, pair, data.units[index])).filter((row) => row.outcome);
   const changed = rows.filter((row) => row.outcome !== "tie");
-  return [balanceSentence(params, rows), table({
-    caption: `${counted(changed.length, "query", "queries")} on which ${params.b} and ${params.a} differ, ${params.measure}`, rows: changed, columns: pairColumns(data, params),
-    slice: SHOWN_CHANGES, sort: { id: "difference", descending: false }, empty: "They differ on no query.",
-  })];
+  const many = counted(changed.length, "query", "queries");
+  return [
+    balanceSentence(params, rows),
+    table({
+      caption: `${many} on which ${params.b} and ${params.a} differ, ${params.measure}`,
+      rows: changed,
+      columns: pairColumns(data, params),
+      slice: SHOWN_CHANGES,
+      sort: { id: "difference", descending: false },
+      empty: "They differ on no query.",
+    }),
+  ];
 }
 
 /** Say how two engines stand, each count linked to its queries. */
@@ -78,15 +108,40 @@ function balanceSentence(params, rows) {
     const many = rows.filter((row) => row.outcome === outcome).length;
     return many ? h("a", { href: queriesHref({ ...params, outcome }) }, String(many)) : "0";
   };
-  return h("p", { class: "balance" }, h("strong", null, params.b), " is better on ", link("win"), ", the same on ", link("tie"), " and worse on ", link("loss"), ` of ${counted(rows.length, "query", "queries")}.`);
+  return h(
+    "p",
+    { class: "balance" },
+    h("strong", null, params.b),
+    " is better on ",
+    link("win"),
+    ", the same on ",
+    link("tie"),
+    " and worse on ",
+    link("loss"),
+    ` of ${counted(rows.length, "query", "queries")}.`,
+  );
 }
 
 /** Make the columns of the list of changes; worst first is by what is good, whichever end that is. */
 function pairColumns(data, params) {
   const own = (row) => row.b - row.a;
   return [
-    { id: "query", title: "query", head: true, value: (row) => row.unit.query.id, cell: (row) => queryCell(data, row.unit, params) },
-    { id: "difference", title: "difference", align: "right", first: "ascending", value: (row) => row.difference, text: (row) => signed(own(row)), cell: (row) => changeCell(row, own(row)) },
+    {
+      id: "query",
+      title: "query",
+      head: true,
+      value: (row) => row.unit.query.id,
+      cell: (row) => queryCell(data, row.unit, params),
+    },
+    {
+      id: "difference",
+      title: "difference",
+      align: "right",
+      first: "ascending",
+      value: (row) => row.difference,
+      text: (row) => signed(own(row)),
+      cell: (row) => changeCell(row, own(row)),
+    },
     { id: "a", title: params.a, align: "right", value: (row) => row.a, text: (row) => fixed(row.a) },
     { id: "b", title: params.b, align: "right", value: (row) => row.b, text: (row) => fixed(row.b) },
   ];

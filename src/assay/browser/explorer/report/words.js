@@ -1,25 +1,14 @@
 // What several sections say of engines and comparisons, in the words that the other documents use.
 
 import { fixed, signed } from "../../common/format.js";
+import { isReference } from "../data.js";
 
-const VERDICT_TONES = { better: "good", worse: "bad", equivalent: "plain", "not inferior": "plain", inconclusive: "warning" };
 const TONE_SIGNS = { good: "▲", bad: "▼", warning: "?", plain: "=" };
-export const FEW_QUERIES = 30; // below this many a single query moves a mean by three points and more
 
 /** Name an engine, marked where it answered nothing. */
 export function shownName(data, name) {
   const facts = data.engines[data.engineIndex(name)];
-  return facts && isDead(facts) ? `${name} (failed)` : name;
-}
-
-/** Tell whether every query of an engine failed: its values are then no measurement. */
-export function isDead(facts) {
-  return facts.asked > 0 && facts.failed === facts.asked;
-}
-
-/** Tell whether an engine is there to compare with, not to compete. */
-export function isReference(facts) {
-  return facts.role === "floor" || facts.role === "ceiling";
+  return facts?.answered_nothing ? `${name} (failed)` : name;
 }
 
 /** Say what an engine is in this run, where it is something special. */
@@ -44,7 +33,7 @@ export function rankedNames(data, measure = data.primary) {
 }
 
 /** Order two numbers, infinite ones too. */
-export function compareNumbers(a, b) {
+function compareNumbers(a, b) {
   return a === b ? 0 : a < b ? -1 : 1;
 }
 
@@ -88,7 +77,7 @@ export function signedEnds(interval) {
 /** Write a p-value. */
 export function pText(value) {
   if (value === null || value === undefined) return "–";
-  return value >= 0.0001 ? value.toFixed(4) : "<0.0001";
+  return value >= 0.0001 ? fixed(value, 4) : "<0.0001";
 }
 
 /** Give the p-value that a verdict rests on. */
@@ -96,34 +85,20 @@ export function decidingP(row) {
   return row.p_adjusted ?? row.p;
 }
 
-/** Write a number with one significant digit: a smallest detectable difference is not known better. */
-export function oneDigit(value) {
-  if (value === null || value === undefined) return "none";
-  return value === 0 ? "0" : String(Number(value.toPrecision(1)));
-}
-
-/** Say the verdict on a comparison, without how far it reaches. */
-export function verdictText(row) {
-  if (!row.verdict) return "no verdict";
-  if (row.identical) return "changed no ranking";
-  const within = row.within_margin && (row.verdict === "better" || row.verdict === "worse");
-  return within ? `${row.verdict}, within the margin` : row.verdict;
-}
-
-/** Colour a comparison by its verdict; one of equals is no good news: something may not be connected. */
-export function verdictTone(row) {
-  if (row.identical) return "warning";
-  return VERDICT_TONES[row.verdict] ?? "plain";
-}
-
 /** Give the sign of a tone, for those who do not see its colour. */
 export function toneSign(tone) {
   return TONE_SIGNS[tone];
 }
 
+/** Give the sign of a verdict: that of its tone, and one of its own for what is at least as good. */
+export function verdictSign(row) {
+  return row.verdict === "not inferior" ? "≥" : toneSign(row.tone);
+}
+
 /** Warn under what rests on too few queries. */
-export function fewText(queries) {
-  return queries < FEW_QUERIES ? `Fewer than ${FEW_QUERIES} queries: noise.` : "";
+export function fewText(data, queries) {
+  const { few } = data.summary;
+  return queries < few ? `Fewer than ${few} queries: noise.` : "";
 }
 
 /** Put sentences together; what is empty is left out. */

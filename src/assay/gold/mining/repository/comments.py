@@ -23,7 +23,10 @@ from assay.syntax.prose import content
 
 #: What is only declared: others do the work.
 _ABSTRACT: Final = re.compile(r"@(?:abc\.)?abstract|\babstract\b|raise NotImplementedError")
-VERBATIM: Final = "its words stand in the corpus as they are: word search finds them, so rephrase what you accept"
+VERBATIM: Final = (
+    "its words stand in the corpus as they are, so that word search finds them: "
+    "once it is accepted, write the question in other words in the gold file"
+)
 
 
 def mine_comments(ground: Ground, wanted: Draw) -> Found:

@@ -1,11 +1,14 @@
 // The report: the verdict on top, then the sections of `report/sections.js`, the first at once and the rest one by one.
 
-import { h, prose } from "../common/dom.js";
-import { SECTIONS } from "./report/sections.js";
+import { h, prose } from "../../common/dom.js";
+import { counted } from "../../common/format.js";
+import { reportHref } from "../links.js";
+import { SECTIONS } from "./sections.js";
 
+const MOST_WARNINGS = 3; // under the verdict; whoever reads more of them reads the section
 const FIRST_SECTIONS = 3; // about one screen; the others are drawn between two frames each
 
-/** Build the report: {node, sections(), reach(id), spy(call)}. `changed` is told when a section turns out to be empty. */
+/** Build the report: {node, sections(), reach(id), inSight()}; `changed` is told when a section turns out empty. */
 export function buildReport(data, changed) {
   const parts = SECTIONS.map((section) => ({ section, node: null, done: false }));
   const node = h(
@@ -33,13 +36,25 @@ export function buildReport(data, changed) {
 /** Say the verdict. */
 function verdictHead(data) {
   const { summary, results } = data;
-  const sentence = summary.title.replace(`${results.suite}: `, ""); // the suite stands above it, and may be long
   return h(
     "header",
     { class: `verdict ${summary.tone}` },
     h("p", { class: "kicker" }, `Report · ${results.suite}`),
-    h("h1", null, prose(sentence)),
-    summary.reading && h("p", { class: "reading" }, prose(summary.reading)),
+    h("h1", null, prose(summary.sentence)),
+    results.reading && h("p", { class: "reading" }, prose(results.reading)),
+    graveWarnings(results.warnings),
+  );
+}
+
+/** Say the first of what limits every number before the first of them is read. */
+function graveWarnings(warnings) {
+  const [shown, more] = [warnings.slice(0, MOST_WARNINGS), warnings.length - MOST_WARNINGS];
+  if (!shown.length) return null;
+  return h(
+    "ul",
+    { class: "sentences warning" },
+    shown.map((text) => h("li", null, prose(text))),
+    more > 0 && h("li", null, h("a", { href: reportHref("limits") }, `${counted(more, "more warning")} below`)),
   );
 }
 

@@ -1,7 +1,7 @@
 // Whole files on a page that `assay serve` made: the excerpt gives way to all lines, once somebody asks for them.
 
-import { h } from "../common/dom.js";
-import { askServer } from "../common/asking.js";
+import { h } from "../../common/dom.js";
+import { askServer, problemText } from "../../common/asking.js";
 
 /** Let the whole file be shown in a box; one without an excerpt is loaded when it is unfolded. */
 export function wholeFile(view, file, box, show) {
@@ -15,13 +15,16 @@ export function wholeFile(view, file, box, show) {
       show(linesOfText((await askServer(address)).text));
       button.remove();
       problem.remove();
-      box.querySelector(".answer")?.scrollIntoView({ block: "nearest" });
     } catch (error) {
       state.loaded = false;
-      problem.textContent = error.message;
+      problem.textContent = problemText(error);
     }
   };
-  const button = h("button", { type: "button", class: "quiet-button whole-file", onclick: load }, "Show the whole file");
+  const button = h(
+    "button",
+    { type: "button", class: "quiet-button whole-file", onclick: load },
+    "Show the whole file",
+  );
   if (!file.lines.length) box.addEventListener("toggle", () => box.open && load());
   box.append(button, problem);
 }

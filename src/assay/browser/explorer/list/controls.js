@@ -1,8 +1,9 @@
 // The controls of the list of queries.
 
-import { h } from "../common/dom.js";
-import { grouped } from "../common/format.js";
-import { pairOf, tagChoices } from "./filters.js";
+import { h } from "../../common/dom.js";
+import { grouped } from "../../common/format.js";
+import { pairOf } from "../pairs.js";
+import { tagChoices } from "./filters.js";
 
 const COMPARED = 3; // the first controls, always in sight: A, B and the measure
 const TYPING_PAUSE = 120; // milliseconds: shorter than between two words, longer than between two letters
@@ -10,54 +11,53 @@ const TYPING_PAUSE = 120; // milliseconds: shorter than between two words, longe
 /** Make the controls: {node, reset, show(params)}; `change(params, {typed})` is told what is chosen. */
 export function filterForm(data, change) {
   const search = searchField(change);
+  const controls = [...comparedChoices(data, change), ...narrowingChoices(data, change)].filter(Boolean);
+  const [compared, narrowing] = [controls.slice(0, COMPARED), controls.slice(COMPARED)].map((some) =>
+    some.map((one) => one.node),
+  );
+  const reset = resetButton(controls, change);
+  const node = h(
+    "form",
+    { class: "filters", role: "search", "aria-label": "Filter queries", onsubmit: (event) => event.preventDefault() },
+    search.node,
+    h("div", { class: "choices compared" }, compared),
+    h(
+      "details",
+      { class: "more-filters", open: matchMedia("(min-width: 40rem)").matches },
+      h("summary", null, "Filters"),
+      h("div", { class: "choices" }, narrowing),
+    ),
+  );
+  return { node, reset, show: (params) => showChosen(data, params, search, controls, reset) };
+}
+
+/** Let the two engines be chosen, and what they are compared by. */
+function comparedChoices(data, change) {
   const engines = data.engines.map((engine) => engine.name);
-  const controls = [
+  const measures = data.measures.map((one) => one.name);
+  return [
     filterChoice("a", "A", engines, change, { always: true }),
     filterChoice("b", "B", engines, change, { always: true }),
-    filterChoice(
-      "measure",
-      "Measure",
-      data.measures.map((one) => one.name),
-      change,
-      { always: true },
-    ),
+    filterChoice("measure", "Measure", measures, change, { always: true }),
+  ];
+}
+
+/** Let queries be chosen by what they are. */
+function narrowingChoices(data, change) {
+  return [
     filterChoice("form", "Phrasing", data.forms, change, { first: "headline", more: [["all", "all phrasings"]] }),
     filterChoice("gold", "Gold set", data.golds, change),
     filterChoice("repo", "Repository", sameAsGolds(data) ? [] : data.repositories, change),
     ...tagChoices(data).map((tag) => filterChoice(tag.param, capital(tag.name), tag.values, change)),
     filterChoice("leak", "Leak", leakChoices(data), change),
     filterChoice("status", "Answer of B", statusChoices(data), change),
-  ].filter(Boolean);
-  const reset = h(
-    "button",
-    {
-      type: "button",
-      class: "quiet-button reset",
-      onclick: () => change(Object.fromEntries(clearedParams(controls).map((name) => [name, null]))),
-    },
-    "Clear filters",
-  );
-  const node = h(
-    "form",
-    { class: "filters", role: "search", "aria-label": "Filter queries", onsubmit: (event) => event.preventDefault() },
-    search.node,
-    h(
-      "div",
-      { class: "choices compared" },
-      controls.slice(0, COMPARED).map((one) => one.node),
-    ),
-    h(
-      "details",
-      { class: "more-filters", open: matchMedia("(min-width: 40rem)").matches },
-      h("summary", null, "Filters"),
-      h(
-        "div",
-        { class: "choices" },
-        controls.slice(COMPARED).map((one) => one.node),
-      ),
-    ),
-  );
-  return { node, reset, show: (params) => showChosen(data, params, search, controls, reset) };
+  ];
+}
+
+/** Make the button that takes all filters away. */
+function resetButton(controls, change) {
+  const clear = () => change(Object.fromEntries(clearedParams(controls).map((name) => [name, null])));
+  return h("button", { type: "button", class: "quiet-button reset", onclick: clear }, "Clear filters");
 }
 
 /** Name the parameters that clear away. */
@@ -141,7 +141,7 @@ export function outcomeButtons(rows, chosen, choose) {
   );
 }
 
-/** Offer the filterChoice by leak where both kinds are there. */
+/** Offer a choice by leak where both kinds are there. */
 function leakChoices(data) {
   const kinds = new Set(data.units.map((unit) => unit.leak));
   return kinds.size > 1
@@ -152,7 +152,7 @@ function leakChoices(data) {
     : [];
 }
 
-/** Offer the filterChoice by status where some query failed. */
+/** Offer a choice by how the answer of B ended, where the page knows it. */
 function statusChoices(data) {
   const known = new Set(data.engines.flatMap((engine) => Object.keys(engine.statuses)));
   return data.has("rankings") ? [...known].sort() : [];

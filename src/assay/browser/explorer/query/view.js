@@ -1,20 +1,21 @@
 // The page of one query: what was asked and what is right, who answered what, the source, and why.
 
-import { h, fill } from "../common/dom.js";
-import { goTo, noteRoute } from "../common/route.js";
-import { setViewKeys } from "../common/keys.js";
-import { copyButton } from "../common/copying.js";
-import { listedRows, pairOf } from "./filters.js";
-import { listColumns } from "./list_columns.js";
-import { queriesHref, queryHref } from "./links.js";
-import { queryHead } from "./query_head.js";
-import { goldPanel } from "./query_gold.js";
-import { rankingColumns } from "./query_rankings.js";
-import { engineScores, chosenEngines, enginesParam } from "./query_engines.js";
-import { sourcePanel } from "./query_source.js";
-import { tracePanel } from "./query_trace.js";
-import { queryMarkdown } from "./query_markdown.js";
-import { renderLive } from "./rerun.js";
+import { h, fill } from "../../common/dom.js";
+import { goTo, noteRoute } from "../../common/route.js";
+import { setViewKeys } from "../../common/keys.js";
+import { copyButton } from "../../common/copying.js";
+import { pairOf } from "../pairs.js";
+import { listedRows } from "../list/filters.js";
+import { listColumns } from "../list/columns.js";
+import { queriesHref, queryHref } from "../links.js";
+import { queryHead } from "./head.js";
+import { goldPanel } from "./gold.js";
+import { rankingColumns } from "./rankings.js";
+import { engineScores, chosenEngines, enginesParam } from "./engines.js";
+import { sourcePanel } from "./source.js";
+import { tracePanel } from "./trace.js";
+import { queryMarkdown } from "./markdown.js";
+import { renderLive } from "../rerun/panel.js";
 
 /** Draw one query's page. What is big is unpacked after the text stands there. */
 export async function renderQuery(data, unit, params, container) {

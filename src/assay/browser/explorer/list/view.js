@@ -1,14 +1,15 @@
 // The list of queries: two engines side by side, one row a query, with filters that stand in the address.
 
-import { h, fill } from "../common/dom.js";
-import { table } from "../common/table.js";
-import { noteRoute } from "../common/route.js";
-import { setViewKeys } from "../common/keys.js";
-import { counted, fixed, grouped, signed } from "../common/format.js";
-import { filteredRows, pairOf, sortOf, withOutcome } from "./filters.js";
-import { listColumns } from "./list_columns.js";
-import { filterForm, outcomeButtons } from "./list_filters.js";
-import { queriesHref, queryHref } from "./links.js";
+import { h, fill } from "../../common/dom.js";
+import { table } from "../../common/table.js";
+import { noteRoute } from "../../common/route.js";
+import { setViewKeys } from "../../common/keys.js";
+import { counted, fixed, grouped, signed } from "../../common/format.js";
+import { pairOf } from "../pairs.js";
+import { filteredRows, sortOf, withOutcome } from "./filters.js";
+import { listColumns } from "./columns.js";
+import { filterForm, outcomeButtons } from "./controls.js";
+import { queriesHref, queryHref } from "../links.js";
 
 /**
  * Draw the list that the parameters describe; one that is there already is changed in place, and keeps the focus.

@@ -1,18 +1,23 @@
 // What moved when a query was asked again: old rank and new, what is right, what the measure says, and why.
 
-import { h } from "../common/dom.js";
-import { table } from "../common/table.js";
-import { duration, fixed, placeText, signed } from "../common/format.js";
-import { waterfallTable } from "./query_trace.js";
+import { h } from "../../common/dom.js";
+import { table } from "../../common/table.js";
+import { duration, fixed, placeText, SHOWN_STEP, signed } from "../../common/format.js";
+import { waterfallTable } from "../query/trace.js";
+
+const SLOW_OPENING = 0.05; // seconds: less is not worth a word
 
 /** Draw the answer; `query` is null where the words were not those of the run, so that nothing is known to be right. */
 export function movesPanel(answer, query, changed) {
+  const opened = answer.opening > SLOW_OPENING ? `; opened in ${duration(answer.opening)}` : "";
   return [
     h("h3", null, "What moved"),
     h("p", { class: "rerun-summary" }, valueOf(answer), summaryOf(answer, changed)),
-    h("p", { class: "note" }, `Answered in ${duration(answer.seconds)}${answer.opening > 0.05 ? `; opened in ${duration(answer.opening)}` : ""}.`),
+    h("p", { class: "note" }, `Answered in ${duration(answer.seconds)}${opened}.`),
     answer.notes.map((note) => h("p", { class: "warning" }, note)),
-    query ? null : h("p", { class: "note" }, "These are not the words of the gold set: nothing is known to be right or wrong."),
+    query
+      ? null
+      : h("p", { class: "note" }, "These are not the words of the gold set: nothing is known to be right or wrong."),
     h("div", { class: "moves" }, movesTable(answer, query)),
     h("h3", null, "What each stage did to the new ranking"),
     waterfallTable(answer.trace, query ?? { targets: [] }),
@@ -22,8 +27,11 @@ export function movesPanel(answer, query, changed) {
 /** Say in words how much moved. */
 function summaryOf(answer, changed) {
   const up = answer.hits.filter((hit) => hit.before === null || hit.rank < hit.before).length;
-  const down = [...answer.hits, ...answer.gone].filter((hit) => hit.before !== null && (hit.rank === null || hit.rank > hit.before)).length;
-  if (!up && !down) return changed ? "Nothing moved among the first results. " : "The same as with the run's settings. ";
+  const down = [...answer.hits, ...answer.gone].filter(
+    (hit) => hit.before !== null && (hit.rank === null || hit.rank > hit.before),
+  ).length;
+  if (!up && !down)
+    return changed ? "Nothing moved among the first results. " : "The same as with the run's settings. ";
   return `${up} up, ${down} down among the first ${answer.k}. `;
 }
 
@@ -32,8 +40,13 @@ function valueOf(answer) {
   const { value } = answer;
   if (!value) return null;
   const gain = (value.after - value.before) * (value.higher ? 1 : -1);
-  const tone = Math.abs(gain) < 0.0005 ? "" : gain > 0 ? "good" : "bad";
-  return [h("span", null, `${value.measure} ${fixed(value.before)} → `), h("strong", { class: tone }, fixed(value.after)), h("span", { class: tone }, ` (${signed(value.after - value.before)})`), ". "];
+  const tone = Math.abs(gain) < SHOWN_STEP ? "" : gain > 0 ? "good" : "bad";
+  return [
+    h("span", null, `${value.measure} ${fixed(value.before)} → `),
+    h("strong", { class: tone }, fixed(value.after)),
+    h("span", { class: tone }, ` (${signed(value.after - value.before)})`),
+    ". ",
+  ];
 }
 
 /** Draw the new ranking, and below it what left it. */
@@ -41,14 +54,33 @@ function movesTable(answer, query) {
   return table({
     caption: "The new ranking and where its results stood before",
     columns: [
-      { id: "rank", title: "Rank", align: "right", first: "ascending", value: (hit) => hit.rank, text: (hit) => rankText(hit.rank, answer) },
-      { id: "before", title: "Was", align: "right", first: "ascending", value: (hit) => hit.before, text: (hit) => rankText(hit.before, answer) },
+      {
+        id: "rank",
+        title: "Rank",
+        align: "right",
+        first: "ascending",
+        value: (hit) => hit.rank,
+        text: (hit) => rankText(hit.rank, answer),
+      },
+      {
+        id: "before",
+        title: "Was",
+        align: "right",
+        first: "ascending",
+        value: (hit) => hit.before,
+        text: (hit) => rankText(hit.before, answer),
+      },
       { id: "move", title: "Move", align: "right", value: moveOf, text: moveText, cell: moveCell },
       { id: "place", title: "Result", head: true, value: placeText, cell: (hit) => placeCell(hit, query) },
       { id: "score", title: "Score", align: "right", value: (hit) => hit.score },
     ],
     rows: [...answer.hits, ...answer.gone],
-    rowProps: (hit) => ({ class: [hit.target !== null ? "answer" : "", hit.rank === null || hit.rank > answer.k ? "left" : ""].join(" ").trim() || null }),
+    rowProps: (hit) => ({
+      class:
+        [hit.target !== null ? "answer" : "", hit.rank === null || hit.rank > answer.k ? "left" : ""]
+          .join(" ")
+          .trim() || null,
+    }),
     empty: "Nothing was found.",
   });
 }
@@ -75,13 +107,24 @@ function moveText(hit) {
 function moveCell(hit) {
   const text = moveText(hit);
   const word = text.startsWith("▲") ? "up" : text.startsWith("▼") ? "down" : "same";
-  return h("span", { class: `move ${{ up: "good", down: "bad", same: "soft" }[word]}`, "aria-label": `${word} ${text.slice(2)}`.trim(), role: "img" }, text);
+  return h(
+    "span",
+    {
+      class: `move ${{ up: "good", down: "bad", same: "soft" }[word]}`,
+      "aria-label": `${word} ${text.slice(2)}`.trim(),
+      role: "img",
+    },
+    text,
+  );
 }
 
 /** Name a result and what it is. */
 function placeCell(hit, query) {
   const grade = hit.target !== null ? query?.targets[hit.target]?.grade : null;
-  return [h("span", { class: "place" }, placeText(hit)), " ",
-    hit.target !== null ? h("span", { class: "badge good" }, grade === 1 ? "✓ second answer" : "✓ answer") : null,
-    hit.adversary !== null ? h("span", { class: "badge bad" }, "✗ trap") : null];
+  return [
+    h("span", { class: "place" }, placeText(hit)),
+    " ",
+    hit.target !== null ? h("span", { class: "badge good" }, grade === 1 ? "✓ secondary" : "✓ answer") : null,
+    hit.adversary !== null ? h("span", { class: "badge bad" }, "✗ adversary") : null,
+  ];
 }

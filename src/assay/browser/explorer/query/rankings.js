@@ -1,13 +1,14 @@
-// The rankings of the chosen engines side by side: which hit is an answer, which a trap, and where A had it.
+// The rankings of the chosen engines side by side: which hit is an answer, which an adversary, and where A had it.
 
-import { h } from "../common/dom.js";
-import { counted, duration, fixed, isNumber } from "../common/format.js";
-import { rankAt } from "./filters.js";
-import { gradeName } from "./query_gold.js";
-import { letterOf } from "./query_engines.js";
-import { missingBlock } from "./missing.js";
-import { placeNodes } from "./places.js";
-import { sourceAnchor } from "./query_source.js";
+import { h } from "../../common/dom.js";
+import { counted, duration, fixed, isNumber } from "../../common/format.js";
+import { rankAt } from "../pairs.js";
+import { gradeName } from "./gold.js";
+import { letterOf } from "./engines.js";
+import { missingBlock } from "../missing.js";
+import { commonLines, matchHits } from "../moving.js";
+import { placeNodes } from "../places.js";
+import { sourceAnchor } from "./source.js";
 
 /** Draw one column an engine. */
 export function rankingColumns(view, choose) {
@@ -41,6 +42,7 @@ function rankingColumn(view, engine, place, first, choose) {
   const { data, unit } = view;
   const ranking = view.loaded.rankings.ranking(engine, unit.index);
   const { name } = data.engines[engine];
+  const moved = first ? matchHits(first.hits, ranking.hits, data.level) : new Map();
   const remove = h(
     "button",
     {
@@ -60,7 +62,7 @@ function rankingColumn(view, engine, place, first, choose) {
     h(
       "ol",
       null,
-      ranking.hits.map((hit, at) => hitItem(view, hit, at, first)),
+      ranking.hits.map((hit, at) => hitItem(view, hit, at, moved)),
     ),
     rankingEnd(view, ranking),
   );
@@ -93,9 +95,9 @@ function failureText(ranking) {
 }
 
 /** Draw one hit. */
-function hitItem(view, hit, at, first) {
+function hitItem(view, hit, at, moved) {
   const { query } = view.unit;
-  const kind = hit.mark === null ? "" : hit.mark.target === undefined ? "trap" : "answer";
+  const kind = hit.mark === null ? "" : hit.mark.target === undefined ? "adversary" : "answer";
   const anchor = sourceAnchor(view, hit);
   const name = placeNodes(hit);
   return h(
@@ -112,7 +114,7 @@ function hitItem(view, hit, at, first) {
             name,
           )
         : h("span", { class: "place" }, name),
-      h("span", { class: "hit-facts" }, markBadge(hit.mark, query), movedText(hit, at, first), hitScoreText(hit)),
+      h("span", { class: "hit-facts" }, markBadge(hit, query), movedText(at, moved), hitScoreText(hit)),
     ),
   );
 }
@@ -125,27 +127,22 @@ function showSource(anchor) {
   target.focus({ preventScroll: true });
 }
 
-/** Say what a hit is. */
-function markBadge(mark, query) {
+/** Say what a hit is; one that is right by its file alone says that too. */
+function markBadge({ mark, ...hit }, query) {
   if (mark === null) return null;
-  if (mark.target !== undefined)
-    return h("span", { class: "badge good" }, `✓ ${gradeName(query.targets[mark.target].grade)}`);
-  return h("span", { class: "badge bad" }, `✗ ${query.adversaries[mark.adversary].relationship}`);
+  if (mark.target === undefined)
+    return h("span", { class: "badge bad" }, `✗ ${query.adversaries[mark.adversary].relationship}`);
+  const beside = !query.targets.some((target) => commonLines(hit, target));
+  const grade = gradeName(query.targets[mark.target].grade);
+  return h("span", { class: "badge good" }, beside ? `✓ ${grade} · right file, other lines` : `✓ ${grade}`);
 }
 
 /** Say where the first engine has the same place. */
-function movedText(hit, at, first) {
-  if (!first) return null;
-  const there = first.hits.findIndex((other) => overlapping(hit, other));
-  if (there < 0) return null;
+function movedText(at, moved) {
+  const there = moved.get(at);
+  if (there === undefined) return null;
   const sign = there === at ? "=" : there > at ? "↑" : "↓";
   return h("span", { class: "moved", title: `A has it at rank ${there + 1}` }, `${sign} A #${there + 1}`);
-}
-
-/** Tell whether two hits have a line in common. */
-function overlapping(one, other) {
-  if (one.path !== other.path) return false;
-  return !one.start || !other.start || (one.start <= other.end && other.start <= one.end);
 }
 
 /** Write score and tokens. */
@@ -160,11 +157,16 @@ function hitScoreText(hit) {
 /** Say which answers did not come. */
 function rankingEnd({ data, unit }, ranking) {
   const { targets } = unit.query;
-  const byFile = data.results.ranks[0]?.level === "file"; // then a file's targets are one
+  const byFile = data.level === "file"; // then a file's targets are one
   const found = new Set(ranking.hits.map((hit) => hit.mark?.target).filter((target) => target !== undefined));
   const paths = new Set([...found].map((target) => targets[target].path));
   const missing = targets.filter((target, place) => !found.has(place) && !(byFile && paths.has(target.path)));
-  if (!missing.length) return h("p", { class: "note" }, "Every answer is there.");
+  if (!missing.length) {
+    const apart = targets.filter((target) => !ranking.hits.some((hit) => commonLines(hit, target)));
+    const loose = "The file of every answer is there, but not the lines of each.";
+    const said = apart.length ? loose : "Every answer is there.";
+    return h("p", { class: "note" }, said);
+  }
   if (!found.size)
     return h("p", { class: "note" }, `None of ${counted(missing.length, "answer")} is among the results.`);
   return h(

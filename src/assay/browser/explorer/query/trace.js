@@ -1,10 +1,10 @@
 // Why the builtin engine answered as it did: each candidate, stage by stage.
 
-import { h } from "../common/dom.js";
-import { table } from "../common/table.js";
-import { fixed, placeText, signed } from "../common/format.js";
-import { missingBlock } from "./missing.js";
-import { placeNodes } from "./places.js";
+import { h } from "../../common/dom.js";
+import { table } from "../../common/table.js";
+import { fixed, placeText, signed } from "../../common/format.js";
+import { missingBlock } from "../missing.js";
+import { placeNodes } from "../places.js";
 
 /** Draw the waterfall of a query, or say how to get one. */
 export function tracePanel(view) {

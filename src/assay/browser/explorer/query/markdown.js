@@ -1,8 +1,8 @@
 // A query's page as Markdown: for an issue, a pull request, a chat.
 
-import { markdownCode, markdownTable, markdownText } from "../common/copying.js";
-import { fixed, placeText } from "../common/format.js";
-import { gradeName } from "./query_gold.js";
+import { markdownCode, markdownTable, markdownText } from "../../common/copying.js";
+import { fixed, placeText } from "../../common/format.js";
+import { gradeName } from "./gold.js";
 
 /** Write what the page says of a query: the question, the gold, and the chosen rankings beside each other. */
 export function queryMarkdown({ data, unit, engines, loaded }) {
@@ -14,14 +14,14 @@ export function queryMarkdown({ data, unit, engines, loaded }) {
     "",
   ];
   lines.push(...query.targets.map((target) => `- ✓ ${gradeName(target.grade)}: ${markdownCode(target.anchor)}`));
-  lines.push(
-    ...query.adversaries.map((one) =>
-      `- ✗ ${markdownText(one.relationship)}: ${markdownCode(one.anchor)} ${markdownText(one.confusion ?? "")}`.trimEnd(),
-    ),
-    "",
-  );
+  lines.push(...query.adversaries.map(adversaryLine), "");
   if (loaded?.rankings && engines.length) lines.push(rankingsMarkdown(data, unit, engines, loaded.rankings));
   return `${lines.join("\n").trimEnd()}\n`;
+}
+
+/** Write an adversary with why it misleads. */
+function adversaryLine({ relationship, anchor, confusion }) {
+  return `- ✗ ${markdownText(relationship)}: ${markdownCode(anchor)} ${markdownText(confusion ?? "")}`.trimEnd();
 }
 
 /** Write rankings as a table, one column an engine. */

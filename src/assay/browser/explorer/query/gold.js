@@ -1,6 +1,6 @@
 // What is right for a query, what only seems so, and why.
 
-import { h } from "../common/dom.js";
+import { h } from "../../common/dom.js";
 
 const GRADE_NAMES = { 2: "primary", 1: "secondary" };
 
@@ -30,7 +30,7 @@ export function goldPanel(data, unit) {
         ),
       ),
     ),
-    queryTraps(query),
+    queryAdversaries(query),
     queryReasons(query.rationale),
     query.measures.length ? h("p", { class: "note" }, `Asked to be judged by ${query.measures.join(", ")}.`) : null,
   );
@@ -42,7 +42,7 @@ function targetLines(target) {
 }
 
 /** List the plausible wrong answers. */
-function queryTraps(query) {
+function queryAdversaries(query) {
   if (!query.adversaries.length) return null;
   return [
     h("h3", null, "What only seems right"),

@@ -5,57 +5,11 @@
 // measure  what they are compared by, the primary one unless told       outcome  win, tie or loss: of b against a
 // sort, desc   a column of the list and whether it runs down
 
-import { sortedRows } from "../common/table.js";
+import { sortedRows } from "../../common/table.js";
+import { pairOf, rowOf } from "../pairs.js";
 
-const TIE = 1e-6; // two values closer than this are one: the page holds them with seven digits
 const TAG_PREFIX = "tag.";
 const MOST_TAG_VALUES = 40; // a tag with more is an identifier, nothing to choose from
-
-/** Read what two engines are compared, and by what; the baseline and its challenger unless told otherwise. */
-export function pairOf(data, params) {
-  const named = (name, otherwise) => (data.engineIndex(name) >= 0 ? data.engineIndex(name) : otherwise);
-  const measure =
-    data.measures.find((one) => one.name === params.measure) ?? data.measures.find((one) => one.name === data.primary);
-  const a = named(params.a, data.baselineIndex);
-  return { a, b: named(params.b, data.challengerIndex === a ? otherEngine(data, a) : data.challengerIndex), measure };
-}
-
-/** Choose somebody to compare an engine with. */
-function otherEngine(data, engine) {
-  const found = data.engines.findIndex(
-    (one, place) => place !== engine && one.role !== "floor" && one.role !== "ceiling",
-  );
-  return found >= 0 ? found : engine;
-}
-
-/** Give a unit's row of the list: {unit, a, b, difference (good is positive), outcome, rankA, rankB, spread}. */
-export function rowOf(data, pair, unit) {
-  const a = data.value(pair.a, pair.measure.name, unit.index);
-  const b = data.value(pair.b, pair.measure.name, unit.index);
-  const difference = pair.measure.higher ? b - a : a - b;
-  return {
-    unit,
-    a,
-    b,
-    difference,
-    outcome: outcomeNamed(difference),
-    rankA: rankAt(data, pair.a, unit),
-    rankB: rankAt(data, pair.b, unit),
-  };
-}
-
-/** Name an outcome; null where the measure does not apply. */
-function outcomeNamed(difference) {
-  if (Number.isNaN(difference)) return null;
-  if (Math.abs(difference) <= TIE) return "tie";
-  return difference > 0 ? "win" : "loss";
-}
-
-/** Give the rank of the first right answer; null where there is none among the results. */
-export function rankAt(data, engine, unit) {
-  const value = data.value(engine, data.rankMeasure, unit.index);
-  return value > 0 ? Math.round(1 / value) : null;
-}
 
 /** List the rows that pass all filters but that on the outcome, in the order of the run. `rankings` may be null. */
 export function filteredRows(data, params, rankings) {

@@ -1,8 +1,9 @@
 // The columns of the list of queries.
 
-import { h } from "../common/dom.js";
-import { fixed, signed } from "../common/format.js";
-import { pairOf } from "./filters.js";
+import { h } from "../../common/dom.js";
+import { fixed, signed } from "../../common/format.js";
+import { isReference } from "../data.js";
+import { pairOf } from "../pairs.js";
 
 const OUTCOME_SIGNS = { win: "▲", tie: "=", loss: "▼" };
 const OUTCOME_TONES = { win: "good", tie: "soft", loss: "bad" };
@@ -92,9 +93,7 @@ function listedCategory(data) {
 
 /** Show how far all engines that compete are apart, where there are more than the two. */
 function listedSpread(data, pair) {
-  const real = data.engines
-    .map((engine, place) => (engine.role === "contestant" || engine.role === "yardstick" ? place : -1))
-    .filter((place) => place >= 0);
+  const real = data.engines.map((engine, place) => (isReference(engine) ? -1 : place)).filter((place) => place >= 0);
   if (real.length < 3) return [];
   const spread = (row) => {
     const values = real.map((engine) => data.value(engine, pair.measure.name, row.unit.index));
@@ -103,7 +102,7 @@ function listedSpread(data, pair) {
   return [
     {
       id: "spread",
-      title: "Spread",
+      title: "Engines apart",
       align: "right",
       wide: true,
       value: spread,

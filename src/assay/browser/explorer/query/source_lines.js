@@ -3,21 +3,24 @@
 const AROUND = 3; // lines before and after a place that are shown with it
 const LONG = 60; // lines of a result from which it is like a whole file: only its beginning is shown for its own sake
 
-/** List the files that matter to a query and have source: {path, roles: [{kind, text, start, end}], lines: [{number, text}]}. */
+/**
+ * List the files that matter to a query: {path, roles: [{kind, path, start, end, …}], lines: [{number, text}]}.
+ * One whose source is not in the page has no lines.
+ */
 export function sourceFiles(view) {
-  const files = view.loaded.sources?.[String(view.unit.query.goldIndex)] ?? {};
+  const files = view.loaded.sources?.[view.unit.query.goldIndex] ?? {};
   const roles = rolesOf(view);
   const paths = [...new Set(roles.map((role) => role.path))];
   return paths.map((path) =>
     fileOf(
       path,
       roles.filter((role) => role.path === path),
-      files[path],
+      Object.hasOwn(files, path) ? files[path] : null,
     ),
   );
 }
 
-/** List what each place is to the query: answers first, then traps, then hits by rank. */
+/** List what each place is to the query: answers first, then adversaries, then hits by rank. */
 function rolesOf({ unit, engines, loaded }) {
   const { query } = unit;
   const hits = engines.flatMap((engine, column) =>
@@ -31,7 +34,7 @@ function rolesOf({ unit, engines, loaded }) {
   hits.sort((one, other) => one.rank - other.rank || one.column - other.column);
   return [
     ...query.targets.map((target) => ({ ...target, kind: "answer" })),
-    ...query.adversaries.map((one) => ({ ...one, kind: "trap" })),
+    ...query.adversaries.map((one) => ({ ...one, kind: "adversary" })),
     ...hits,
   ];
 }
@@ -44,7 +47,7 @@ function fileOf(path, roles, excerpts) {
   return { path, roles, lines: known.filter((line) => roles.some((role) => isNear(line.number, role, known))) };
 }
 
-/** Tell whether a line belongs to a place or stands close to it; of a whole file or a long result its beginning does. */
+/** Tell whether a line belongs to a place or is close to it; of a whole file or a long result its beginning is. */
 function isNear(number, role, known) {
   if (!role.start) return number <= known[0].number + 2 * AROUND;
   if (role.kind === "hit" && role.end - role.start >= LONG)

@@ -1,10 +1,10 @@
-// The source around answers, traps and hits, with each of them marked in colour and in words.
+// The source around answers, adversaries and hits, with each of them marked in colour and in words.
 
-import { h, fill } from "../common/dom.js";
-import { letterOf } from "./query_engines.js";
-import { gradeName } from "./query_gold.js";
-import { missingBlock } from "./missing.js";
-import { placeNodes } from "./places.js";
+import { h, fill } from "../../common/dom.js";
+import { letterOf } from "./engines.js";
+import { gradeName } from "./gold.js";
+import { missingBlock } from "../missing.js";
+import { placeNodes } from "../places.js";
 import { covers, sourceFiles } from "./source_lines.js";
 import { wholeFile } from "./whole_file.js";
 
@@ -53,7 +53,7 @@ function sourceLegend() {
     { class: "note legend" },
     h("span", { class: "swatch answer" }, "answer"),
     " ",
-    h("span", { class: "swatch trap" }, "seems right, is not"),
+    h("span", { class: "swatch adversary" }, "seems right, is not"),
     " ",
     h("span", { class: "swatch hit" }, "result"),
     " A1: first result of A",
@@ -73,8 +73,21 @@ function fileBox(view, file, place) {
     h("summary", null, h("span", { class: "place" }, placeNodes({ path: file.path })), " ", fileBadges(file)),
     scroll,
   );
-  if (view.data.live) wholeFile(view, file, box, (lines) => fill(scroll, lineRows({ ...file, lines }, place)));
+  box.addEventListener("toggle", () => showPlace(scroll), { once: true });
+  if (view.data.live)
+    wholeFile(view, file, box, (lines) => {
+      fill(scroll, lineRows({ ...file, lines }, place));
+      showPlace(scroll);
+    });
   return box;
+}
+
+/** Scroll inside the box of a file to its first answer, else to its first result. */
+function showPlace(scroll) {
+  const line = scroll.querySelector(".line.answer") ?? scroll.querySelector(".line.hit");
+  if (!line) return;
+  const above = 2 * line.offsetHeight; // what it stands in
+  scroll.scrollTop += line.getBoundingClientRect().top - scroll.getBoundingClientRect().top - above;
 }
 
 /** Draw the lines of a file, with a sign where some are left out. */
@@ -92,7 +105,7 @@ function fileBadges(file) {
   return [
     kinds.has("answer") ? h("span", { class: "badge good" }, "✓ answer") : null,
     " ",
-    kinds.has("trap") ? h("span", { class: "badge bad" }, "✗ trap") : null,
+    kinds.has("adversary") ? h("span", { class: "badge bad" }, "✗ adversary") : null,
     " ",
     hits.length ? h("span", { class: "badge accent" }, hits.join(" ")) : null,
   ];
@@ -115,12 +128,12 @@ function lineRow(file, place, line) {
 /** Name a role in a few letters. */
 function roleText(role) {
   if (role.kind === "answer") return `✓ ${gradeName(role.grade)}`;
-  if (role.kind === "trap") return `✗ ${role.relationship}`;
+  if (role.kind === "adversary") return `✗ ${role.relationship}`;
   return `${letterOf(role.column)}${role.rank}`;
 }
 
 /** Draw a role. */
 function roleBadge(role) {
-  const tone = { answer: "good", trap: "bad", hit: "accent" }[role.kind];
+  const tone = { answer: "good", adversary: "bad", hit: "accent" }[role.kind];
   return h("span", { class: `badge ${tone}` }, roleText(role));
 }

@@ -1,9 +1,9 @@
 // The top of a query's page: its text, where it comes from, its other phrasings, and the way to its neighbours.
 
-import { h } from "../common/dom.js";
-import { fixed, grouped } from "../common/format.js";
-import { pairOf } from "./filters.js";
-import { queriesHref, queryHref } from "./links.js";
+import { h } from "../../common/dom.js";
+import { fixed, grouped } from "../../common/format.js";
+import { pairOf } from "../pairs.js";
+import { queriesHref, queryHref } from "../links.js";
 
 /** Draw the top of the page; `way` has the neighbours in the list. */
 export function queryHead(view, way, copy) {

@@ -1,9 +1,9 @@
 // Which engines stand side by side on a query's page, and how all of them did.
 
-import { h } from "../common/dom.js";
-import { table } from "../common/table.js";
-import { duration, fixed, isNumber } from "../common/format.js";
-import { pairOf, rankAt } from "./filters.js";
+import { h } from "../../common/dom.js";
+import { table } from "../../common/table.js";
+import { duration, fixed, isNumber } from "../../common/format.js";
+import { pairOf, rankAt } from "../pairs.js";
 
 const LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
 
@@ -148,7 +148,7 @@ function timeOf(data, row) {
 }
 
 /** Show how an answer ended. */
-export function statusCell(row) {
+function statusCell(row) {
   const status = row.ranking?.status ?? "–";
   return status === "ok"
     ? h("span", { class: "soft" }, "ok")

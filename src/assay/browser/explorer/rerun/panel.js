@@ -1,10 +1,10 @@
 // Asking the builtin again with other settings, on a page that `assay serve` made.
 
-import { h, fill } from "../common/dom.js";
-import { askServer } from "../common/asking.js";
-import { copyButton } from "../common/copying.js";
-import { changedRows, settingPicker, variantToml } from "./rerun_settings.js";
-import { movesPanel } from "./rerun_moves.js";
+import { h, fill } from "../../common/dom.js";
+import { askServer, problemText } from "../../common/asking.js";
+import { copyButton } from "../../common/copying.js";
+import { changedRows, settingPicker, variantToml } from "./settings.js";
+import { movesPanel } from "./moves.js";
 
 // What was set stays while one goes from query to query: the same change is tried on many.
 const rerunState = { engine: null, changes: new Map() };
@@ -16,11 +16,29 @@ export function renderLive(data, unit, container) {
   const section = h("section", { class: "rerun", "aria-labelledby": "rerun-title" }, title);
   fill(container, section);
   if (!data.live.engines.length) {
-    section.append(h("p", { class: "note" }, "No engine of this run is builtin, and only the builtin can be asked again from here."));
+    section.append(
+      h("p", { class: "note" }, "No engine of this run is builtin, and only the builtin can be asked again from here."),
+    );
     return;
   }
-  const panel = { data, unit, section, engine: chosenEngine(data.live), settings: h("div", { class: "rerun-settings" }), result: h("div", { class: "rerun-result", "aria-live": "polite" }) };
-  section.append(h("p", { class: "note" }, "Ask the builtin engine with other settings, or in other words, over the files as they are now, and see which results move. Nothing of the run is changed."), rerunForm(panel), panel.result);
+  const panel = {
+    data,
+    unit,
+    section,
+    engine: chosenEngine(data.live),
+    settings: h("div", { class: "rerun-settings" }),
+    result: h("div", { class: "rerun-result", "aria-live": "polite" }),
+  };
+  section.append(
+    h(
+      "p",
+      { class: "note" },
+      "Ask the builtin engine with other settings, or in other words, over the files as they are now, and " +
+        "see which results move. Nothing of the run is changed.",
+    ),
+    rerunForm(panel),
+    panel.result,
+  );
   drawSettings(panel);
 }
 
@@ -33,15 +51,22 @@ function chosenEngine(live) {
 function rerunForm(panel) {
   panel.words = h("textarea", { id: "rerun-words", rows: 2, maxlength: 4000, spellcheck: "false" });
   panel.words.value = panel.unit.text;
-  panel.button = h("button", { type: "submit", class: "primary-button" }, "Ask again");
+  panel.button = h("button", { type: "submit", class: "primary" }, "Ask again");
   const reset = h("button", { type: "button", class: "quiet-button", onclick: () => resetPanel(panel) }, "Reset");
   const copy = copyButton(() => variantToml(panel.engine, rerunState.changes), "Copy as a variant for assay.toml");
   const submit = (event) => {
     event.preventDefault();
     askAgain(panel);
   };
-  return h("form", { class: "rerun-form", onsubmit: submit }, rerunEngineChoice(panel), h("label", { for: "rerun-words" }, "Query"), panel.words, panel.settings,
-    h("div", { class: "rerun-actions" }, panel.button, reset, copy));
+  return h(
+    "form",
+    { class: "rerun-form", onsubmit: submit },
+    rerunEngineChoice(panel),
+    h("label", { for: "rerun-words" }, "Query"),
+    panel.words,
+    panel.settings,
+    h("div", { class: "rerun-actions" }, panel.button, reset, copy),
+  );
 }
 
 /** Let one choose between builtin engines, where there are several. */
@@ -52,7 +77,11 @@ function rerunEngineChoice(panel) {
     rerunState.engine = panel.engine.name;
     drawSettings(panel);
   };
-  const select = h("select", { id: "rerun-engine", onchange: choose }, engines.map((one) => h("option", { selected: one === panel.engine }, one.name)));
+  const select = h(
+    "select",
+    { id: "rerun-engine", onchange: choose },
+    engines.map((one) => h("option", { selected: one === panel.engine }, one.name)),
+  );
   return engines.length > 1 ? [h("label", { for: "rerun-engine" }, "Engine"), select] : null;
 }
 
@@ -61,7 +90,8 @@ function drawSettings(panel) {
   const { settings } = panel.data.live;
   const open = panel.settings.querySelector("details")?.open ?? false;
   const add = (setting) => {
-    if (!rerunState.changes.has(setting.name)) rerunState.changes.set(setting.name, presentValue(panel.engine, setting));
+    if (!rerunState.changes.has(setting.name))
+      rerunState.changes.set(setting.name, presentValue(panel.engine, setting));
     drawSettings(panel);
     panel.settings.querySelector(`[data-setting="${CSS.escape(setting.name)}"]`)?.focus();
   };
@@ -71,7 +101,11 @@ function drawSettings(panel) {
     panel.settings.querySelector("summary").focus();
   };
   const present = (setting) => presentValue(panel.engine, setting);
-  fill(panel.settings, changedRows(settings, rerunState.changes, present, remove), settingPicker(settings, rerunState.changes, present, add, open));
+  fill(
+    panel.settings,
+    changedRows(settings, rerunState.changes, present, remove),
+    settingPicker(settings, rerunState.changes, present, add, open),
+  );
 }
 
 /** Give what a setting has in the run. */
@@ -92,7 +126,12 @@ async function askAgain(panel) {
   const { unit, engine } = panel;
   const own = panel.words.value.trim() === unit.text.trim();
   const question = own ? { query: unit.query.id, form: unit.form } : { text: panel.words.value };
-  const asked = (panel.asked = { engine: engine.engine, gold: unit.gold, ...question, changes: Object.fromEntries(rerunState.changes) });
+  const asked = (panel.asked = {
+    engine: engine.engine,
+    gold: unit.gold,
+    ...question,
+    changes: Object.fromEntries(rerunState.changes),
+  });
   panel.button.disabled = true;
   panel.settings.querySelector("details").open = false;
   const stop = showWaiting(panel.result);
@@ -100,7 +139,7 @@ async function askAgain(panel) {
     const answer = await askServer(engine.ask, asked);
     if (panel.asked === asked) fill(panel.result, movesPanel(answer, own ? unit.query : null, rerunState.changes.size));
   } catch (error) {
-    if (panel.asked === asked) fill(panel.result, h("p", { class: "warning", role: "alert" }, error.message));
+    if (panel.asked === asked) fill(panel.result, h("p", { class: "warning", role: "alert" }, problemText(error)));
   } finally {
     stop();
     panel.button.disabled = false;
@@ -111,7 +150,16 @@ async function askAgain(panel) {
 function showWaiting(place) {
   const seconds = h("span", { "aria-hidden": "true" });
   const began = performance.now();
-  fill(place, h("p", { class: "note" }, "Asking… The first time, or after a change of the index, it is made first: about a second for each megabyte of code. ", seconds));
+  fill(
+    place,
+    h(
+      "p",
+      { class: "note" },
+      "Asking… The first time, or after a change of the index, it is made first: " +
+        "about a second for each megabyte of code. ",
+      seconds,
+    ),
+  );
   const timer = setInterval(() => (seconds.textContent = `${Math.round((performance.now() - began) / 1000)} s`), 1000);
   return () => clearInterval(timer);
 }

@@ -1,0 +1,61 @@
+"""Who gave up voting stays so: on the disk, in a file of their own, for every way to vote."""
+
+import json
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from assay.errors import ConfigError
+from assay.gold.review.adjudicators import adjudicates, adjudicator_file, check_votes, give_up
+from assay.gold.review.desk import Desk
+from assay.gold.review.saying import Said, make_vote
+from assay.gold.review.votes import Ballot, all_votes, reviewers
+from tests.gold.review.conftest import target_item
+
+GIVE_UP = """
+import os, signal, sys
+from pathlib import Path
+from assay.gold.review import Queue
+from assay.gold.review.adjudicators import give_up
+from assay.gold.review.votes import Ballot
+give_up(Ballot(Queue(Path(sys.argv[1])), "cy"))
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_a_word_given_outlives_a_kill(queue):
+    done = subprocess.run([sys.executable, "-c", GIVE_UP, str(queue.gold_file)], check=False)
+    assert done.returncode == -signal.SIGKILL
+    assert adjudicates(queue, "cy")
+    assert adjudicates(queue, "CY"), "another way to write it is the same person"
+    assert not adjudicates(queue, "ada")
+    with pytest.raises(ConfigError, match="cy gave up voting to adjudicate"):
+        check_votes(queue, "cy")
+
+
+def test_it_is_a_file_of_their_own_that_readers_of_votes_do_not_see(queue):
+    for _ in range(2):
+        give_up(Ballot(queue, "cy"))
+    lines = adjudicator_file(queue, "cy").read_text().splitlines()
+    assert [json.loads(line)["by"] for line in lines] == ["cy"], "said twice is said once"
+    assert reviewers(queue) == ()
+    assert all_votes(queue) == ()
+
+
+def test_half_a_line_is_no_word(queue):
+    give_up(Ballot(queue, "cy"))
+    path = adjudicator_file(queue, "cy")
+    path.write_bytes(path.read_bytes()[:-5])
+    assert not adjudicates(queue, "cy")
+
+
+def test_no_record_of_a_vote_is_made_for_them(queue):
+    item = target_item(queue)
+    queue.add([item])
+    give_up(Ballot(queue, "cy"))
+    with pytest.raises(ConfigError, match="cy gave up voting") as caught:
+        make_vote(Desk(queue.gold_file), "cy", item, Said(item.id, "2", "now I know"))
+    assert str(adjudicator_file(queue, "cy")) in str(caught.value.hint)
+    assert make_vote(Desk(queue.gold_file), "ada", item, Said(item.id, "2", "blind")).value == "2"

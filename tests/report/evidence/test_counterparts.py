@@ -1,0 +1,87 @@
+"""What must not turn a gate green: an engine that is gone, skipped or finds nothing at all."""
+
+from dataclasses import replace
+
+import pytest
+
+from assay.errors import EngineError
+from assay.report.commands.gating import judge_gate
+from assay.report.comparing import compare_evidence
+from assay.report.evidence.baseline import write_baseline
+from assay.report.evidence.gathering import gather
+from assay.report.github.page import gate_page
+from tests.report.evidence.labs import CLAIM, hashed, run_of, silent
+from tests.report.labs import lab
+
+RANKS = [1, 2, 1, 3] * 10
+BOTH = hashed(lab({"mine": RANKS, "yours": RANKS}))
+ONE = run_of(RANKS)
+
+
+def gated(old, new, claim=CLAIM, engine=None):
+    """Judge one run against another."""
+    before, after = gather(old, claim.measures, "old"), gather(new, claim.measures, "new")
+    found = compare_evidence(before, after, claim, engine)
+    return judge_gate(after, claim, (), found, engine=engine, strict=False, old=before)
+
+
+def said(gate):
+    """Give what was said of the checks that failed."""
+    return " ".join(f"{check.what}: {check.detail}" for check in gate.checks if not check.passed)
+
+
+def test_engine_that_is_gone_is_not_comparable_and_the_next_step_is_told():
+    gate = gated([BOTH], [ONE])
+    assert (gate.exit_code, gate.verdict) == (5, "not comparable")
+    assert "yours is measured still: this run has no such engine under the gate; write the baseline again" in said(gate)
+    assert "yours is measured still" in str(gate_page(gate).first[0])
+
+
+def test_engine_that_was_skipped_is_not_comparable_and_the_reason_is_told():
+    header = replace(ONE.header, skipped={"yours": "no such program: rg"})
+    gate = gated([BOTH], [replace(ONE, header=header)])
+    assert gate.exit_code == 5
+    assert "it was skipped: no such program: rg; mend that and run again" in said(gate)
+
+
+def test_who_names_what_is_gated_needs_no_other_engine():
+    assert gated([BOTH], [ONE], engine="mine").exit_code == 0
+    assert gated([BOTH], [ONE], replace(CLAIM, family=("mine",))).exit_code == 0
+    assert gated([BOTH], [ONE], replace(CLAIM, family=("mine", "yours"))).exit_code == 5
+    assert gated([BOTH], [BOTH]).exit_code == 0
+
+
+@pytest.mark.parametrize(("before", "after", "code"), [("contestant", "yardstick", 5), ("yardstick", "yardstick", 0)])
+def test_engine_that_stands_beside_is_under_no_gate(before, after, code):
+    def cast(role):
+        mine, yours = BOTH.engines
+        return [replace(BOTH, engines=(mine, replace(yours, role=role)))]
+
+    assert gated(cast(before), cast(after)).exit_code == code
+
+
+def test_engine_that_found_nothing_has_failed_and_has_not_lost():
+    gate = gated([ONE], [silent(ONE)])
+    assert (gate.exit_code, gate.verdict) == (4, "engine failed")
+    assert "0 of 40 queries failed" in said(gate)
+    assert "no query found anything, which is how a tool looks that prints nothing and ends with 0 or 1" in said(gate)
+    gate = gated([ONE], [ONE, silent(ONE)])
+    assert gate.exit_code == 4
+    assert "no query found anything in 1 of 2 repeats" in said(gate)
+
+
+def test_engine_that_found_something_once_is_judged():
+    ranks = [1] + [0] * 39
+    few = silent(run_of(ranks))
+    (engine,) = few.engines
+    first = replace(engine.rankings[0], hits=run_of(ranks).engines[0].rankings[0].hits)
+    gate = gated([ONE], [replace(few, engines=(replace(engine, rankings=(first, *engine.rankings[1:])),))])
+    assert (gate.exit_code, gate.verdict) == (1, "fail")
+
+
+def test_nothing_found_is_no_baseline(tmp_path):
+    with pytest.raises(EngineError, match="no query found anything"):
+        write_baseline(tmp_path / "b.json", gather([silent(ONE)], CLAIM.measures, "old"), CLAIM)
+    gate = gated([silent(ONE)], [ONE])
+    assert gate.exit_code == 5
+    assert "found nothing at all; write the baseline again" in said(gate)

@@ -1,0 +1,77 @@
+"""Chance between whole runs: Student's interval of it, and how it adds up with chance between queries."""
+
+import math
+
+import numpy as np
+import pytest
+
+from assay.stats.config import DEFAULT, Settings
+from assay.stats.repeating import RunChance, run_chance, with_run_chance
+from assay.stats.runs import compare_scores
+from assay.types import Scores, Unit
+
+UNITS = tuple(Unit("g", f"q{i}", "human", "r", headline=True, hash=f"h{i}") for i in range(24))
+
+
+def compared(values, chance):
+    """Compare one engine with itself at zero, with a chance between runs."""
+    old, new = (Scores(("e",), ("RR@10",), UNITS, np.array(v)[None, None, :]) for v in ([0.0] * 24, values))
+    found = compare_scores(old, new, primary="RR@10")
+    return found, with_run_chance(found, lambda _row: chance, Settings())
+
+
+def test_variance_is_the_pooled_one_of_a_t_test():
+    from scipy.stats import ttest_ind
+
+    old, new = (0.5, 0.55, 0.6), (0.7, 0.72)
+    found = run_chance(old, new)
+    low, high = ttest_ind(new, old).confidence_interval(0.95)
+    assert found is not None
+    assert found.df == 3
+    assert found.reach(0.05) == pytest.approx((high - low) / 2)
+    assert run_chance((0.5,), (0.4,)) is None
+    assert run_chance((0.5, math.nan), (0.4, 0.5)) is None
+
+
+def test_runs_that_do_not_differ_change_nothing():
+    before, after = compared([0.2, 0.4] * 12, RunChance(0.0, 3))
+    assert before == after
+    assert compared([0.2, 0.4] * 12, None)[1] == before
+
+
+def test_half_widths_add_up_by_their_squares_and_p_is_where_the_interval_touches_zero():
+    chance = RunChance(0.01, 4)
+    (before,), (after,) = (found.rows for found in compared([0.2, 0.4] * 12, chance))
+    half = math.hypot(before.difference - before.interval.low, chance.reach(DEFAULT.alpha))
+    assert after.interval.low == pytest.approx(before.difference - half)
+    assert before.p < after.p
+    bare = compare_scores(
+        *(Scores(("e",), ("RR@10",), UNITS, np.array(v)[None, None, :]) for v in ([0.0] * 24, [0.2, 0.4] * 12)),
+        primary="RR@10",
+        alpha=after.p,
+    )
+    at_p = with_run_chance(bare, lambda _row: chance, Settings(alpha=after.p)).rows[0]
+    assert at_p.interval.low == pytest.approx(0.0, abs=1e-6)
+    assert after.se == pytest.approx(math.hypot(before.se, 0.1))
+    assert after.mde > before.mde
+    assert after.p_adjusted == after.p
+
+
+def coverage(draws, ratio, df):
+    """Count how often the interval of zero effect excludes zero, where runs have `ratio` times the queries' chance."""
+    rng = np.random.default_rng(3)
+    missed = 0
+    for _ in range(draws):
+        queries = rng.normal(size=24)
+        runs = ratio * math.sqrt(1 / 24)
+        values = 0.1 * (queries + rng.normal() * runs)
+        _, found = compared(values, RunChance((0.1 * runs) ** 2 * rng.chisquare(df) / df, df))
+        missed += found.rows[0].p <= DEFAULT.alpha
+    return missed / draws
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("ratio", [0.3, 1.0, 3.0, 10.0])
+@pytest.mark.parametrize("df", [1, 2, 4])
+def test_level_holds_whatever_part_of_the_chance_lies_between_runs(ratio, df):
+    assert coverage(1000, ratio, df) <= 0.05 + 3 * math.sqrt(0.05 * 0.95 / 1000)
