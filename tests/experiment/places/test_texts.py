@@ -77,7 +77,12 @@ def test_folder_of_which_no_digest_is_recorded_gives_nothing(folder):
 def test_folder_is_hashed_once_and_only_where_source_is_wanted(folder, monkeypatch):
     run = run_on(CorpusSpec("path", str(folder)), paths=("a.py", "b.py"))
     opened = []
-    monkeypatch.setattr("assay.experiment.places.texts.reopen", lambda *given: opened.append(1) or reopen(*given))
+
+    def counting(*given):
+        opened.append(1)
+        return reopen(*given)
+
+    monkeypatch.setattr("assay.experiment.places.texts.reopen", counting)
     texts = corpus_texts(run)
     assert texts("g", ".env") is None
     assert opened == []

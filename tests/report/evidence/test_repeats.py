@@ -158,7 +158,7 @@ def test_flaky_engine_is_seldom_worse_than_itself(shared):
 @pytest.mark.soak
 @pytest.mark.parametrize(("shared", "repeats"), [(0.0, 3), (0.5, 2), (2.0, 2)])
 def test_flaky_engine_is_worse_than_itself_as_seldom_as_declared(shared, repeats):
-    assert share_worse(800, shared, repeats) <= 0.025 + 3 * math.sqrt(0.025 * 0.975 / 800)
+    assert share_worse(400, shared, repeats) <= 0.025 + 3 * math.sqrt(0.025 * 0.975 / 400)
 
 
 def test_harm_beyond_the_chance_of_runs_is_proven_all_the_same():
