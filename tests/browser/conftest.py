@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.browser.driving import Tab, fresh, several, start
+from tests.browser.driving import new_tab, several, start
 from tests.browser.sample import make_sample
 
 
@@ -16,7 +16,7 @@ def driver():
 @pytest.fixture
 def browser(driver):
     """A tab that is as good as new."""
-    return fresh(Tab(driver))
+    yield from new_tab(driver)
 
 
 @pytest.fixture

@@ -208,12 +208,18 @@ class Tab:
                 self._asked.append(message["params"]["request"]["url"])
 
 
-def fresh(tab: Tab) -> Tab:
-    """Put a tab back as a new one would be."""
-    tab.driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
-    tab.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
-    tab.driver.delete_all_cookies()
-    return tab
+def new_tab(driver: Any) -> Iterator[Tab]:
+    """Open a tab with a history and settings of its own, and close it: one browser serves many tests."""
+    first = driver.current_window_handle
+    driver.switch_to.new_window("tab")
+    # a second tab is not the one in front: without this no element of it would ever have the focus
+    driver.execute_cdp_cmd("Emulation.setFocusEmulationEnabled", {"enabled": True})
+    driver.delete_all_cookies()
+    try:
+        yield Tab(driver)
+    finally:
+        driver.close()
+        driver.switch_to.window(first)
 
 
 def several(count: int) -> Iterator[Sequence[Tab]]:
