@@ -25,8 +25,9 @@ EMBEDDINGS: Final = Kind("embeddings", "what an embedder made of texts", "embedd
 INDEX: Final = Kind("index", "indexes of folders that `assay search` knows", "indexing the folder", artefact=False)
 MIRRORS: Final = Kind("mirrors", "clones of the git repositories that corpora name", "cloning again", artefact=False)
 TREES: Final = Kind("trees", "corpora as they were fetched", "fetching and unpacking again", artefact=False)
+SEATS: Final = Kind("seats", "which browser a reviewer sits at", "taking one's name again, by a code", artefact=False)
 UNFINISHED: Final = Kind(
     "unfinished", "what runs without a folder of results have not finished", "beginning those runs anew", artefact=False
 )
 
-KINDS: Final = (CELLS, INDEXES, TABLES, VECTORS, DESCRIPTIONS, EMBEDDINGS, INDEX, MIRRORS, TREES, UNFINISHED)
+KINDS: Final = (CELLS, INDEXES, TABLES, VECTORS, DESCRIPTIONS, EMBEDDINGS, INDEX, MIRRORS, TREES, SEATS, UNFINISHED)

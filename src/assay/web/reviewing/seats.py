@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from assay.artefacts.kinds import SEATS
 from assay.corpus import cache_dir
 from assay.gold.circumstances import now
 from assay.gold.journal import Remembered, opened, read_rows
@@ -143,7 +144,8 @@ class Taken(Refused):
 def seats_file(gold_file: Path) -> Path:
     """Give the file of the cache that holds who sits where at one set."""
     digest = hashlib.sha256(str(gold_file.resolve()).encode("utf-8", "surrogateescape")).hexdigest()
-    return cache_dir() / "reviewers" / f"{digest[:16]}.jsonl"
+    folder = cache_dir() / SEATS.name
+    return folder / f"{digest[:16]}.jsonl"
 
 
 def browser_of(request: Request) -> str:
