@@ -119,7 +119,7 @@ def test_version_is_the_first_line_that_is_printed(opened: Opener, code: str, ve
 
 
 def test_usage_tells_the_most_memory_of_all_runs_and_what_was_said(program: Program, opened: Opener) -> None:
-    index = run("import sys; block = b'x' * 90_000_000; print('indexed 3 files', file=sys.stderr)")
+    index = run("import sys, time; block = b'x' * 90_000_000; time.sleep(1); print('indexed 3 files', file=sys.stderr)")
     argv = program("print('README.md') if sys.argv[2] == 'a' else sys.exit('no such ' + sys.argv[2])")
     session = opened(argv, index=index)
     assert ask(session, "b", 1, 10.0).status == Status.ERROR
