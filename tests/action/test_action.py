@@ -181,14 +181,23 @@ def test_modules_of_the_repository_replace_none_of_ours(work, tmp_path, text):
     assert not noted.exists()
 
 
-def test_gate_that_says_nothing_is_a_failure(work, tmp_path):
-    broken = tmp_path / "bin"
-    broken.mkdir()
-    (broken / "assay").write_text("#!/bin/sh\nexit 0\n")
-    (broken / "assay").chmod(0o755)
-    path = f"{broken}:/usr/bin:/bin"
+@pytest.mark.parametrize(
+    ("said", "ended", "verdict", "code"),
+    [
+        ('{"verdict": "fail", "exit_code": 1}', 0, "fail", 1),
+        ('{"verdict": "pass", "exit_code": 0}', 1, "pass", 0),
+        ("", 0, "engine failed", 4),
+        ('{"verdict": "pass"}', 0, "engine failed", 4),
+    ],
+)
+def test_verdict_is_what_the_json_says_and_not_how_the_gate_ended(work, tmp_path, said, ended, verdict, code):
+    stub = tmp_path / "bin"
+    stub.mkdir()
+    (stub / "assay").write_text(f"#!/bin/sh\necho '{said}'\nexit {ended}\n")
+    (stub / "assay").chmod(0o755)
+    path = f"{stub}:/usr/bin:/bin"
     done = job(work, {**INPUTS, "run": "false", "lint": "false"}, temp=tmp_path / "one", env={"PATH": path})
-    assert (done.code, done.outputs["verdict"], done.outputs["exit-code"]) == (4, "engine failed", "4")
+    assert (done.code, done.outputs["verdict"], done.outputs["exit-code"]) == (code, verdict, str(code))
 
 
 def test_token_reaches_the_judging_step_alone():

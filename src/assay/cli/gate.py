@@ -9,8 +9,8 @@
 
 0 pass · 1 regression proven, or a floor missed · 3 inconclusive under --strict · 4 more than 5 % of an engine's
 queries failed, or it found nothing at all · 5 not comparable. Inconclusive is 0 with a warning otherwise. --github says
-it in a job of GitHub Actions: job summary, annotations, outputs (verdict, exit-code), and one comment on the pull
-request, by the token in GITHUB_TOKEN.
+it in a job of GitHub Actions: job summary, annotations, and one comment on the pull request, by the token in
+GITHUB_TOKEN. --json holds the verdict in a word, also where there is none to give.
 """
 
 from __future__ import annotations
@@ -59,6 +59,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--github", action="store_true", help="tell GitHub: job summary, annotations, comment")
     parser.add_argument("--no-comment", action="store_true", help="with --github: no comment on the pull request")
     add_claim(parser)
+    parser.set_defaults(failure=_failure)
+
+
+def _failure(code: int) -> dict[str, object]:
+    """Say in the JSON of a failure what a job that reads it goes by."""
+    from assay.report.commands.gating import VERDICTS
+
+    return {"verdict": VERDICTS.get(code, VERDICTS[4])}
 
 
 def handle(args: argparse.Namespace) -> int:

@@ -200,7 +200,8 @@ def _fail(args: argparse.Namespace, message: str, code: int) -> int:
         import json
 
         try:
-            print(json.dumps({"schema": "assay/error/1", "error": message, "exit_code": code}), flush=True)  # noqa: T201  # stdout is the result
+            more = args.failure(code) if hasattr(args, "failure") else {}  # what a command says of its failures besides
+            print(json.dumps({"schema": "assay/error/1", "error": message, "exit_code": code, **more}), flush=True)  # noqa: T201  # stdout is the result
         except BrokenPipeError:
             _mute()
     print(f"assay: {message}", file=sys.stderr)  # noqa: T201  # the one place errors are told

@@ -22,7 +22,6 @@ class Context:
     """A job of GitHub Actions, as far as it is known; empty outside of one."""
 
     summary: Path | None = None  # the file that becomes the job summary
-    outputs: Path | None = None  # the file that the outputs of the step are read from
     workspace: Path | None = None  # what paths of annotations are relative to
     api: str = _API
     repository: str = ""
@@ -46,7 +45,6 @@ def read_context(environ: Mapping[str, str], subject: str) -> Context:
     job = "\0".join([environ.get("GITHUB_WORKFLOW", ""), environ.get("GITHUB_JOB", ""), subject])
     return Context(
         summary=_path(environ, "GITHUB_STEP_SUMMARY"),
-        outputs=_path(environ, "GITHUB_OUTPUT"),
         workspace=_path(environ, "GITHUB_WORKSPACE"),
         api=environ.get("GITHUB_API_URL", "").rstrip("/") or _API,
         repository=repository if _REPOSITORY.fullmatch(repository) else "",

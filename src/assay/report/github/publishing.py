@@ -36,7 +36,6 @@ def publish(stage: Stage, page: Page, annotations: Sequence[Annotation]) -> None
     footer = _footer(stage.context)
     for line in commands(annotations, stage.context.workspace, "the job summary has them all"):
         stage.say(line)
-    _put_out(stage, page)
     summarise(stage, to_github(page, SUMMARY_BYTES, footer, CUT))
     if stage.comment:
         marker = stage.context.marker
@@ -65,17 +64,6 @@ def summarise(stage: Stage, text: str) -> None:
             stream.write(f"{text}\n")
     except OSError as error:
         stage.say(f"no job summary: {error.strerror or error}")
-
-
-def _put_out(stage: Stage, page: Page) -> None:
-    """Give the verdict as outputs of the step, where GitHub takes any."""
-    if stage.context.outputs is None:
-        return
-    try:
-        with open(stage.context.outputs, "a", encoding="utf-8") as stream:
-            stream.write(f"verdict={page.verdict}\nexit-code={page.exit_code}\n")
-    except OSError as error:
-        stage.say(f"no outputs: {error.strerror or error}")
 
 
 def _token(context: Context) -> str:
