@@ -134,6 +134,14 @@ def test_child_has_its_last_words_even_when_they_are_read_late(monkeypatch: pyte
         assert child.last_words == "oh"
 
 
+def test_child_has_said_what_it_said_before_its_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Child, "_listen", lambda self: None)  # a thread that never gets its turn
+    with started("print('hello', file=sys.stderr, flush=True)\n" + ECHO) as child:
+        child.write(b"a\n", soon())
+        assert child.read_line(soon()) == b"a"
+        assert (child.stderr, child.last_words) == (b"hello\n", "hello")
+
+
 def test_child_that_is_gone_takes_nothing_more() -> None:
     with started("pass") as child:
         with pytest.raises(ChildGone):

@@ -6,6 +6,7 @@ program that prints without being asked blocks in its own pipe and costs us noth
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import select
@@ -82,12 +83,14 @@ class Child:
         self._group = Group(task, listens=True)
         self._buffer = bytearray()
         self._said = b""  # the end of stderr
+        self._silent = False  # its stderr is at the end, or nobody may read it any more
         self._over = False  # its stdout is at the end
         self._left: float | None = None  # when it was seen to have ended
         self._ended = False
-        self._talking, self._ending = threading.Lock(), threading.Lock()
+        self._talking, self._hearing, self._ending = threading.Lock(), threading.Lock(), threading.Lock()
         self._hush = _Alarm()  # for who listens to its stderr
-        os.set_blocking(self._input.fileno(), False)
+        for stream in (self._input, self._group.stderr):
+            os.set_blocking(stream.fileno(), False)
         self._listener = threading.Thread(target=self._listen, name="assay-stderr", daemon=True)
         self._listener.start()
 
@@ -113,13 +116,14 @@ class Child:
 
     @property
     def stderr(self) -> bytes:
-        """The end of what it said on stderr."""
+        """The end of what it said on stderr, up to now."""
+        self._hear()  # who listens may not have had its turn yet
         return self._said
 
     @property
     def last_words(self) -> str:
         """The last line it said on stderr."""
-        return last_line(self._said)
+        return last_line(self.stderr)
 
     def describe_end(self) -> str:
         """Say in words how it ended, once a pipe of it did."""
@@ -266,15 +270,21 @@ class Child:
         handle, waiting = self._group.stderr.fileno(), select.poll()
         waiting.register(handle, select.POLLIN)
         waiting.register(self._hush.handle, select.POLLIN)
-        while True:
+        while not self._silent:
             ready = {one for one, _ in waiting.poll(self._group.memory.pause(self._limits.tick) * 1000)}
             self._group.memory.sample()  # nobody else looks between two questions
-            if self._hush.handle in ready and handle not in ready:
-                return
-            data = os.read(handle, self._limits.read) if handle in ready else None
-            if data == b"":
-                return
-            self._said = (self._said + (data or b""))[-self._limits.stderr :]
+            if handle in ready:
+                self._hear()
+            elif self._hush.handle in ready:
+                with self._hearing:
+                    self._silent = True
+
+    def _hear(self) -> None:
+        """Take in what it has said on stderr and nobody has read yet, as much as a pipe holds."""
+        with self._hearing, contextlib.suppress(BlockingIOError):
+            data = b"" if self._silent else os.read(self._group.stderr.fileno(), self._limits.read)
+            self._silent = not data
+            self._said = (self._said + data)[-self._limits.stderr :]
 
 
 def _find_newline(buffer: bytearray, start: int) -> _Found | None:
