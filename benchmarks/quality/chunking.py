@@ -147,7 +147,7 @@ def _fitting(ranking: Ranking, lines: Mapping[str, tuple[int, ...]], budget: int
             sums = list(accumulate(lines[hit.path][start - 1 : hit.end]))
             whole = bisect_right(sums, budget * BYTES_PER_TOKEN)
             if whole:
-                yield replace(hit, start=start, end=start + whole - 1)
+                yield hit._replace(start=start, end=start + whole - 1)
         budget -= tokens
         if budget <= 0:
             return

@@ -62,6 +62,7 @@ class Scripted:
         (EngineError("x" * 900, hint="shorten"), Status.ERROR, "x" * 500 + " → shorten"),
         (None, Status.ERROR, f"the engine returned NoneType, not a list of results → {LIST}"),
         ("a.py", Status.ERROR, f"the engine returned str, not a list of results → {LIST}"),
+        (Hit("a.py"), Status.ERROR, f"the engine returned Hit, not a list of results → {LIST}"),
         ([3], Status.ERROR, f"the engine returned a result of type int: 3 → {RESULT}"),
     ],
 )

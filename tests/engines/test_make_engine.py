@@ -105,7 +105,8 @@ def test_engines_import_neither_numpy_nor_kinds_until_named() -> None:
 
 def test_as_engine_wraps_a_callable_of_any_result_shape(corpus: Corpus) -> None:
     def find(query: str, k: int) -> list[object]:
-        return ["README.md", "json/encoder.py:2-3", {"path": "a", "start": 1, "end": 2, "score": 0.5}, Hit("b")][:k]
+        shapes = ("README.md", "json/encoder.py:2-3", {"path": "a", "start": 1, "end": 2, "score": 0.5}, Hit("b"))
+        return list(shapes[:k])
 
     session = as_engine(find).open(corpus)
     assert read_reply(session.search("x", 9)).hits == (

@@ -9,7 +9,7 @@ import math
 import posixpath
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import TypeGuard
@@ -111,7 +111,7 @@ class Normaliser:
             breaches.append(_Breach("paths", ABSOLUTE, hit.path))
         if path not in self._known:
             breaches.append(_Breach("paths", UNKNOWN, hit.path))
-        ranged = self._repair_range(replace(hit, path=path), breaches)
+        ranged = self._repair_range(hit._replace(path=path), breaches)
         return _Repaired(_repair_rest(ranged, breaches), tuple(breaches))
 
     def _is_fine(self, hit: object) -> TypeGuard[Hit]:
@@ -131,7 +131,7 @@ class Normaliser:
         start, end = _whole(hit.start), _whole(hit.start if hit.end is None else hit.end)
         if start is None or end is None:
             breaches.append(_Breach("ranges", NO_RANGE, given))
-            return replace(hit, start=None, end=None)
+            return hit._replace(start=None, end=None)
         if end < start:
             breaches.append(_Breach("ranges", BACKWARDS, given))
             end = start
@@ -142,7 +142,7 @@ class Normaliser:
         if end > last:
             breaches.append(_Breach("ranges", PAST_END, given))
             start, end = min(start, last), last
-        return replace(hit, start=start, end=end) if last else replace(hit, start=None, end=None)
+        return hit._replace(start=start, end=end) if last else hit._replace(start=None, end=None)
 
 
 def _whole(value: object) -> int | None:
@@ -159,10 +159,10 @@ def _repair_rest(hit: Hit, breaches: list[_Breach]) -> Hit:
         usable = isinstance(score, int | float) and not isinstance(score, bool) and math.isfinite(score)
         if not usable:
             breaches.append(_Breach("scores", BAD_SCORE, f"{score!r:.40}"))
-        hit = replace(hit, score=float(hit.score) if usable and hit.score is not None else None)
+        hit = hit._replace(score=float(hit.score) if usable and hit.score is not None else None)
     if hit.snippet is not None and not isinstance(hit.snippet, str):
         breaches.append(_Breach("snippets", BAD_SNIPPET, f"{hit.snippet!r:.40}"))
-        hit = replace(hit, snippet=None)
+        hit = hit._replace(snippet=None)
     return hit
 
 

@@ -44,7 +44,7 @@ class SharedSession(AskedSession):
         """Search, and give paths as if the corpus itself had been searched."""
         with self._words.cleaning():
             reply = read_reply(self._inner.search_filtered(query, k, wanted, seconds))
-        hits = tuple(replace(hit, path=self._words.path(hit.path)) for hit in reply.hits)
+        hits = tuple(hit._replace(path=self._words.path(hit.path)) for hit in reply.hits)
         return Reply(hits, reply.cost, tuple(map(self._words.text, reply.notes)), reply.waited)
 
     def usage(self) -> Usage:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from itertools import islice
 
 from assay.engines.base import Reply
@@ -13,7 +13,6 @@ from assay.errors import EngineError
 from assay.types import Hit
 
 _LOCATION = re.compile(r"(?P<path>.+?):(?P<start>\d{1,9})(?:-(?P<end>\d{1,9}))?(?::.*)?", re.DOTALL)
-_FIELDS = tuple(field.name for field in fields(Hit))
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +43,7 @@ def read_reply(answer: object) -> Reply:
 
 def read_hits(answer: object) -> tuple[Hit, ...]:
     """Read a whole answer: an iterable of Hit, location text, path object or mapping; raise EngineError otherwise."""
-    if isinstance(answer, str | bytes | Mapping) or not isinstance(answer, Iterable):
+    if isinstance(answer, str | bytes | Mapping | Hit) or not isinstance(answer, Iterable):
         raise EngineError(
             f"the engine returned {type(answer).__name__}, not a list of results",
             hint="return a list of Hit, of paths or of 'path:10-20'",
@@ -61,7 +60,7 @@ def read_hit(result: object) -> Hit:
     if isinstance(result, os.PathLike):
         return Hit(str(os.fspath(result)))
     if isinstance(result, Mapping) and isinstance(result.get("path"), str):
-        known = {name: result[name] for name in _FIELDS if name in result}
+        known = {name: result[name] for name in Hit._fields if name in result}
         return Hit(**known)  # the values are checked by `normalise`, as those of any Hit
     raise EngineError(
         f"the engine returned a result of type {type(result).__name__}: {result!r:.80}",

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from assay.engines.base import Reply
 from assay.engines.reading.advice import propose_words
@@ -159,7 +159,7 @@ def _matched(match: re.Match[str]) -> Hit:
     start, end = _number(given.get("start")), _number(given.get("end"))
     path = match["path"].strip()
     hit = parse_location(path) if start is None and end is None else Hit(path, start, start if end is None else end)
-    return replace(hit, score=_score(given.get("score")))
+    return hit._replace(score=_score(given.get("score")))
 
 
 def _number(text: str | None) -> int | None:
@@ -184,7 +184,7 @@ def _with_snippets(found: Sequence[_Found], fences: dict[int, str]) -> Iterator[
         while at < len(starts) and starts[at] <= one.line:
             at += 1
         mine = starts[at] if at < len(starts) and starts[at] < end else None
-        yield one.hit if mine is None else replace(one.hit, snippet=fences[mine])
+        yield one.hit if mine is None else one.hit._replace(snippet=fences[mine])
 
 
 def _split_fences(text: str) -> _Fenced:
