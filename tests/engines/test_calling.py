@@ -25,6 +25,7 @@ from assay.engines.calling import (
 )
 from assay.errors import ConfigError, EngineError, EngineTimeout
 from assay.types import Corpus, Cost, Hit, Status
+from tests.clocked import clocked
 
 LIST = "return a list of Hit, of paths or of 'path:10-20'"
 RESULT = "a result is a Hit, a path, 'path:10-20' or a mapping with path, start, end, score"
@@ -85,6 +86,7 @@ def test_ask_ends_an_endless_answer() -> None:
     assert (answer.status, len(answer.hits)) == (Status.OK, 100_000)
 
 
+@clocked
 def test_ask_abandons_a_call_that_hangs_and_goes_on(corpus: Corpus) -> None:
     stuck = threading.Event()
 
@@ -144,6 +146,7 @@ def test_open_session_tells_what_a_timed_engine_raised(corpus: Corpus) -> None:
         open_session(as_engine(Late()), corpus, 7.0)
 
 
+@clocked
 def test_ask_times_the_search_and_nothing_else(corpus: Corpus) -> None:
     def search(query: str, k: int) -> list[str]:
         time.sleep(0.1)

@@ -27,6 +27,7 @@ from assay.engines.reading.hits import read_reply
 from assay.errors import ConfigError, EngineError, EngineTimeout
 from assay.processes import ProcessLimits
 from assay.types import Corpus, CorpusSpec, Hit, SourceFile
+from tests.clocked import clocked
 from tests.processes import wait_until_gone
 
 CorpusOf = Callable[..., Corpus]
@@ -271,6 +272,7 @@ def test_keywords_equal_files_stand_in_path_order(corpus_of: CorpusOf) -> None:
     assert [hit.path for hit in hits] == sorted(names)
 
 
+@clocked
 def test_keywords_tells_what_its_programs_took(
     corpus_of: CorpusOf, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -7,6 +7,7 @@ import pytest
 
 from assay.engines import memory
 from assay.engines.memory import AddedMemory
+from tests.clocked import clocked
 
 SIZE = 60_000_000
 
@@ -17,6 +18,7 @@ def take() -> bytearray:
     return held
 
 
+@clocked
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells")
 def test_memory_is_what_calls_added_and_not_what_came_between() -> None:
     watch = AddedMemory()

@@ -11,6 +11,7 @@ import pytest
 
 from assay.errors import ConfigError, EngineError, EngineTimeout, EnvironmentFailure
 from assay.http import Call, Connections, HttpLimits, Patience, ask, make_call
+from tests.clocked import clocked
 from tests.serving import Reply, Server, dripping, in_turn, saying, serving, talking
 
 #: A key and a certificate for 127.0.0.1 that nobody trusts, good for a hundred years.
@@ -135,6 +136,7 @@ SLOW = {
 }
 
 
+@clocked
 @pytest.mark.parametrize("talk", SLOW.values(), ids=SLOW)
 def test_ask_ends_at_the_deadline_however_slowly_the_server_goes_on(talk):
     with talking(talk) as server, Connections(keep=1) as connections:
@@ -145,6 +147,7 @@ def test_ask_ends_at_the_deadline_however_slowly_the_server_goes_on(talk):
     assert len(server.visits) == 1
 
 
+@clocked
 def test_ask_of_a_server_that_takes_nothing_ends_at_the_deadline():
     with socket.create_server(("127.0.0.1", 0)) as door, Connections() as connections:
         call = make_call(f"http://127.0.0.1:{door.getsockname()[1]}/", method="POST", body=b"x" * 20_000_000)
@@ -172,6 +175,7 @@ def test_ask_of_a_name_that_is_none_says_so():
         get(connections, f"http://{'a' * 70}.test/")
 
 
+@clocked
 def test_ask_begins_no_wait_that_outlasts_the_whole_time():
     with serving(in_turn(Reply("busy", 429, {"Retry-After": "30"}))) as server, Connections() as connections:
         before = time.monotonic()
@@ -181,6 +185,7 @@ def test_ask_begins_no_wait_that_outlasts_the_whole_time():
     assert "Retry-After: 30" in str(caught.value.hint)
 
 
+@clocked
 def test_ask_stops_when_the_whole_time_is_over():
     limits = HttpLimits(backoff_seconds=0.05, longest_backoff=0.05)
     with serving(in_turn(Reply("busy", 503))) as server, Connections(limits=limits) as connections:
@@ -198,6 +203,7 @@ def test_ask_tells_why_it_asked_again():
     assert heard.troubles == ("429", "503")
 
 
+@clocked
 def test_ask_does_not_count_the_wait_for_its_turn():
     def turn() -> float:
         time.sleep(0.15)
@@ -356,6 +362,7 @@ def test_ask_ends_at_the_deadline_with_tls(monkeypatch):
 HANDSHAKES = {"silent": lambda visitor: visitor.recv(1), "dripping": dripping(b"\x16\x03\x03\x40\x00\x02\x00\x3f\xfc")}
 
 
+@clocked
 @pytest.mark.parametrize("talk", HANDSHAKES.values(), ids=HANDSHAKES)
 def test_ask_ends_at_the_deadline_of_a_handshake_that_never_ends(talk):
     with talking(talk) as server, Connections() as connections:
@@ -365,6 +372,7 @@ def test_ask_ends_at_the_deadline_of_a_handshake_that_never_ends(talk):
         assert time.monotonic() - before < 1
 
 
+@clocked
 def test_ask_ends_at_the_deadline_of_a_connection_that_is_never_made():
     with socket.socket() as door, ExitStack() as others, Connections() as connections:
         door.bind(("127.0.0.1", 0))

@@ -12,6 +12,7 @@ import pytest
 
 from assay.errors import AssayError, ConfigError, EngineError, EngineTimeout, EnvironmentFailure
 from assay.http import HttpLimits, Refused, post_json, shown_url
+from tests.clocked import clocked
 from tests.serving import Reply, in_turn, serving
 
 QUICK = HttpLimits(backoff_seconds=0.01, longest_wait=1.5)
@@ -192,6 +193,7 @@ def test_post_json_does_not_wait_a_day(monkeypatch):
     assert not waits
 
 
+@clocked
 def test_post_json_of_a_slow_server_times_out_once():
     with serving(in_turn(Reply("late", wait=5.0))) as server:
         before = time.monotonic()

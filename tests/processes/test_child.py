@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 
 from assay.errors import EnvironmentFailure
 from assay.processes import Child, ChildFlood, ChildGone, ChildLimits, ChildTimeout, Task
+from tests.clocked import clocked
 from tests.processes import wait_until_gone
 
 Start = Callable[..., Child]
@@ -67,6 +68,7 @@ def test_child_reads_up_to_a_marker_that_comes_in_pieces() -> None:
         assert child.read_until(re.compile(rb"^>> ", re.MULTILINE), soon()) == b"c\n"
 
 
+@clocked
 def test_child_that_hangs_is_a_timeout_and_can_be_read_later() -> None:
     with started("time.sleep(0.6); print('late'); sys.stdout.flush(); time.sleep(60)") as child:
         begin = time.monotonic()
@@ -101,6 +103,7 @@ def test_child_that_talks_before_it_listens_does_not_lock_up() -> None:
         assert child.read_line(soon()) == str(size + 1).encode()
 
 
+@clocked
 @pytest.mark.parametrize(
     ("source", "words", "said"),
     [
@@ -161,6 +164,7 @@ def test_child_gives_the_lines_of_a_program_that_ended() -> None:
             child.read_line(soon())
 
 
+@clocked
 @pytest.mark.parametrize("leaves", [False, True])
 def test_child_leaves_no_grandchild_that_holds_the_pipe(tmp_path: Path, leaves: bool) -> None:
     if leaves and sys.platform != "linux":
@@ -189,6 +193,7 @@ def test_child_is_never_blocked_by_its_stderr() -> None:
         assert (child.last_words, len(child.stderr)) == ("the end", 100)
 
 
+@clocked
 def test_child_that_ignores_the_request_to_end_is_killed(tmp_path: Path) -> None:
     ignoring = "signal.signal(signal.SIGTERM, signal.SIG_IGN)"
     inner = f"import signal, time; {ignoring}; print(); time.sleep(60)"
@@ -279,6 +284,7 @@ def test_child_gives_up_all_that_nobody_asked_for() -> None:
             child.skip()
 
 
+@clocked
 def test_child_tells_the_memory_of_its_whole_group() -> None:
     if sys.platform != "linux":
         pytest.skip("LOUD: measured on Linux only")

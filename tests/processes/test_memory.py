@@ -11,6 +11,7 @@ import pytest
 from assay.processes import Child, Task, run_process
 from assay.processes.memory import ProgramMemory
 from assay.processes.proc import Held, read_held
+from tests.clocked import clocked
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="LOUD: other systems give one figure only")
 
@@ -43,6 +44,7 @@ def near(megabytes: int, bare: int = BARE) -> object:
     return pytest.approx(megabytes * MEGABYTE + bare, rel=0.25)
 
 
+@clocked
 def test_memory_of_a_program_that_does_the_work_itself() -> None:
     assert peak_of(sys.executable, "-Ic", holding(60)) == near(60)
     assert peak_of(sys.executable, "-Ic", holding(450)) == near(450)
@@ -64,11 +66,13 @@ def test_memory_of_children_one_after_the_other_is_not_added_up() -> None:
     assert peak_of("sh", "-c", '"$@"; "$@"', "sh", sys.executable, "-Ic", holding(60)) == near(60)
 
 
+@clocked
 def test_memory_that_is_shared_counts_once() -> None:
     forks = "block = b'x' * 100_000_000\nfor _ in range(3):\n  if not os.fork(): break\ntime.sleep(0.4)"
     assert peak_of(sys.executable, "-Ic", f"import os, time; {forks}") == near(100, 2 * BARE)
 
 
+@clocked
 def test_memory_of_what_left_the_session_counts() -> None:
     leaves = (
         "import os, sys, time\n"
@@ -96,6 +100,7 @@ def test_memory_of_a_program_that_nobody_watched_is_not_known() -> None:
     assert memory.peak_bytes is None
 
 
+@clocked
 def test_memory_of_a_program_that_stays_is_seen_between_questions() -> None:
     begin = f"import subprocess, sys; subprocess.run([sys.executable, '-Ic', {holding(80)!r}]); print(); input()"
     child = Child(Task((sys.executable, "-Ic", begin)))
@@ -122,6 +127,7 @@ def test_memory_of_nobody_is_none() -> None:
     assert read_held(2**22 + 1) is None
 
 
+@clocked
 def test_memory_costs_a_short_program_little(monkeypatch: pytest.MonkeyPatch) -> None:
     spent = []
     look = ProgramMemory._look

@@ -13,6 +13,7 @@ import pytest
 
 from assay.errors import EnvironmentFailure
 from assay.processes import Finished, ProcessLimits, Task, run_process
+from tests.clocked import clocked
 from tests.processes import wait_until_gone
 
 
@@ -40,6 +41,7 @@ def test_process_cannot_ask_on_the_terminal() -> None:
     assert run("import sys; print(repr(sys.stdin.read()))").stdout == b"''\n"
 
 
+@clocked
 @pytest.mark.parametrize("ignore", ["", "trap '' TERM; "])
 def test_process_out_of_time_is_ended_with_its_children(tmp_path: Path, ignore: str) -> None:
     script = f"{ignore}sleep 60 & echo $$ $! > {tmp_path / 'pids'}; echo waiting >&2; wait; sleep 60"
@@ -107,6 +109,7 @@ def peaks_of(*codes: str, held: int) -> list[int | None]:
     return json.loads(run_process(Task((sys.executable, "-c", script, *codes)), 60.0).stdout)
 
 
+@clocked
 def test_process_tells_its_own_memory_and_not_ours() -> None:
     if sys.platform != "linux":
         pytest.skip("LOUD: other systems give one figure only")
@@ -118,6 +121,7 @@ def test_process_tells_its_own_memory_and_not_ours() -> None:
     assert 60_000_000 < large < 100_000_000
 
 
+@clocked
 def test_process_memory_counts_the_children_it_waited_for() -> None:
     ours = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1024 if sys.platform == "linux" else 1)
     size = ours + 100_000_000  # the kernel counts what we hold for every program below us

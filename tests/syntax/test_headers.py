@@ -5,6 +5,7 @@ import time
 import pytest
 
 from assay.syntax.headers import header_language
+from tests.clocked import clocked
 
 CPP = {
     "namespace": "#pragma once\nnamespace shop {\nint price(int id);\n}\n",
@@ -46,6 +47,7 @@ def test_header_language_is_c_otherwise(text):
     assert header_language(text) == "c"
 
 
+@clocked
 @pytest.mark.parametrize("piece", ["/* ", '"', "class a ", "'", "template ", "a : ", "\n \n", "a ::  "])
 def test_header_language_takes_time_in_proportion_to_the_text(piece):
     text = piece * (200_000 // len(piece))

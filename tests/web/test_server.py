@@ -11,6 +11,7 @@ import pytest
 from assay.errors import ConfigError, EnvironmentFailure, NotComparableError
 from assay.web.messages import Refused, json_response, page_response
 from assay.web.server import Limits, Route, serve
+from tests.clocked import clocked
 from tests.web.asking import Client, raw, read_all
 
 PAGE = b'<!doctype html><meta http-equiv="Content-Security-Policy" content="default-src \'none\'"><p>hello</p>'
@@ -345,6 +346,7 @@ def _drip(connection):
         time.sleep(0.03)
 
 
+@clocked
 def test_slow_requests_are_cut_off_though_they_drip():
     with serve(ROUTES, limits=Limits(reading=0.4)) as server:
         client = Client(server.start())
@@ -357,6 +359,7 @@ def test_slow_requests_are_cut_off_though_they_drip():
         assert client.get("/say/x").status == 200
 
 
+@clocked
 def test_body_that_never_comes_is_not_waited_for():
     with serve(ROUTES, limits=Limits(reading=0.3)) as server:
         client = Client(server.start())

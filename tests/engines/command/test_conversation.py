@@ -17,6 +17,7 @@ from assay.engines.calling import ask, ask_filtered, close_session, open_session
 from assay.engines.command.protocols import FLATTENED
 from assay.errors import ConfigError, EngineError, EngineTimeout
 from assay.types import Corpus, Cost, Hit, Status
+from tests.clocked import clocked
 from tests.engines.command.conftest import Opener
 from tests.processes import wait_until_gone
 
@@ -118,6 +119,7 @@ for line in sys.stdin:
     assert [ask(session, "x", 3, 10.0).hits for _ in range(3)] == [(Hit(f"x{n}.py"),) for n in (1, 2, 3)]
 
 
+@clocked
 def test_lines_without_an_id_never_read_what_came_before_the_question(server: Server, opened: Opener) -> None:
     source = ECHO.replace("flush=True)", "flush=True); print(json.dumps(['stale.py']), flush=True)")
     session = opened(server(source), **LINES)
@@ -185,6 +187,7 @@ def test_failure_costs_one_query_and_the_next_starts_the_program_again(
     assert ask(session, "c", 3, 10.0).notes == ()
 
 
+@clocked
 @pytest.mark.parametrize("mode", ["lines", "prompt"])
 def test_late_answer_is_never_read_as_the_next_one(server: Server, opened: Opener, mode: str) -> None:
     session = opened(server(ECHO), **LINES) if mode == "lines" else opened(server(SHELL), **PROMPT)
@@ -193,6 +196,7 @@ def test_late_answer_is_never_read_as_the_next_one(server: Server, opened: Opene
     assert ask(session, "b", 3, 10.0).hits[0].path == "b.py"
 
 
+@clocked
 def test_program_that_ended_between_queries_is_started_again_without_a_failure(server: Server, opened: Opener) -> None:
     session = opened(server(ECHO), **LINES)
     assert ask(session, "!print('[]', flush=True); sys.exit()", 3, 10.0).status == Status.OK
@@ -220,6 +224,7 @@ def test_program_that_answers_between_its_failures_is_started_again_each_time(se
         assert ask(session, "a", 3, 10.0).status == Status.OK
 
 
+@clocked
 def test_restart_is_no_part_of_the_query_and_is_told(server: Server, opened: Opener) -> None:
     session = opened(server("time.sleep(0.7)\n" + SHELL), **PROMPT)
     assert ask(session, "!os.abort()", 3, 0.3).status == Status.CRASH
@@ -231,6 +236,7 @@ def test_restart_is_no_part_of_the_query_and_is_told(server: Server, opened: Ope
     assert float(told[1]) >= 0.7
 
 
+@clocked
 def test_restart_is_no_part_of_a_query_that_fails_either(server: Server, opened: Opener, tmp_path: Path) -> None:
     broken = f"if os.path.exists({str(tmp_path / 'broken')!r}): sys.exit('cannot start')\n"
     session = opened(server("time.sleep(0.7)\n" + broken + SHELL), **PROMPT)
@@ -244,6 +250,7 @@ def test_restart_is_no_part_of_a_query_that_fails_either(server: Server, opened:
     assert unstarted.seconds < 0.3
 
 
+@clocked
 def test_start_is_awaited_and_timed_apart(server: Server, opened: Opener) -> None:
     usage = session_usage(opened(server("time.sleep(0.4)\n" + SHELL), **PROMPT))
     assert 0.4 <= (usage.startup_seconds or 0) < 5
@@ -322,6 +329,7 @@ def test_filters_are_added_to_the_request(server: Server, opened: Opener) -> Non
     assert json.loads(ask(session, "q", 1, 10.0).hits[0].path) == {"own": 1}
 
 
+@clocked
 def test_usage_tells_memory_store_and_complaints(server: Server, opened: Opener) -> None:
     source = "open(sys.argv[1] + '/db', 'wb').write(b'x' * 5000); block = b'x' * 80_000_000\n"
     source += "print('hello', file=sys.stderr)\n"

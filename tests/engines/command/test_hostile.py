@@ -13,6 +13,7 @@ import pytest
 from assay.engines.calling import ask, close_session, session_usage
 from assay.engines.normalise import normalise
 from assay.types import Corpus, Hit, Status
+from tests.clocked import clocked
 from tests.engines.command.conftest import Opener
 from tests.processes import wait_until_gone
 
@@ -71,6 +72,7 @@ def victim(request: pytest.FixtureRequest, server: Server, opened: Opener, tmp_p
     return Victim(str(request.param), server, opened, tmp_path)
 
 
+@clocked
 def test_hang_is_a_timeout(victim: Victim) -> None:
     begin = time.monotonic()
     assert ask(victim.session, "!time.sleep(60)", 1, 0.4).status == Status.TIMEOUT
@@ -85,6 +87,7 @@ def test_hang_that_ignores_the_request_to_end_is_killed_with_its_children(victim
     victim.goes_on()
 
 
+@clocked
 @pytest.mark.parametrize("newline", ["", "\\n"])
 def test_gigabyte_is_stopped_early_and_not_held(victim: Victim, newline: str) -> None:
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -138,6 +141,7 @@ def test_ten_thousand_results_are_cut_to_what_was_asked_for(victim: Victim, corp
     victim.goes_on()
 
 
+@clocked
 def test_closed_pipe_is_noticed(victim: Victim) -> None:
     begin = time.monotonic()
     answer = ask(victim.session, "!sys.stdout.flush(); os.close(1); os.close(2); time.sleep(60)", 1, 0.5)
@@ -153,6 +157,7 @@ def test_input_that_is_not_read_is_a_timeout(server: Server, opened: Opener, tmp
     victim.goes_on()
 
 
+@clocked
 @pytest.mark.parametrize("leaves", [False, True])
 def test_daemon_that_keeps_the_pipe_is_ended(victim: Victim, leaves: bool) -> None:
     if leaves and sys.platform != "linux":
@@ -164,6 +169,7 @@ def test_daemon_that_keeps_the_pipe_is_ended(victim: Victim, leaves: bool) -> No
     victim.goes_on()
 
 
+@clocked
 def test_death_that_leaves_a_daemon_with_the_pipe_is_noticed(victim: Victim) -> None:
     leaving = "start_new_session=sys.platform == 'linux'"
     code = f"keep(subprocess.Popen(['sleep', '60'], {leaving}).pid); os.kill(os.getpid(), 9)"

@@ -16,6 +16,7 @@ from assay.engines.calling import Answer, ask, close_session, open_session, sess
 from assay.engines.normalise import normalise
 from assay.errors import ConfigError, EngineError, EngineTimeout
 from assay.types import Corpus, Hit, Status
+from tests.clocked import clocked
 from tests.processes import wait_until_gone
 
 Program = Callable[[str], list[str]]
@@ -230,6 +231,7 @@ def test_command_hostile_crash_is_a_crash_with_its_last_words(program: Program, 
     assert "died by SIGABRT: oh no → " in answer.error
 
 
+@clocked
 @pytest.mark.parametrize("stubborn", [False, True])
 def test_command_hostile_hang_times_out_and_its_children_die_too(
     program: Program, corpus: Corpus, tmp_path: Path, stubborn: bool
@@ -265,6 +267,7 @@ def test_command_hostile_closed_stdout_and_exit_is_an_answer_without_results(pro
     assert (answer.status, answer.hits) == (Status.OK, ())
 
 
+@clocked
 def test_command_does_not_wait_for_a_child_that_holds_the_output_open(
     program: Program, corpus: Corpus, tmp_path: Path
 ) -> None:
@@ -299,6 +302,7 @@ def test_command_hostile_garbage_is_an_error_not_an_empty_answer(program: Progra
     assert "\n" not in answer.error
 
 
+@clocked
 def test_command_hostile_flood_is_stopped_early(program: Program, corpus: Corpus) -> None:
     argv = program("for _ in range(100): sys.stdout.write('x' * 1_000_000)")
     begin = time.perf_counter()

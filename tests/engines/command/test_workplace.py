@@ -15,6 +15,7 @@ from assay.engines.base import UpdatingSession, Wanted
 from assay.engines.calling import ask, ask_filtered, close_session, open_session, session_usage, update_session
 from assay.errors import ConfigError, EngineError, EnvironmentFailure
 from assay.types import Corpus, Hit, SourceFile, Status
+from tests.clocked import clocked
 from tests.engines.command.conftest import Opener
 
 Program = Callable[[str], list[str]]
@@ -118,6 +119,7 @@ def test_version_is_the_first_line_that_is_printed(opened: Opener, code: str, ve
     assert session_usage(opened("true {query}", version=run(code))).version == version
 
 
+@clocked
 def test_usage_tells_the_most_memory_of_all_runs_and_what_was_said(program: Program, opened: Opener) -> None:
     index = run("import sys, time; block = b'x' * 90_000_000; time.sleep(1); print('indexed 3 files', file=sys.stderr)")
     argv = program("print('README.md') if sys.argv[2] == 'a' else sys.exit('no such ' + sys.argv[2])")

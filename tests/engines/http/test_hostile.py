@@ -14,6 +14,7 @@ import assay
 from assay.engines.calling import ask, open_session
 from assay.errors import EngineTimeout
 from assay.types import Hit, Status
+from tests.clocked import clocked
 from tests.engines.http.conftest import TOKEN, engine_of
 from tests.serving import Reply, Talk, dripping, in_turn, saying, serving, talking
 
@@ -80,6 +81,7 @@ HOSTILE: dict[str, tuple[Talk, Status, str]] = {
 }
 
 
+@clocked
 @pytest.mark.parametrize(("talk", "status", "said"), HOSTILE.values(), ids=HOSTILE)
 def test_hostile_server_is_one_failed_query(opened, talk, status, said):
     settings = {"token_env": "SHOP_TOKEN", "retries": 0, "format": "json", "path": "[]"}
@@ -105,6 +107,7 @@ def test_hostile_server_that_recovers_is_asked_again(opened, status):
     assert server.connections == 1
 
 
+@clocked
 def test_hostile_server_is_asked_no_longer_than_the_limit(opened):
     with (
         serving(in_turn(Reply("busy", 503))) as server,
@@ -171,6 +174,7 @@ def _locals_of_ours(captured: traceback.TracebackException) -> list[str]:
     return [repr(frame.locals) for frame in captured.stack if frame.filename.startswith(home)]
 
 
+@clocked
 def test_hostile_index_is_an_engine_that_does_not_open(corpus):
     with talking(dripping(HEAD)) as server:
         engine = engine_of(url=server.url, index={"url": server.url.split("?")[0]})

@@ -13,6 +13,7 @@ from assay.engines.calling import ask
 from assay.engines.wrapping import as_engine
 from assay.errors import EngineError, EngineTimeout
 from assay.types import Corpus, Cost, Hit, Status
+from tests.clocked import clocked
 from tests.engines.http.conftest import FIELDS, TOKEN, engine_of
 from tests.engines.http.searching import Searcher
 from tests.serving import Asked, in_turn, serving
@@ -142,6 +143,7 @@ def test_http_engine_waits_until_the_index_is_ready(opened):
             assert [asked.path for asked in server.asked] == ["/index", *["/status"] * 4]
 
 
+@clocked
 def test_http_engine_whose_index_is_never_ready_is_not_opened(corpus):
     with serving(Searcher(polls=10**6)) as server:
         ready = {"url": f"{server.url}/status", "path": "index.state", "value": "ready", "every": 0.05}
@@ -280,6 +282,7 @@ def test_http_engine_keeps_to_its_rate(opened):
     assert 0.4 <= taken < 1.0
 
 
+@clocked
 def test_http_engine_does_not_time_out_for_its_own_rate(opened):
     with serving(in_turn(Answer([]))) as server, opened(url=server.url + ASK, rate=5.0) as session:
         answers = [ask(session, "x", 1, 0.15) for _ in range(3)]

@@ -2,6 +2,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 from assay.engines.http.pacing import Pacer
+from tests.clocked import clocked
 
 
 def test_pacer_without_a_rate_never_waits():
@@ -24,6 +25,7 @@ def test_pacer_keeps_the_distance_between_threads():
     assert max(waits) > 0
 
 
+@clocked
 def test_pacer_saves_nothing_up():
     pacer = Pacer(20.0)
     pacer.turn()

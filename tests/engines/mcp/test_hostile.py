@@ -21,6 +21,7 @@ from assay.engines.mcp.settings import Settings
 from assay.engines.normalise import normalise
 from assay.errors import EngineError, EngineTimeout
 from assay.types import Corpus, Status
+from tests.clocked import clocked
 from tests.engines.mcp.conftest import engine_of, opened
 from tests.processes import wait_until_gone
 
@@ -48,6 +49,7 @@ def test_mcp_server_that_dies_costs_one_query_and_is_started_and_indexed_again(c
     assert len(pids()) == 2
 
 
+@clocked
 def test_mcp_server_that_hangs_is_ended_and_restarts_are_bounded(corpus: Corpus, pids: Any) -> None:
     with opened(corpus, tool="behave", restarts=1) as session:
         begin = time.monotonic()

@@ -6,9 +6,11 @@ import re
 
 from assay.engines.calling import ask
 from assay.types import Corpus, Status
+from tests.clocked import clocked
 from tests.engines.mcp.conftest import opened
 
 
+@clocked
 def test_mcp_restart_is_not_cut_by_the_querys_limit_and_not_charged_to_it(corpus: Corpus) -> None:
     with opened(corpus, tool="behave") as session:
         first = session.usage().startup_seconds

@@ -14,6 +14,7 @@ import pytest
 from assay.engines.base import FilteringSession, MeasuredSession, TimedEngine, TimedSession, UpdatingSession, Wanted
 from assay.errors import EngineError
 from assay.types import Corpus, Hit
+from tests.clocked import clocked
 from tests.engines.mcp.conftest import engine_of, opened
 
 PATTERN = r"^### (?P<path>\S+):(?P<start>\d+)-(?P<end>\d+) \(score (?P<score>[\d.]+)\)"
@@ -110,6 +111,7 @@ def test_mcp_leaves_no_thread_and_no_store(corpus: Corpus) -> None:
     assert not Path(store).exists()
 
 
+@clocked
 def test_mcp_adds_little_to_the_time_of_a_query(session: Any) -> None:
     seconds = []
     for _ in range(20):

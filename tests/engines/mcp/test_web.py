@@ -14,6 +14,7 @@ import pytest
 from assay.engines.mcp import web
 from assay.errors import ConfigError, EngineError, EngineTimeout
 from assay.types import Corpus, Hit
+from tests.clocked import clocked
 from tests.engines.mcp.conftest import engine_of, opened, served
 from tests.serving import Asked, Reply, serving
 
@@ -47,6 +48,7 @@ def test_mcp_over_http_answers_as_over_stdio(url: str, corpus: Corpus) -> None:
     assert threading.active_count() == threads
 
 
+@clocked
 def test_mcp_over_http_that_hangs_is_given_up_and_asked_anew(url: str, corpus: Corpus) -> None:
     with opened(corpus, url=url, tool="behave", token_env="TOY_TOKEN") as session:
         begin = time.monotonic()

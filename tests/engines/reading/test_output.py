@@ -14,6 +14,7 @@ from assay.engines.reading.settings import Format, ReadingSettings
 from assay.errors import ConfigError, EngineError
 from assay.settings import read_settings
 from assay.types import Cost, Hit
+from tests.clocked import clocked
 
 KNOWN = frozenset({"Makefile", "my file.py", "odd:12", "a.py"})
 
@@ -174,6 +175,7 @@ def test_json_lines_among_talk_are_read_and_a_broken_one_is_an_error() -> None:
         reply("Segmentation fault", "jsonl")
 
 
+@clocked
 def test_json_hidden_behind_a_thousand_openings_is_not_looked_for() -> None:
     begin = time.perf_counter()
     with pytest.raises(EngineError):

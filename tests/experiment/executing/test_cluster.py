@@ -19,6 +19,7 @@ from assay.experiment.executing.driving import gather
 from assay.experiment.executing.remote import Kit, kit
 from assay.experiment.executing.serial import Here
 from benchmarks.experiments.loopback import loopback
+from tests.clocked import clocked
 from tests.experiment.executing.tasks import Job, begun, do, double, heavy, host_path, refuse, seat_or_die, unwell
 from tests.experiment.executing.test_processes import eventually
 
@@ -134,6 +135,7 @@ def test_task_that_a_worker_cannot_load_is_explained(fleet, tmp_path, monkeypatc
     del sys.modules["only_here"]
 
 
+@clocked
 def test_address_where_nobody_answers():
     begin = time.monotonic()
     with pytest.raises(EnvironmentFailure, match="no scheduler answers at tcp://127.0.0.1:9"):

@@ -15,6 +15,7 @@ from assay.experiment.executing.base import WorkerLost
 from assay.experiment.executing.driving import gather
 from assay.experiment.executing.processes import Processes
 from benchmarks.experiments.loopback import our_path
+from tests.clocked import clocked
 from tests.experiment.executing.tasks import Job, begun, circumstances, crash, do, double, fail_oddly, linger, refuse
 
 
@@ -94,6 +95,7 @@ def test_idle_worker_that_was_killed_is_replaced(fleet):
     assert sorted(gather(fleet, double, range(9))) == [(n, 2 * n) for n in range(9)]
 
 
+@clocked
 def test_closing_ends_workers_that_are_busy_and_they_tidy_up(tmp_path):
     fleet = Processes(1)
     future = fleet.submit(linger, str(tmp_path))

@@ -16,6 +16,7 @@ from hypothesis.extra import numpy as hnp
 
 from assay.errors import EnvironmentFailure
 from assay.search.store.format import JSON, VERSION, Array, StoreProblem, read_store, write_store
+from tests.clocked import clocked
 
 META: dict[str, JSON] = {"root": "/srv/ä", "files": [1, 2.5, None, True], "deep": {"x": "\udc80"}}
 ARRAYS: dict[str, Array] = {
@@ -215,6 +216,7 @@ def test_store_below_a_file_is_an_environment_failure_with_a_hint(tmp_path) -> N
     assert caught.value.hint
 
 
+@clocked
 def test_store_of_a_hundred_megabytes_opens_quickly(tmp_path) -> None:
     write_store(tmp_path / "i", {}, {"a": np.zeros((25, 1_000_000), dtype=np.float32)})
     took = []
