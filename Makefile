@@ -4,6 +4,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 WORKERS ?= auto
+# Hundreds of processes start in the tests: none of them compiles Assay again because the machine's settings say so.
+unexport PYTHONDONTWRITEBYTECODE
 # A real peer that the adapters are tested on, in an environment of its own: its packages are not ours.
 SEMBLE := semble[mcp]==0.7.0
 # The script of axe-core, which a package for another driver brings: that driver is not needed.
@@ -15,7 +17,7 @@ demo: $(VENV)/.installed  ## measure the shipped engines on the Python standard 
 	$(BIN)/assay demo
 
 test: check $(VENV)/.peers $(VENV)/.browser  ## everything that must hold, in minutes
-	$(BIN)/python -m pytest -n $(WORKERS)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
 check: $(VENV)/.developed  ## lint, format, types
 	$(BIN)/ruff check .
