@@ -194,6 +194,32 @@ def test_forest_has_its_scale_below_and_a_line_for_no_difference():
     assert "●" in narrow[2]
 
 
+AXIS = (-0.4, 0.6)
+VALUES = (-0.4, -0.31, -0.1, 0.0, 0.07, 0.2, 0.45, 0.6)
+
+
+def places_of_marks(width: int, label: str) -> list[float]:
+    """Draw values on an axis and give where each stands on it, from 0 to 1, by the marks of its two ends."""
+    marks = tuple(Estimate(label, value, max(value - 0.1, AXIS[0]), min(value + 0.1, AXIS[1])) for value in VALUES)
+    lines = shown(width, Document("t", (Forest(marks, *AXIS, line=0.0),))).split("\n")
+    assert max(map(cell_len, lines)) <= width, (width, label)
+    columns = [cell_len(line[: line.index("●")]) for line in lines if "●" in line]
+    assert columns == sorted(columns), (width, label)
+    assert len(columns) == len(VALUES), (width, label)
+    cell = 1 / (columns[-1] - columns[0])
+    assert cell <= 1 / 14, (width, label)
+    return [(column - columns[0]) * cell for column in columns]
+
+
+@pytest.mark.parametrize("length", [1, 3, 12, 22, 41, 61, 90])
+def test_intervals_stand_where_their_values_are_at_every_width(length):
+    wide = places_of_marks(200, "engine")
+    for label in ("x" * length, "東" * (length // 2 + 1)):
+        for width in range(20, 121):
+            narrow = places_of_marks(width, label)
+            assert narrow == pytest.approx(wide, abs=1 / 14), (width, label)
+
+
 def test_rankings_stand_side_by_side_or_below_each_other():
     both = Document("t", (Beside((listing("first", 2), listing("second", 1))),))
     wide, narrow = shown(100, both), shown(60, both)

@@ -46,6 +46,8 @@ _AXIS = 40
 _BAR, _LEAST_BAR = 30, 4
 #: Below this many columns beside its label a drawing gets a line of its own.
 _LEAST_AXIS = 16
+#: Before a drawing that stands below its label.
+_INDENT = "  "
 
 
 def print_document(document: Document, stream: IO[str] | None = None) -> None:
@@ -160,9 +162,7 @@ def _(block: Forest, console: Console) -> None:
     if block.on_pages:
         return
     label = _label_width([item.label for item in block.estimates], console.width)
-    beside = console.width - label - 1
-    room = min(_AXIS, beside if beside >= _LEAST_AXIS else console.width - 2)
-    label = label if beside >= _LEAST_AXIS else 0
+    room = min(_AXIS, _room(console, label))
     for item in block.estimates:
         _drawn(console, item.label, label, _interval(block, item, room), STYLES[item.tone])
     _drawn(console, "", label, _scale(block, room), "dim")
@@ -174,16 +174,21 @@ def _label_width(labels: list[str], width: int) -> int:
     return longest if longest + 1 + _LEAST_AXIS <= width else 0
 
 
-def _drawn(console: Console, label: str, room: int, drawing: str, style: str = "") -> None:
+def _room(console: Console, label: int) -> int:
+    """Count the columns that a drawing has: behind labels of some width, or on a line of its own."""
+    return console.width - (label + 1 if label else len(_INDENT))
+
+
+def _drawn(console: Console, label: str, width: int, drawing: str, style: str = "") -> None:
     """Print a drawing behind its label, or below it where both have no room in a line; words are folded."""
     name = " ".join(tame(label).split("\n"))
-    if not room:
+    first, *rest = _kept_spaces(drawing, _room(console, width))
+    if not width:
         if name:
             _say(console, name, style)
-        lines = [f"  {line}" for line in _kept_spaces(drawing, console.width - 2)]
+        lines = [_INDENT + line for line in (first, *rest)]
     else:
-        first, *rest = _kept_spaces(drawing, console.width - room - 1)
-        lines = [" " * (room - cells(name)) + f"{name} {first}", *(" " * (room + 1) + line for line in rest)]
+        lines = [" " * (width - cells(name)) + f"{name} {first}", *(" " * (width + 1) + line for line in rest)]
     _lines(console, lines, style)
 
 
