@@ -13,7 +13,7 @@ from assay.report.analysis import analyse_case
 from assay.report.case import open_case
 from assay.report.explorer import make_page
 from assay.scoring import score
-from assay.scoring.moving import match_hits
+from assay.scoring.moving import match_distinct
 from assay.syntax.tokens import line_bytes
 from assay.types import (
     Adversary,
@@ -92,10 +92,14 @@ def test_moves_follow_the_rule_of_scoring(browser: Tab, made: Path) -> None:
     tab = opened(browser, made, "#/query/g/q0/human?engines=old,new", ".ranking .moved")
     said = tab.run(
         "return [...document.querySelectorAll('.ranking')[1].querySelectorAll('.hit')]"
-        ".map(hit => hit.querySelector('.moved')?.innerText ?? null)"
+        ".map(hit => [hit.querySelector('.rank').innerText, hit.querySelector('.moved')?.innerText ?? ''])"
     )
-    there = match_hits(OLD, NEW, "file")
-    assert [int(re.sub(r".*#", "", text)) for text in said] == [there[rank] for rank in (1, 2, 3, 4)] == [2, 4, 1, 3]
+    assert [rank for rank, _ in said] == ["1", "2", "=", "3"]
+    there = match_distinct(OLD, NEW, "file")
+    assert there == {1: 1, 2: 3, 3: 2}
+    assert {int(rank): int(re.sub(r".*#", "", moved)) for rank, moved in said if moved} == there
+    assert "first answer at 3" in tab.text(".ranking")
+    assert "A3" in tab.text(".source-file .badge.accent")
 
 
 def test_right_file_is_told_from_right_lines_and_the_answer_is_in_view(browser: Tab, made: Path) -> None:

@@ -103,6 +103,36 @@ def test_places_know_where_they_stood_in_the_other_ranking(results, capsys):
     assert any(hit["other"] != hit["rank"] for hit in second["hits"])
 
 
+def test_ranks_of_the_listings_are_those_of_the_answers(results, capsys):
+    run = read_run(results / "results")
+    hits = {
+        "keywords": (Hit("shop/tax.py", 1, 2), Hit("shop/cart.py", 1, 2), Hit("shop/cart.py", 3, 4)),
+        "builtin": (
+            Hit("shop/tax.py", 1, 2),
+            Hit("shop/tax.py", 3, 4),
+            Hit("shop/retry.py"),
+            Hit("shop/cart.py", 3, 4),
+        ),
+    }
+    engines = tuple(
+        replace(e, rankings=tuple(replace(r, hits=hits[e.name], tokens=(1,) * len(hits[e.name])) for r in e.rankings))
+        for e in run.engines
+        if e.name in hits
+    )
+    write_run(replace(run, engines=engines), results / "other")
+    _, out, _ = call(capsys, "other", "total", "--engines", "keywords", "builtin")
+    assert re.search(r"shop/cart.py::Cart.total +grade 2 +2 +3\n", out)
+    assert re.search(r" 3 ✓2\S* shop/cart.py:3-4 +↓1\n", out)
+    assert re.search(r"│ +=  +shop/tax.py:3-4\n", out)
+    _, builtin = as_json(capsys, "other", "total", "--engines", "keywords", "builtin")["sides"]
+    assert [(hit["rank"], hit["distinct"], hit["other"]) for hit in builtin["hits"]] == [
+        (1, 1, 1),
+        (2, None, None),
+        (3, 2, None),
+        (4, 3, 2),
+    ]
+
+
 def test_right_file_is_told_from_right_lines(results, capsys):
     run = read_run(results / "results")
     first = {"builtin": Hit("shop/cart.py", 1, 2), "keywords": Hit("shop/cart.py")}

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.scoring.match import LEVELS
-from assay.scoring.moving import match_hits
+from assay.scoring.moving import match_distinct, match_hits
 from assay.types import Hit
 
 BEFORE = [Hit("a", 1, 9), Hit("a", 20, 29), Hit("b", 1, 5), Hit("c")]
@@ -27,6 +27,11 @@ def test_the_same_lines_go_before_those_that_overlap():
 
 def test_at_file_level_the_same_file_is_enough():
     assert match_hits(BEFORE, AFTER, "file") == {2: 2, 3: 1, 4: 4, 6: 3}
+
+
+def test_ranks_of_distinct_hits_leave_repetitions_out():
+    assert match_distinct(BEFORE, AFTER, "file") == {1: 2, 2: 1, 3: 3}
+    assert match_distinct([*BEFORE[:2], *BEFORE], AFTER, "lines") == match_hits(BEFORE, AFTER, "lines")
 
 
 @given(hits, hits, st.sampled_from(LEVELS))

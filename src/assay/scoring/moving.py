@@ -4,8 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from assay.scoring.match import Level, hit_span
+from assay.scoring.match import Level, claim, hit_span, project
 from assay.types import Hit
+
+
+def match_distinct(before: Sequence[Hit], after: Sequence[Hit], level: Level) -> dict[int, int]:
+    """Match the hits that count: ranks are those of distinct hits, as scores have them."""
+    return match_hits(_distinct(before, level), _distinct(after, level), level)
 
 
 def match_hits(before: Sequence[Hit], after: Sequence[Hit], level: Level) -> dict[int, int]:
@@ -28,6 +33,11 @@ def match_hits(before: Sequence[Hit], after: Sequence[Hit], level: Level) -> dic
                 found[rank] = taken
                 del free[taken]
     return found
+
+
+def _distinct(hits: Sequence[Hit], level: Level) -> list[Hit]:
+    """Leave out what repeats a hit above it."""
+    return [hits[position] for position in claim(hits, project((), level)).positions]
 
 
 def _equal(one: Hit, other: Hit) -> bool:

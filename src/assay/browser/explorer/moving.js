@@ -1,10 +1,33 @@
-// Which hit of one ranking is which of another: the rule of scoring/moving.py.
+// Which hits count, and which hit of one ranking is which of another: the rules of scoring/match.py and moving.py.
+
+/** Give the rank of each hit among distinct ones, as scores have it; null where it repeats one above. */
+export function distinctRanks(hits, level) {
+  const seen = new Set();
+  return hits.map(({ path, start, end }) => {
+    const key = level === "file" ? path : JSON.stringify([path, start, end]);
+    if (seen.has(key)) return null;
+    seen.add(key);
+    return seen.size;
+  });
+}
+
+/** Leave out the hits that repeat one above. */
+export function distinctHits(hits, level) {
+  const ranks = distinctRanks(hits, level);
+  return hits.filter((hit, at) => ranks[at] !== null);
+}
+
+/** Give for ranks of the second ranking the rank of the same place in the first, both among distinct hits. */
+export function matchDistinct(before, after, level) {
+  const places = matchHits(distinctHits(before, level), distinctHits(after, level), level);
+  return new Map([...places].map(([now, old]) => [now + 1, old + 1]));
+}
 
 /**
  * Give for places of the second ranking the place of the same hit in the first, both from 0; each is taken once.
  * The same lines first, then those that share what the level counts: a line, or by file the file.
  */
-export function matchHits(before, after, level) {
+function matchHits(before, after, level) {
   const free = new Set(before.keys());
   const found = new Map();
   for (const same of [equalLines, level === "file" ? equalPaths : commonLines]) {

@@ -11,7 +11,7 @@ from assay.scoring import score
 from assay.scoring.joining import restrict_run, restrict_suite
 from assay.scoring.marking import Mark, Marker, is_beside
 from assay.scoring.match import Level
-from assay.scoring.moving import match_hits
+from assay.scoring.moving import match_distinct
 from assay.types import Claim, Hit, Query, Ranking, Run, Status, order_forms
 
 
@@ -30,7 +30,7 @@ class Place:
 
     hit: Hit
     mark: Mark
-    other: int | None  # position, from 1; None: it is not there, or there is no other
+    other: int | None  # rank among distinct hits, as in its mark; None: it is not there, or there is no other
     other_lines: bool = False  # it is right by its file alone: no answer has a line of it
 
 
@@ -110,10 +110,10 @@ def _ranking(subject: Subject, gold: str, query: str, form: str) -> Ranking | No
 
 
 def _others(rankings: Sequence[Ranking | None], level: Level) -> list[Mapping[int, int]]:
-    """Give for each ranking where its places stand in the other; nowhere where there is none."""
+    """Give for ranks of each ranking the rank in the other; nothing where there is no other."""
     if len(rankings) < 2:
         return [{} for _ in rankings]
-    moved = match_hits(_given(rankings[0]), _given(rankings[1]), level)
+    moved = match_distinct(_given(rankings[0]), _given(rankings[1]), level)
     return [{old: new for new, old in moved.items()}, moved]
 
 
@@ -139,8 +139,8 @@ def _side(
     hits = _given(ranking)
     marks = Marker(query, level)(hits)
     places = tuple(
-        Place(hit, mark, others.get(rank), other_lines=mark.target is not None and is_beside(hit, query.targets))
-        for rank, (hit, mark) in enumerate(zip(hits, marks, strict=True), start=1)
+        Place(hit, mark, others.get(mark.rank or 0), mark.target is not None and is_beside(hit, query.targets))
+        for hit, mark in zip(hits, marks, strict=True)
     )
     values = _values(subject, f"{gold}/{query.id}", form, measures)
     return Side(subject.name, ranking, places, values, _ranks(query, marks))

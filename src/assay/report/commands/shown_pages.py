@@ -87,16 +87,13 @@ def _listing(shown: Shown, at: int) -> Listing:
     """List one ranking; the second says how each place moved, the first which are gone."""
     side = shown.sides[at]
     two = len(shown.sides) > 1 and not any(one.failed for one in shown.sides)
-    entries = tuple(
-        _entry(shown, place, rank, _tail(place, rank, second=at > 0) if two else "")
-        for rank, place in enumerate(side.places, start=1)
-    )
+    entries = tuple(_entry(shown, place, _tail(place, second=at > 0) if two else "") for place in side.places)
     empty = "" if entries or side.failed else "It answered with nothing."
     return Listing(side.name, entries, clip(side.failed, SHOWN.message) or empty)
 
 
-def _entry(shown: Shown, place: Place, rank: int, tail: str) -> Entry:
-    """Write one hit, marked by what it is."""
+def _entry(shown: Shown, place: Place, tail: str) -> Entry:
+    """Write one hit, marked by what it is; its rank is that of the scores, and what repeats another has none."""
     text = clip(str(place.hit.span), SHOWN.example)
     mark = place.mark
     tone: Tone = "plain"
@@ -109,11 +106,14 @@ def _entry(shown: Shown, place: Place, rank: int, tail: str) -> Entry:
         sign, tone = "✗", "bad"
     elif mark.rank is None:
         sign, tone = "=", "quiet"
-    return Entry(str(rank), sign, text, tail, tone)
+    return Entry(str(mark.rank or ""), sign, text, tail, tone)
 
 
-def _tail(place: Place, rank: int, *, second: bool) -> str:
-    """Say how a place moved from the first ranking to the second."""
+def _tail(place: Place, *, second: bool) -> str:
+    """Say how a place moved from the first ranking to the second; what repeats another did not."""
+    rank = place.mark.rank
+    if rank is None:
+        return ""
     if place.other is None:
         return "new" if second else "gone"
     if not second:

@@ -2,6 +2,7 @@
 
 import { markdownCode, markdownTable, markdownText } from "../../common/copying.js";
 import { fixed, placeText } from "../../common/format.js";
+import { distinctHits } from "../moving.js";
 import { gradeName } from "./gold.js";
 
 /** Write what the page says of a query: the question, the gold, and the chosen rankings beside each other. */
@@ -24,16 +25,17 @@ function adversaryLine({ relationship, anchor, confusion }) {
   return `- ✗ ${markdownText(relationship)}: ${markdownCode(anchor)} ${markdownText(confusion ?? "")}`.trimEnd();
 }
 
-/** Write rankings as a table, one column an engine. */
+/** Write rankings as a table, one column an engine; what repeats a result above has no rank and is left out. */
 function rankingsMarkdown(data, unit, engines, rankings) {
   const all = engines.map((engine) => rankings.ranking(engine, unit.index));
-  const depth = Math.max(...all.map((one) => one.hits.length));
+  const counted = all.map((one) => distinctHits(one.hits, data.level));
+  const depth = Math.max(...counted.map((hits) => hits.length));
   const titles = engines.map(
     (engine) => `${data.engines[engine].name} (${data.primary} ${fixed(data.value(engine, data.primary, unit.index))})`,
   );
   const rows = Array.from({ length: depth }, (unused, at) => [
     String(at + 1),
-    ...all.map((ranking) => hitText(ranking.hits[at])),
+    ...counted.map((hits) => hitText(hits[at])),
   ]);
   const failed = all.map((ranking) =>
     ranking.status === "ok" ? "" : [ranking.status, ranking.error].filter(Boolean).join(": "),

@@ -6,9 +6,11 @@ import { rankAt } from "../pairs.js";
 import { gradeName } from "./gold.js";
 import { letterOf } from "./engines.js";
 import { missingBlock } from "../missing.js";
-import { commonLines, matchHits } from "../moving.js";
+import { commonLines, distinctRanks, matchDistinct } from "../moving.js";
 import { placeNodes } from "../places.js";
 import { sourceAnchor } from "./source.js";
+
+const REPEATED = "It repeats a result above: scores do not count it";
 
 /** Draw one column an engine. */
 export function rankingColumns(view, choose) {
@@ -42,7 +44,8 @@ function rankingColumn(view, engine, place, first, choose) {
   const { data, unit } = view;
   const ranking = view.loaded.rankings.ranking(engine, unit.index);
   const { name } = data.engines[engine];
-  const moved = first ? matchHits(first.hits, ranking.hits, data.level) : new Map();
+  const ranks = distinctRanks(ranking.hits, data.level);
+  const moved = first ? matchDistinct(first.hits, ranking.hits, data.level) : new Map();
   const remove = h(
     "button",
     {
@@ -62,7 +65,7 @@ function rankingColumn(view, engine, place, first, choose) {
     h(
       "ol",
       null,
-      ranking.hits.map((hit, at) => hitItem(view, hit, at, moved)),
+      ranking.hits.map((hit, at) => hitItem(view, hit, ranks[at], moved)),
     ),
     rankingEnd(view, ranking),
   );
@@ -95,7 +98,7 @@ function failureText(ranking) {
 }
 
 /** Draw one hit. */
-function hitItem(view, hit, at, moved) {
+function hitItem(view, hit, rank, moved) {
   const { query } = view.unit;
   const kind = hit.mark === null ? "" : hit.mark.target === undefined ? "adversary" : "answer";
   const anchor = sourceAnchor(view, hit);
@@ -103,7 +106,7 @@ function hitItem(view, hit, at, moved) {
   return h(
     "li",
     { class: `hit ${kind}` },
-    h("span", { class: "rank" }, at + 1),
+    rank ? h("span", { class: "rank" }, rank) : h("span", { class: "rank", title: REPEATED }, "="),
     h(
       "div",
       { class: "hit-body" },
@@ -114,7 +117,7 @@ function hitItem(view, hit, at, moved) {
             name,
           )
         : h("span", { class: "place" }, name),
-      h("span", { class: "hit-facts" }, markBadge(hit, query), movedText(at, moved), hitScoreText(hit)),
+      h("span", { class: "hit-facts" }, markBadge(hit, query), movedText(rank, moved), hitScoreText(hit)),
     ),
   );
 }
@@ -138,11 +141,11 @@ function markBadge({ mark, ...hit }, query) {
 }
 
 /** Say where the first engine has the same place. */
-function movedText(at, moved) {
-  const there = moved.get(at);
+function movedText(rank, moved) {
+  const there = moved.get(rank);
   if (there === undefined) return null;
-  const sign = there === at ? "=" : there > at ? "↑" : "↓";
-  return h("span", { class: "moved", title: `A has it at rank ${there + 1}` }, `${sign} A #${there + 1}`);
+  const sign = there === rank ? "=" : there > rank ? "↑" : "↓";
+  return h("span", { class: "moved", title: `A has it at rank ${there}` }, `${sign} A #${there}`);
 }
 
 /** Write score and tokens. */

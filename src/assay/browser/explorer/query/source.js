@@ -129,7 +129,7 @@ function lineRow(file, place, line) {
 function roleText(role) {
   if (role.kind === "answer") return `✓ ${gradeName(role.grade)}`;
   if (role.kind === "adversary") return `✗ ${role.relationship}`;
-  return `${letterOf(role.column)}${role.rank}`;
+  return `${letterOf(role.column)}${role.rank ?? "="}`;
 }
 
 /** Draw a role. */

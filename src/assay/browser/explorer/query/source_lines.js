@@ -1,5 +1,7 @@
 // Which lines of which files a query's page shows, and what each of them is to the query.
 
+import { distinctRanks } from "../moving.js";
+
 const AROUND = 3; // lines before and after a place that are shown with it
 const LONG = 60; // lines of a result from which it is like a whole file: only its beginning is shown for its own sake
 
@@ -21,17 +23,14 @@ export function sourceFiles(view) {
 }
 
 /** List what each place is to the query: answers first, then adversaries, then hits by rank. */
-function rolesOf({ unit, engines, loaded }) {
+function rolesOf({ data, unit, engines, loaded }) {
   const { query } = unit;
-  const hits = engines.flatMap((engine, column) =>
-    (loaded.rankings?.ranking(engine, unit.index).hits ?? []).map((hit, at) => ({
-      ...hit,
-      kind: "hit",
-      column,
-      rank: at + 1,
-    })),
-  );
-  hits.sort((one, other) => one.rank - other.rank || one.column - other.column);
+  const hits = engines.flatMap((engine, column) => {
+    const found = loaded.rankings?.ranking(engine, unit.index).hits ?? [];
+    const ranks = distinctRanks(found, data.level);
+    return found.map((hit, at) => ({ ...hit, kind: "hit", column, at, rank: ranks[at] }));
+  });
+  hits.sort((one, other) => one.at - other.at || one.column - other.column);
   return [
     ...query.targets.map((target) => ({ ...target, kind: "answer" })),
     ...query.adversaries.map((one) => ({ ...one, kind: "adversary" })),
