@@ -102,7 +102,7 @@ def test_back_from_a_query_far_down_leads_to_its_row(browser: Tab, long_page: Pa
 
 def test_a_page_without_rankings_says_so(browser: Tab, long_page: Path) -> None:
     tab = _open(browser, long_page, "#/query/set-0/q0000/human")
-    assert "The rankings are not in this file." in tab.text(".query-rankings")
+    assert "The rankings are not in this file: assay report FOLDER" in tab.text(".query-rankings")
     assert "left out to test" in tab.text(".query-rankings")
     assert len(tab.all(".query-scores tbody tr")) == ENGINES
     assert tab.console_errors() == []

@@ -165,8 +165,11 @@ def test_a_page_without_source_and_traces_says_how_to_get_them(browser: Tab, sam
     bare = re.sub(r'<script type="application/gzip" id="data-(sources|traces)">[^<]*</script>', "", text)
     (tmp_path / "bare.html").write_text(bare, encoding="utf-8")
     tab = _open(browser, tmp_path / "bare.html", LINK)
-    assert "No source is in this file. assay report RESULTS --max-size 10MB" in tab.text(".query-source")
-    assert "--traces 20" in tab.text(".query-trace")
+    for place, command in ((".query-source", "assay report FOLDER"), (".query-trace", "--traces")):
+        (said,) = tab.texts(f"{place} .note")
+        assert said.count("assay report FOLDER") == 1
+        assert command in said
+        assert said.endswith("FOLDER is that of the run.")
     assert len(tab.all(".ranking")) == 2
     _quiet(tab)
 

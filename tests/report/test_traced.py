@@ -78,3 +78,8 @@ def test_corpora_that_were_not_traced_are_said_with_the_command(monkeypatch):
     first, then = traces_for(case(), "other", 3, cheap=True).notes
     assert first == "No traces of gold0: why."
     assert "`assay report FOLDER --traces 3`" in then
+    some = {Asked("gold1", "q0", "human"): Traced("good", Waterfall("", (), (), ()))}
+    monkeypatch.setattr(tracing, "traces_of", lambda *_, **__: Traces(some, ("No traces of gold0: why.",)))
+    said = " ".join(traces_for(case(), "other", 3, cheap=True).notes)
+    assert said.count("`assay report FOLDER") == 1
+    assert said.endswith("`assay report FOLDER --traces 5` makes all, where their corpora are here.")

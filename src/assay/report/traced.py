@@ -93,14 +93,15 @@ def _notes(choice: Choice, found: Traces, most: int) -> tuple[str, ...]:
     """Say which queries have no trace, and what makes it."""
     made, whole = len(found.made), len(choice.queries)
     notes = list(found.notes)
-    if found.notes:
-        notes.append(
-            f"`assay report FOLDER --traces {min(most, whole)}` makes what is missing, where its corpus is here."
-        )
     if made and made < whole:
+        where = ", where their corpora are here" if found.notes else ""
         notes.append(
             f"Traces of {choice.engine} are there for {count(made, 'query', 'queries')} of {whole:,}, misses and "
-            f"regressions first; `assay report FOLDER --traces {whole}` makes all."
+            f"regressions first; `assay report FOLDER --traces {whole}` makes all{where}."
+        )
+    elif found.notes:
+        notes.append(
+            f"`assay report FOLDER --traces {min(most, whole)}` makes what is missing, where its corpus is here."
         )
     if choice.sealed:
         notes.append(f"{count(choice.sealed, 'sealed query has', 'sealed queries have')} no trace.")

@@ -17,11 +17,7 @@ export function sourcePanel(view) {
   if (!view.loaded.sources && !view.data.live) return section(missingBlock(view.data, "sources"));
   const files = sourceFiles(view);
   const shown = files.filter((file) => file.lines.length || view.data.live);
-  if (!shown.length)
-    return section(
-      h("p", { class: "note" }, "No source of this query is in this file. "),
-      missingBlock(view.data, "sources").slice(1),
-    );
+  if (!shown.length) return section(missingBlock(view.data, "sources", "No source of this query is in this file."));
   const without = files.length - shown.length;
   return section(
     sourceLegend(),

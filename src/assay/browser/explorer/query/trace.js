@@ -18,7 +18,7 @@ export function tracePanel(view) {
     );
   if (!loaded.traces) return section(missingBlock(data, "traces"));
   const trace = loaded.traces[String(unit.index)];
-  if (!trace) return section(h("p", { class: "note" }, "This query was not traced. "), missingBlock(data, "traces"));
+  if (!trace) return section(missingBlock(data, "traces", "This query was not traced."));
   return section(traceQuestion(trace), waterfallTable(trace, unit.query));
 }
 
