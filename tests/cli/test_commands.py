@@ -637,6 +637,35 @@ def test_stray_words_are_refused(shop, capsys, arguments, hint):
     assert hint in said
 
 
+def test_serving_a_folder_without_runs_says_so(shop, capsys, monkeypatch):
+    from assay.web.server import Server
+
+    monkeypatch.setattr(Server, "wait", lambda _: None)
+    code, out, err = call(capsys, "serve", "shop")
+    assert code == 0
+    assert out.startswith("http://127.0.0.1:")
+    assert "there is no run there yet" in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "usage", "hint"),
+    [
+        (["report", "results", "--frob"], "assay report", "--no-source"),
+        (["run", "--kk", "10"], "assay run", "--kk: did you mean '-k'?"),
+        (["report", "--max-sise=3MB"], "assay report", "--max-sise: did you mean '--max-size'?"),
+        (["gold", "lint", "gold.yaml", "--strikt"], "assay gold lint", "--strikt: did you mean '--strict'?"),
+    ],
+)
+def test_unknown_flags_show_those_of_the_command_and_the_nearest(shop, capsys, arguments, usage, hint):
+    with pytest.raises(SystemExit) as caught:
+        main(arguments)
+    said = capsys.readouterr().err
+    assert caught.value.code == 2
+    assert said.startswith(f"usage: {usage} ")
+    assert f"{usage}: error: unrecognized arguments" in said
+    assert hint in said
+
+
 def test_folder_may_stand_behind_flags(shop, capsys):
     assert call(capsys, "search", "cart", "--quiet", "shop")[0] == 0
     assert "unrecognized" not in call(capsys, "search", "--quiet", "-k", "3", "cart", ".")[2]

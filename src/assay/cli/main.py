@@ -39,7 +39,7 @@ from assay.cli import (
     tune,
 )
 from assay.cli.common.actions import FLAGS
-from assay.errors import AssayError
+from assay.errors import AssayError, meant
 
 _EPILOG = """\
 exit codes: 0 pass · 1 regression proven or a required floor missed (gate) · 2 usage or bad input
@@ -141,17 +141,28 @@ class _Command(argparse.ArgumentParser):
     def parse_known_args(  # type: ignore[override]  # one of its overloads, the one that is called
         self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
     ) -> tuple[argparse.Namespace, list[str]]:
-        """Take leftover words for more of them, or a single one for the folder, where none was given; refuse others."""
+        """Take leftover words for more of them, or a single one for the folder, where none was given; refuse others.
+
+        They are refused here and not where argparse does it: whoever mistypes a flag is shown those of this command.
+        """
         found, extra = super().parse_known_args(args, namespace)
         if hasattr(found, "words") and not any(word.startswith("-") for word in extra):
             found.words, extra = [*found.words, *extra], []
         stray = [word for word in extra if not word.startswith("-")]
         if len(extra) == len(stray) == 1 and hasattr(found, "path") and found.path == self.get_default("path"):
             found.path, extra, stray = stray[0], [], []
-        experiment = next((word for word in stray if word.endswith(".toml") and hasattr(found, "config")), None)
-        if experiment is not None:
-            self.error(f"unrecognized arguments: {' '.join(extra)}; an experiment is named with --config {experiment}")
+        if extra:
+            self.error("; ".join([f"unrecognized arguments: {' '.join(extra)}", *self._meant(found, extra)]))
         return found, extra
+
+    def _meant(self, found: argparse.Namespace, extra: Sequence[str]) -> list[str]:
+        """Say what may have been meant by words that nobody took."""
+        if hasattr(found, "config"):
+            yes = [f"an experiment is named with --config {word}" for word in extra if word.endswith(".toml")]
+            if yes:
+                return yes[:1]
+        flags = [word.partition("=")[0] for word in extra if word.startswith("-")]
+        return [f"{flag}: {near}" for flag in flags if (near := meant(flag, self._option_string_actions))]
 
 
 def build_parser() -> argparse.ArgumentParser:
