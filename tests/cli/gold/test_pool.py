@@ -197,7 +197,7 @@ def test_sealed_queries_are_not_pooled(ran, capsys):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["none.yaml", "results"], "is no gold file"),
+        (["none.yaml", "results"], "there is no such file"),
         (["gold.yaml", "nowhere"], "no such folder"),
         (["gold.yaml", "results", "--depth", "0"], "--depth 0"),
         (["gold.yaml", "results", "--most", "0"], "--most 0"),

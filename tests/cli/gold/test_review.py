@@ -448,6 +448,23 @@ def test_wrong_input_is_told(shop, items, capsys, arguments, message):
     assert message in err
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["review", "none.yaml", *flags]
+        for flags in (["--browser"], ["--status"], ["--as", "ada", "--list"], ["--accept"])
+    ]
+    + [["agreement", "none.yaml"], ["pool", "none.yaml", "results"], ["split", "none.yaml"]],
+    ids=" ".join,
+)
+def test_a_set_that_is_not_there_is_no_empty_one(shop, capsys, arguments):
+    assert main(["gold", *arguments]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "none.yaml: there is no such file" in err
+    assert "→" in err
+
+
 def test_an_empty_queue_says_how_to_fill_it(shop, capsys):
     code, _, err = call(capsys, "review", "gold.yaml", "--as", "ada", "--list")
     assert code == 2

@@ -25,7 +25,11 @@ def open_desk(path: Path, corpus: str | None) -> Desk:
 
     if path.is_dir():
         raise GoldError("is a folder", file=path, hint="review one gold file at a time")
-    return Desk(path, beside(parse_spec(corpus), str(path)) if corpus else None)
+    desk = Desk(path, beside(parse_spec(corpus), str(path)) if corpus else None)
+    if not path.exists() and not desk.queue.folder.is_dir():
+        hint = f"name a gold file, or propose queries for a new one: assay gold mine . --set {path}"
+        raise GoldError("there is no such file, and nothing was proposed for one", file=path, hint=hint)
+    return desk
 
 
 def tell_torn(desk: Desk, reviewer: str | None = None) -> None:

@@ -60,9 +60,13 @@ def _gold(path: Path) -> Gold:
     """Read the set."""
     from assay.gold import load_gold
 
-    golds = load_gold(path).golds if path.is_file() else ()
+    if not path.is_file():
+        raise GoldError(
+            "is a folder" if path.is_dir() else "there is no such file", file=path, hint="name one gold file"
+        )
+    golds = load_gold(path).golds
     if len(golds) != 1:
-        raise GoldError("is no gold file" if not golds else f"holds {len(golds)} sets", file=path, hint="name one set")
+        raise GoldError(f"holds {len(golds)} sets", file=path, hint="name one set")
     return golds[0]
 
 
