@@ -1,6 +1,7 @@
 """`assay report`, and the flags of report.html elsewhere."""
 
 import json
+from bisect import bisect_left
 
 import pytest
 
@@ -57,6 +58,9 @@ def test_report_that_cannot_be_so_small_is_refused_with_the_size_that_it_needs(m
     needed = err.rpartition("--max-size ")[2].split("`")[0]
     assert call(capsys, "report", "--max-size", needed)[0] == 0
     assert len(page()) <= float(needed.removesuffix("MB")) * 1e6
+    flags = ["--out", "to send.html", "--measure", "RR@10", "--measure", "Hit@1", "--no-source", "--traces", "3"]
+    _, _, err = call(capsys, "report", "results", *flags, "--max-size", "5kB")
+    assert "results --out 'to send.html' --measure RR@10 --measure Hit@1 --no-source --traces 3 --max-size" in err
 
 
 def test_run_is_kept_where_its_report_cannot_be_so_small(shop, capsys):
@@ -76,7 +80,7 @@ def test_run_is_kept_where_its_report_cannot_be_so_small(shop, capsys):
         (["--max-size", "big"], "--max-size: 'big' is no size"),
         (["--traces", "-1"], "--traces -1"),
         (["--out", "results"], "is a folder"),
-        (["--out", "nowhere/x.html"], "lies in no folder"),
+        (["--out", "nowhere/x.html"], "make nowhere first"),
     ],
 )
 def test_bad_flags_are_told_with_a_next_step(made, capsys, flags, said):
@@ -90,6 +94,20 @@ def test_report_of_no_run_is_refused(shop, capsys):
     code, _, err = call(capsys, "report", "nothing")
     assert code == 2
     assert "no such folder" in err
+    code, _, err = call(capsys, "report", "gold.yaml")
+    assert code == 2
+    assert "gold.yaml: is a file, not a folder of results" in err
+
+
+def test_folder_that_holds_runs_is_refused_with_their_names(made, capsys):
+    code, _, err = call(capsys, "report", ".")
+    assert code == 2
+    assert "→ runs lie below it: name results\n" in err
+    code, _, err = call(capsys, "report", "shop")
+    assert code == 2
+    assert "→ name the folder that `assay run` wrote" in err
+    (made / "empty").mkdir()
+    assert "make one with `assay run --out empty`" in call(capsys, "report", "empty")[2]
 
 
 def test_table_of_the_configuration_says_what_the_page_holds(made, capsys):
@@ -149,8 +167,12 @@ def test_size_that_nobody_can_keep_is_said_with_its_unit(made, capsys):
 
 def test_page_without_room_for_source_says_so_once_and_names_the_folder(made, capsys):
     _, _, err = call(capsys, "report", "--max-size", "1")
-    least = err.rpartition("--max-size ")[2].split("`")[0]
-    code, out, _ = call(capsys, "report", "--max-size", least)
+    said = (
+        float(err.rpartition("--max-size ")[2].split("MB`")[0]) * 1e6
+    )  # rounded up: some source may fit into the rest
+    sizes = range(int(said) - 1000, int(said) + 1)
+    least = sizes[bisect_left(sizes, 0, key=lambda size: -call(capsys, "report", "--max-size", f"{size}B")[0])]
+    code, out, _ = call(capsys, "report", "--max-size", f"{least}B")
     said = " ".join(out.split())
     assert code == 0
     assert "No source is in this file: there was no room for any. `assay report results --max-size" in said

@@ -166,7 +166,9 @@ def test_part_of_another_phrasing_shows_that_phrasing(results, capsys):
     [
         (["results", "totle"], ["no query 'totle'", "shop/total: how is the total"]),
         (["results", "percentage of what"], ["no query", "shop/rate"]),
-        (["results", "zzyzx"], ["no query 'zzyzx'", "per-query.csv"]),
+        (["results", "zzyzx"], ["no query 'zzyzx'", "shop/total", "shop/rate"]),
+        (["results"], ["results is a run; which query of it?", "shop/total: how is the total", "shop/rate"]),
+        (["results", "results"], ["which query of it?"]),
         (["results", "o"], ["2 queries are meant", "shop/rate", "shop/total"]),
         (["results", ""], ["no query"]),
         (["nowhere", "total"], ["no such folder"]),

@@ -165,6 +165,9 @@ def test_links_lead_nowhere_and_depth_is_bounded(runs, tmp_path):
 def test_folder_must_be_there(tmp_path):
     with pytest.raises(ConfigError, match="no such folder"):
         Library([tmp_path / "nowhere"])
+    (tmp_path / "gold.yaml").write_text("assay: 1\n")
+    with pytest.raises(ConfigError, match="is a file"):
+        Library([tmp_path / "gold.yaml"])
 
 
 def test_runs_of_several_folders_are_told_apart(runs):

@@ -430,8 +430,9 @@ def test_listens_on_loopback_alone():
 def test_taken_port_is_told():
     with serve(ROUTES) as server, pytest.raises(EnvironmentFailure, match="cannot listen"):
         serve(ROUTES, port=int(server.origin.rpartition(":")[2]))
-    with pytest.raises(EnvironmentFailure):
-        serve(ROUTES, port=70_000)
+    for port in (-1, 65_536):
+        with pytest.raises(ConfigError, match=f"--port {port}"):
+            serve(ROUTES, port=port)
 
 
 def test_two_servers_have_other_tokens_and_cookies():

@@ -11,11 +11,12 @@ is kept or the corpus is small; --traces builds an index too:
 from __future__ import annotations
 
 import argparse
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from assay.cli.common.brisk import without_collecting
-from assay.cli.common.options import add_claim, add_page, claim_for, log_look, page_flags, read_results
+from assay.cli.common.options import CLAIM, add_claim, add_page, claim_for, log_look, page_flags, read_results, typed
 from assay.cli.common.output import emit
 from assay.cli.common.serving import open_page
 from assay.errors import ConfigError, InputError
@@ -53,7 +54,8 @@ def handle(args: argparse.Namespace) -> int:
     try:
         made = write_html(found.results, found.case, out, page)
     except ConfigError as error:
-        raise ConfigError(error.message, hint=in_folder(error.hint or "", args.results)) from error
+        hint = in_folder(error.hint or "", _again(args, "no_source", "traces"))
+        raise ConfigError(error.message, hint=hint) from error
     _tell(args, out, headline(found.results), made)
     if args.open:
         open_page(args, out.resolve().as_uri(), str(out))
@@ -62,10 +64,16 @@ def handle(args: argparse.Namespace) -> int:
 
 def _checked(out: Path) -> Path:
     """Refuse a place that no file can be written to, before anything is computed."""
-    if out.is_dir() or not out.parent.is_dir():
-        what = "is a folder" if out.is_dir() else "lies in no folder that is here"
-        raise InputError(what, file=out, hint="name a file with --out, such as report.html")
+    if out.is_dir():
+        raise InputError("is a folder", file=out, hint="name a file with --out, such as report.html")
+    if not out.parent.is_dir():
+        raise InputError("its folder is not there", file=out, hint=f"make {out.parent} first, or name another place")
     return out
+
+
+def _again(args: argparse.Namespace, *more: str) -> str:
+    """Write the folder and the flags that say where the page goes and what it claims, as they are typed again."""
+    return shlex.join([args.results, *typed(args, "out", *CLAIM, *more)])
 
 
 def _tell(args: argparse.Namespace, out: Path, title: str, made: Page) -> None:
@@ -74,6 +82,6 @@ def _tell(args: argparse.Namespace, out: Path, title: str, made: Page) -> None:
     from assay.report.pages.document import Document, Paragraph
 
     where = f"{out}: {len(made.data) / 1e6:.2f} MB."
-    blocks = (Paragraph(where), *(Paragraph(in_folder(text, args.results), "quiet") for text in made.left_out))
+    blocks = (Paragraph(where), *(Paragraph(in_folder(text, _again(args)), "quiet") for text in made.left_out))
     data = {"schema": "assay/report/1", "file": str(out), "bytes": len(made.data), "left_out": made.left_out}
     emit(args, Document(title, blocks), data)

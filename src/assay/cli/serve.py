@@ -32,11 +32,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def handle(args: argparse.Namespace) -> int:
     """Serve until somebody ends it."""
+    from assay.web.exploring.library import Library
     from assay.web.exploring.routes import explorer_routes
 
     folders = [Path(name) for name in args.folders or ["."]]
     routes = (*explorer_routes(folders, review=args.gold is not None), *_review_routes(args.gold))
     facts: dict[str, object] = {"folders": [str(folder.resolve()) for folder in folders], "gold": args.gold}
+    if not Library(folders).scan():
+        say(args, "there is no run there yet: the page shows the first that `assay run` writes")
     with listen(args, routes) as server:
         announce(args, server, "/", facts)
         server.wait()

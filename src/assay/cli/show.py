@@ -9,6 +9,7 @@ assay show results-old results-new tax-lookup       the same engine in two runs 
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from assay.cli.common.options import log_look, read_results
@@ -36,13 +37,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def handle(args: argparse.Namespace) -> int:
     """Find the query, show it."""
+    from assay.experiment.records.folders import is_run
     from assay.experiment.spec.claim import claim_of
     from assay.gold.split.parts import SEALED, part_of
-    from assay.report.commands.finding import find_query
+    from assay.report.commands.finding import find_query, no_query
     from assay.report.commands.showing import show_query
     from assay.report.commands.shown_pages import show_document, show_json
 
     folders, wanted = _words(args.words)
+    if is_run(Path(wanted)):
+        raise no_query(read_results(wanted), wanted)
     if args.engine and args.engines:
         raise ConfigError("--engine and --engines", hint="name one engine or two")
     runs = [read_results(folder) for folder in folders]

@@ -34,6 +34,7 @@ _Socket: TypeAlias = Any  # a socket, or for servers of datagrams more
 _Address: TypeAlias = Any
 
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
+_LAST_PORT = 65_535
 
 
 class Server:
@@ -97,6 +98,8 @@ def serve(
             f"{host} is not this machine's own address: whoever reaches it could read your code",
             hint=f"choose one of {', '.join(LOOPBACK)}; to look from elsewhere: ssh -L PORT:127.0.0.1:PORT",
         )
+    if not 0 <= port <= _LAST_PORT:
+        raise ConfigError(f"--port {port}", hint=f"ports go to {_LAST_PORT}; leave it out for a free one")
     host = "127.0.0.1" if host == "localhost" else host
     try:
         return Server(_Listener(host, port, tuple(routes), limits or Limits(), log), host)

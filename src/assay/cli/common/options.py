@@ -27,6 +27,8 @@ _CLAIM: Mapping[str, Mapping[str, Any]] = {
     "cluster-by": {"metavar": "UNIT", "help": "drawn independently: auto, repository, intent, tag:NAME"},
     "seed": {"type": int, "metavar": "N", "help": "seed of every random draw (0)"},
 }
+#: Their names, as a program has them.
+CLAIM = tuple(flag.replace("-", "_") for flag in _CLAIM)
 #: Those that mean something where the engines to compare are chosen otherwise.
 JUDGING = ("primary", "margin", "alpha", "cluster-by", "seed")
 
@@ -83,6 +85,16 @@ def given_flags(args: argparse.Namespace, *names: str) -> dict[str, Any]:
     return {name: getattr(args, name) for name in names if getattr(args, name) is not None}
 
 
+def typed(args: argparse.Namespace, *names: str) -> list[str]:
+    """Write flags that were given as they are typed again."""
+    words: list[str] = []
+    for name, value in given_flags(args, *names).items():
+        flag = f"--{name.replace('_', '-')}"
+        values = value if isinstance(value, list) else [value]
+        words += [flag] * (value is True) if isinstance(value, bool) else [w for v in values for w in (flag, str(v))]
+    return words
+
+
 def claim_for(run: Run, args: argparse.Namespace) -> Claim:
     """Take the claim that a run was made for, changed by the flags given now."""
     from assay.experiment.spec.claim import changed, check_claim, check_suite, claim_of, resolved_family
@@ -109,7 +121,8 @@ def read_results(text: str) -> Run:
 
     path = Path(text)
     if not path.is_dir():
-        raise ConfigError("no such folder", file=path, hint="name the folder that `assay run --out` wrote")
+        what = "is a file, not a folder of results" if path.exists() else "no such folder"
+        raise ConfigError(what, file=path, hint="name the folder that `assay run --out` wrote")
     return read_run(path)
 
 

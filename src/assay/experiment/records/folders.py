@@ -45,7 +45,7 @@ def check_folder(folder: Path) -> Path:
     """Make sure that a run can be written here before hours are spent on it; nothing is written yet."""
     if folder.exists() and not folder.is_dir():
         raise InputError("is a file, not a folder", file=folder, hint="name another place with --out")
-    if not _is_ours(folder):
+    if not is_ours(folder):
         raise InputError("holds files that are no run", file=folder, hint="name a new or empty folder with --out")
     there = next(path for path in (folder.absolute(), *folder.absolute().parents) if path.exists())
     if not os.access(there, os.W_OK | os.X_OK) or not there.is_dir():
@@ -53,9 +53,14 @@ def check_folder(folder: Path) -> Path:
     return folder
 
 
-def _is_ours(folder: Path) -> bool:
+def is_run(folder: Path) -> bool:
+    """Tell a folder with a run, whole or about to be replaced."""
+    return (folder / MANIFEST).is_file() or (folder / COMMITTED / MANIFEST).is_file()
+
+
+def is_ours(folder: Path) -> bool:
     """Tell a folder with a run, one whose first run was cut off, or an empty one."""
-    if (folder / MANIFEST).exists() or (folder / COMMITTED / MANIFEST).exists():
+    if is_run(folder):
         return True
     return all(path.name in _OWN or path.name.startswith(_LEFTOVERS) for path in folder.glob("*"))
 

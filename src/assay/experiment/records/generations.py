@@ -27,6 +27,8 @@ from assay.files import cannot_write, remove_leftovers, sync_folder, write_atomi
 
 FORMAT = 2
 READ = (1, FORMAT)
+#: Runs below a folder that are named where it is none itself: as many as one line holds.
+_NAMED = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,13 +173,17 @@ def _manifest_text(folder: Path) -> str:
 
 
 def _elsewhere(folder: Path) -> str:
-    """Say where there is a run: a folder of repeats has one in each."""
+    """Say where there is a run: in a folder of repeats there is one in each, in a repository perhaps below it."""
+    from assay.experiment.records.folders import is_ours, is_run
     from assay.experiment.records.repeats import repeats_in
 
     repeats = repeats_in(folder)
     if repeats:
         return f"there are repeats of one: try {repeats[0]}; `assay gate {folder}` takes them together"
-    return f"make one with `assay run --out {folder}`"
+    below = [str(path) for path in sorted(folder.glob("[!.]*")) if is_run(path)]
+    if below:
+        return f"runs lie below it: name {' or '.join(below[:_NAMED])}"
+    return f"make one with `assay run --out {folder}`" if is_ours(folder) else "name the folder that `assay run` wrote"
 
 
 def _manifest(folder: Path, text: str) -> dict[str, Any]:

@@ -41,6 +41,12 @@ def find_query(run: Run, wanted: str) -> Found:
     raise ConfigError(f"no query {_short(wanted)!r} in this run", hint=_near(every, wanted))
 
 
+def no_query(run: Run, folder: str) -> ConfigError:
+    """Say that a run is named and no query of it, and which there are."""
+    every = [Found(gold.name, query) for gold in run.suite.golds for query in gold.queries]
+    return ConfigError(f"{folder} is a run; which query of it?", hint=_listed(every))
+
+
 def _holding(every: Sequence[Found], wanted: str) -> list[Found]:
     """Find the queries whose text has some words in it, whatever their case; each once, by its first such form."""
     words = wanted.casefold().strip()
@@ -66,7 +72,7 @@ def _near(every: Sequence[Found], wanted: str) -> str:
     shared = {one.name: len(words & _words(one.query)) for one in every}
     near += sorted((one for one in every if shared[one.name]), key=lambda one: (-shared[one.name], one.name))
     unique = list({one.name: one for one in near}.values())
-    return f"the nearest ones; {_listed(unique[:_SHOWN])}" if unique else "per-query.csv in its folder lists them all"
+    return f"the nearest ones; {_listed(unique[:_SHOWN])}" if unique else _listed(every)
 
 
 def _words(query: Query) -> set[str]:

@@ -9,7 +9,8 @@ from pathlib import Path
 
 from assay.digests import text_digest
 from assay.errors import ConfigError
-from assay.experiment.records.layout import COMMITTED, ENGINES, MANIFEST, QRELS, RUNS, SHARDS
+from assay.experiment.records.folders import is_run
+from assay.experiment.records.layout import ENGINES, QRELS, RUNS, SHARDS
 from assay.web.exploring.limits import LIMITS, ExploringLimits
 from assay.web.messages import Refused
 
@@ -66,7 +67,8 @@ class Library:
 def _root(folder: Path) -> Path:
     """Check a folder that is to be served."""
     if not folder.is_dir():
-        raise ConfigError("no such folder", file=folder, hint="name a folder of results, or one that holds several")
+        what = "is a file, not a folder of results" if folder.exists() else "no such folder"
+        raise ConfigError(what, file=folder, hint="name a folder of results, or one that holds several")
     return folder.resolve()
 
 
@@ -76,7 +78,7 @@ def _run_folders(root: Path, limits: ExploringLimits) -> Iterator[Path]:
     while left and looked < limits.folders:
         folder, depth = left.pop(0)
         looked += 1
-        if (folder / MANIFEST).is_file() or (folder / COMMITTED / MANIFEST).is_file():
+        if is_run(folder):
             yield folder
         if depth < limits.depth:
             left += [(inner, depth + 1) for inner in _inner_folders(folder)]
