@@ -167,10 +167,9 @@ def test_size_that_nobody_can_keep_is_said_with_its_unit(made, capsys):
 
 def test_page_without_room_for_source_says_so_once_and_names_the_folder(made, capsys):
     _, _, err = call(capsys, "report", "--max-size", "1")
-    said = (
-        float(err.rpartition("--max-size ")[2].split("MB`")[0]) * 1e6
-    )  # rounded up: some source may fit into the rest
-    sizes = range(int(said) - 1000, int(said) + 1)
+    needed = float(err.rpartition("--max-size ")[2].split("MB`")[0]) * 1e6
+    # it is rounded up: some source may fit into the rest
+    sizes = range(int(needed) - 1000, int(needed) + 1)
     least = sizes[bisect_left(sizes, 0, key=lambda size: -call(capsys, "report", "--max-size", f"{size}B")[0])]
     code, out, _ = call(capsys, "report", "--max-size", f"{least}B")
     said = " ".join(out.split())

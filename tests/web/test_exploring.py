@@ -9,6 +9,7 @@ import shutil
 import threading
 import time
 from dataclasses import replace
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
@@ -24,7 +25,7 @@ from assay.search.building import build_table
 from assay.stats.records import Names
 from assay.types import Claim
 from assay.web.exploring.asking import Asker
-from assay.web.exploring.cards import card, dated
+from assay.web.exploring.cards import card
 from assay.web.exploring.library import Library
 from assay.web.exploring.limits import ExploringLimits
 from assay.web.exploring.pairing import pair_runs
@@ -131,10 +132,26 @@ def test_broken_runs_are_listed_with_what_is_wrong(runs, tmp_path):
         assert "gold.jsonl" in json.loads(blocks(broken.body)["problem"])["message"]
 
 
-def test_dates_of_the_list_are_all_as_exact():
-    fine, coarse, none = {"date": "2026-11-16T18:25:28+00:00"}, {"date": "2026-01-01"}, {"error": "it is broken"}
-    assert [one["when"] for one in dated([fine, none])] == ["2026-11-16 18:25", None]
-    assert [one["when"] for one in dated([fine, coarse, none])] == ["2026-11-16", "2026-01-01", None]
+def test_runs_with_a_day_and_runs_with_a_time_are_in_one_order(runs, tmp_path):
+    noon = datetime(2026, 11, 16, 12, tzinfo=UTC).timestamp()
+    said = {  # name: date in the record, when the folder was written, in hours after noon of that day
+        "early": ("2026-11-16", -2),
+        "timed": ("2026-11-16T12:00:00+00:00", 30),
+        "late": ("2026-11-16", 2),
+        "copied": ("2026-11-15", 300),
+    }
+    for name, (date, hours) in said.items():
+        shutil.copytree(runs / "before", tmp_path / name)
+        file = tmp_path / name / "run.json"
+        manifest = json.loads(file.read_text(encoding="utf-8"))
+        manifest["header"]["date"] = date
+        file.write_text(json.dumps(manifest), encoding="utf-8")
+        os.utime(file, (noon + 3600 * hours,) * 2)
+    with serve(explorer_routes([tmp_path])) as server:
+        found = Client(server.start()).get("/api/runs").json["runs"]
+    assert [one["name"] for one in found] == ["late", "timed", "early", "copied"]
+    assert [one["when"] for one in found] == ["2026-11-16", "2026-11-16 12:00", "2026-11-16", "2026-11-15"]
+    assert [one["made"] for one in found] == sorted((one["made"] for one in found), reverse=True)
 
 
 def test_reports_of_another_run_are_not_believed(runs, tmp_path):

@@ -29,7 +29,7 @@ export function runColumns(picks) {
       id: "date",
       title: "Date",
       first: "descending",
-      value: (run) => run.date || run.changed,
+      value: (run) => run.made || null,
       text: dateText,
       cell: (run) => h("span", { class: "nowrap", title: `written ${run.changed} UTC` }, dateText(run)),
     },
@@ -70,7 +70,7 @@ function nameCell(run) {
   return [h("a", { href: `/run/${encodeURIComponent(run.id)}` }, run.name), phone];
 }
 
-/** Write when a run was made; the server has them all as exact. */
+/** Write when a run was made: to the minute, or the day where the record has no more. */
 function dateText(run) {
   return run.when ?? "–";
 }

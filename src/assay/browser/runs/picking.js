@@ -75,8 +75,8 @@ function twoPicked(state, bar) {
 
 /** Put the older run first. */
 function ordered(picked) {
-  const older = (a, b) => (a.date === b.date ? a.written - b.written : a.date < b.date ? -1 : 1);
-  return [...picked].sort((a, b) => older(a, b) || (a.name < b.name ? -1 : 1));
+  const older = (a, b) => a.made - b.made || a.written - b.written || (a.name < b.name ? -1 : 1);
+  return [...picked].sort(older);
 }
 
 /** Name a pair, whichever was picked first. */

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -14,28 +14,24 @@ from assay.experiment.records.layout import COMMITTED, MANIFEST, RESULTS
 from assay.web.exploring.library import Found
 from assay.web.messages import sentence_of
 
-#: How much of a date says the day, and the minute; what stands between the two in a record.
-_DAY, _MINUTE, _TIME = len("2026-01-01"), len("2026-01-01T12:00"), "T"
+#: How much of a date says the minute, and what stands before its time, where it has one.
+_MINUTE, _TIME = len("2026-01-01T12:00"), "T"
+_DAY_SECONDS = 24 * 60 * 60 - 1
 _UNREPORTED = "Its reports are of another run, or not written; its page is made from the records."
 
 
 def card(found: Found) -> dict[str, Any]:
     """Describe a run; one that cannot be read is described by what is wrong with it."""
-    said: dict[str, Any] = {"id": found.id, "name": found.name, **_written(found.path)}
+    said: dict[str, Any] = {"id": found.id, "name": found.name, "when": None, "made": 0.0, **_written(found.path)}
     try:
         manifest = peek_generation(found.path).manifest
-        return said | _from_manifest(manifest) | _from_results(found.path, manifest)
+        read = _from_manifest(manifest) | _from_results(found.path, manifest)
+        date = str(read["date"])
+        return said | read | {"when": date[:_MINUTE].replace(_TIME, " "), "made": _made(date, said["written"])}
     except AssayError as error:
         return said | {"error": sentence_of(error), "hint": error.hint}
     except (KeyError, TypeError, ValueError, AttributeError, OSError) as error:
         return said | {"error": f"{found.path}: it cannot be read ({type(error).__name__})", "hint": "run it again"}
-
-
-def dated(cards: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Say of every run when it was made, all as exactly: to the minute, or to the day where one has no more."""
-    known = [str(one.get("date") or "") for one in cards]
-    digits = _MINUTE if all(_TIME in date for date in known if date) else _DAY
-    return [{**one, "when": date[:digits].replace(_TIME, " ") or None} for one, date in zip(cards, known, strict=True)]
 
 
 def _written(folder: Path) -> dict[str, Any]:
@@ -47,6 +43,20 @@ def _written(folder: Path) -> dict[str, Any]:
             continue
         return {"written": moment, "changed": datetime.fromtimestamp(moment, UTC).strftime("%Y-%m-%d %H:%M")}
     return {"written": 0.0, "changed": ""}
+
+
+def _made(date: str, written: float) -> float:
+    """Give the moment that tells an older run from a newer one.
+
+    Results are the same bytes whenever cells were made, so a run of cells has only its day; then it is when the folder
+    was written, kept inside that day: a copy or a checkout comes later.
+    """
+    try:
+        read = datetime.fromisoformat(date)
+    except ValueError:
+        return written
+    moment = (read if read.tzinfo else read.replace(tzinfo=UTC)).timestamp()
+    return moment if _TIME in date else min(max(written, moment), moment + _DAY_SECONDS)
 
 
 def _from_manifest(manifest: Mapping[str, Any]) -> dict[str, Any]:

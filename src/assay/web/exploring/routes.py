@@ -10,7 +10,7 @@ from assay.experiment.places.texts import corpus_texts
 from assay.gold.split.parts import SEALED, part_of
 from assay.types import Query
 from assay.web.exploring.asking import Asker, Order
-from assay.web.exploring.cards import card, dated
+from assay.web.exploring.cards import card
 from assay.web.exploring.library import Library
 from assay.web.exploring.limits import LIMITS, ExploringLimits
 from assay.web.exploring.moves import Known, told
@@ -54,9 +54,9 @@ class Explorer:
         """List the runs, the newest first."""
         cards = [card(found) for found in self._library.scan()]
         cards.sort(key=lambda one: one["name"])
-        cards.sort(key=lambda one: (one.get("date") or "", one["written"]), reverse=True)
+        cards.sort(key=lambda one: (one["made"], one["written"]), reverse=True)
         return json_response(
-            {"schema": "assay/runs/1", "folders": [str(root) for root in self._library.roots], "runs": dated(cards)}
+            {"schema": "assay/runs/1", "folders": [str(root) for root in self._library.roots], "runs": cards}
         )
 
     def show_run(self, request: Request) -> Response:
