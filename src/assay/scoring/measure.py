@@ -56,6 +56,7 @@ class Kind:
     phrasings: bool = False  # over the forms of one intent, from another measure's values
     binary: bool = False  # its values are 0 and 1
     check: Callable[[Measure], None] | None = None  # settings that exclude each other
+    everywhere: bool = True  # it has a value for every query: each has a primary target
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,6 +159,11 @@ class Measure:
         """The measure that one over phrasings looks at."""
         inner = self["of"] if self.kind.phrasings else None
         return inner if isinstance(inner, Measure) else None
+
+    @property
+    def everywhere(self) -> bool:
+        """Whether it applies to every query, so that no value of it is missing."""
+        return self.kind.everywhere and (self.of is None or self.of.everywhere)
 
     @property
     def depth(self) -> int:

@@ -106,15 +106,17 @@ R = Measure(Kind("R", ranks.recall, ranks.fraction, _COUNTED))
 P = Measure(Kind("P", ranks.precision, ranks.fraction, _COUNTED))
 AP = Measure(Kind("AP", ranks.average_precision, ranks.fraction, _COUNTED))
 Judged = Measure(Kind("Judged", ranks.judged, ranks.fraction, (_FILE,)))
-LineR = Measure(Kind("LineR", lines.line_recall, ranks.fraction, (_GRADE,)))
-LineP = Measure(Kind("LineP", lines.line_precision, ranks.fraction, (_GRADE,)))
+LineR = Measure(Kind("LineR", lines.line_recall, ranks.fraction, (_GRADE,), everywhere=False))
+LineP = Measure(Kind("LineP", lines.line_precision, ranks.fraction, (_GRADE,), everywhere=False))
 SpanR = Measure(Kind("SpanR", lines.span_recall, ranks.fraction, (_IOU, _GRADE)))
 RecallAtTokens = Measure(
     Kind("RecallAtTokens", budget.recall_at_tokens, ranks.fraction, (_TOKENS, _LINES, _GRADE), cutoff=False)
 )
 TokensToHit = Measure(Kind("TokensToHit", budget.tokens_to_hit, budget.capped, (_CAP, _LINES, _GRADE), cutoff=False))
-Displacement = Measure(Kind("Displacement", adversarial.displacement, adversarial.inverse, (_FILE,), binary=True))
-RankGap = Measure(Kind("RankGap", adversarial.rank_gap, adversarial.signed, (_FILE,)))
+Displacement = Measure(
+    Kind("Displacement", adversarial.displacement, adversarial.inverse, (_FILE,), binary=True, everywhere=False)
+)
+RankGap = Measure(Kind("RankGap", adversarial.rank_gap, adversarial.signed, (_FILE,), everywhere=False))
 Any = Measure(
     Kind("Any", robustness.any_phrasing, robustness.as_inner, (_OF,), False, True, check=robustness.yes_or_no)
 )
@@ -122,10 +124,10 @@ All = Measure(
     Kind("All", robustness.all_phrasings, robustness.as_inner, (_OF,), False, True, check=robustness.yes_or_no)
 )
 Worst = Measure(Kind("Worst", robustness.worst_phrasing, robustness.as_inner, (_OF,), False, True))
-Spread = Measure(Kind("Spread", robustness.spread, robustness.width, (_OF,), False, True))
+Spread = Measure(Kind("Spread", robustness.spread, robustness.width, (_OF,), False, True, everywhere=False))
 #: `Drop(human→wrong_terminology)` is of nDCG@10, the measure of the headline, and its full name says so.
 _OF_DROP = Param("of", _OF.expects, _ranked, nDCG @ 10, positional=True, shown=True, looks=_OF.looks)
-Drop = Measure(Kind("Drop", robustness.drop, robustness.loss, (_OF_DROP, _FORMS), False, True))
+Drop = Measure(Kind("Drop", robustness.drop, robustness.loss, (_OF_DROP, _FORMS), False, True, everywhere=False))
 
 _RANKED = (nDCG, RR, Hit, R, P, AP, Judged, LineR, LineP, SpanR, RecallAtTokens, TokensToHit, Displacement, RankGap)
 #: Every measure by name, in the order they are shown.

@@ -9,7 +9,7 @@ import numpy as np
 
 from assay.errors import ConfigError
 from assay.stats.records import Names
-from assay.stats.runs import agreeing, shared_sentence, take
+from assay.stats.runs import agreeing, compared_sentence, take
 from assay.stats.tables import Table, headline
 from assay.types import Scores
 
@@ -42,9 +42,10 @@ def join_sides(old: Side, new: Side, measure: str) -> Joined:
         called = (f"{old.engine} ({old.run})", f"{new.engine} ({new.run})")
     first, second = headline(old.scores), headline(new.scores)
     kept = agreeing(first, second)
-    sentence = shared_sentence(len(kept), max(len(first.units), len(second.units)), Names(old.run, new.run))
     tables = take(first, list(kept)), take(second, list(kept.values()))
     values = [_values(side, table, measure) for side, table in zip((old, new), tables, strict=True)]
+    whole = (~np.isnan(_values(old, first, measure)), ~np.isnan(_values(new, second, measure)))
+    sentence = compared_sentence(*whole, kept, measure, Names(old.run, new.run))
     scores = Scores(called, (measure,), tables[0].units, np.array(values)[:, None, :])
     return Joined(scores, Names(*called), sentence)
 

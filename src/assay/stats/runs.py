@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from assay.errors import NotComparableError
 from assay.stats.compare import assemble
@@ -16,6 +18,7 @@ from assay.stats.tables import Column, Table, columns, headline
 
 if TYPE_CHECKING:
     from assay.stats.traits import MeasureLike
+    from assay.stats.units import BoolArray
     from assay.types import Scores
 
 _NAMES = Names()
@@ -69,25 +72,41 @@ def compare_scores(
     wanted = [name for name in a.measures if name in b.measures] if measures is None else measures
     first, second = headline(a, cluster), headline(b, cluster)
     kept = agreeing(first, second)
-    sentence = shared_sentence(len(kept), max(len(first.units), len(second.units)), names)
     old = _Side(take(first, list(kept)), columns(a, primary, wanted), names.old)
     new = _Side(take(second, list(kept.values())), columns(b, primary, wanted), names.new)
     partners = _partners(a, b)
+    whole = (applies(first, old.columns[0].at), applies(second, new.columns[0].at))
+    sentence = compared_sentence(*whole, kept, old.columns[0].name, names)
     rows = comparison_rows(_pairs(partners, old, new), old.table.units, settings)
     declared = _declared(partners, new, family)
     found = assemble(rows, [*old.means(settings), *new.means(settings)], old.columns[0], names.old, settings, declared)
     return replace(found, notes=(sentence, *found.notes))
 
 
-def shared_sentence(shared: int, total: int, names: Names) -> str:
+def applies(table: Table, measure: int) -> BoolArray:
+    """Tell which queries every engine of a table has a value of a measure for."""
+    found: BoolArray = np.asarray(~np.isnan(table.values[:, measure]).any(axis=0))
+    return found
+
+
+def compared_sentence(old: BoolArray, new: BoolArray, kept: Mapping[int, int], measure: str, names: Names) -> str:
+    """Say how many queries are compared: those that are the same, and that the measure applies to on both sides."""
+    total = max(int(old.sum()), int(new.sum()))
+    if not total or (old.all() and new.all()):  # to none: that is said where it is compared
+        return shared_sentence(len(kept), max(len(old), len(new)), names)
+    shared = sum(bool(old[i] and new[j]) for i, j in kept.items())
+    return shared_sentence(shared, total, names, f"queries with a value of {measure}")
+
+
+def shared_sentence(shared: int, total: int, names: Names, queries: str = "queries") -> str:
     """Say how many queries are the same in both results; refuse when too few are."""
     share = shared / total if total else 0.0
     if share < DEFAULT.shared_queries:
         raise NotComparableError(
-            f"only {shared} of {total} queries ({share:.0%}) are the same in {names.old} and {names.new}",
+            f"only {shared} of {total} {queries} ({share:.0%}) are the same in {names.old} and {names.new}",
             hint=f"at least {DEFAULT.shared_queries:.0%} must be: run both on the same gold set",
         )
-    return f"Compared on the {shared} of {total} queries that are the same in {names.old} and {names.new}."
+    return f"Compared on the {shared} of {total} {queries} that are the same in {names.old} and {names.new}."
 
 
 def agreeing(old: Table, new: Table) -> dict[int, int]:

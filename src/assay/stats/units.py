@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from assay.types import FloatArray, Unit
 
     IntArray = NDArray[np.intp]
+    BoolArray = NDArray[np.bool_]
 
 #: What the cluster of queries without the tag is called; each repository has its own.
 NONE = "(none)"

@@ -2,6 +2,7 @@
 
 import json
 import math
+import random
 from dataclasses import replace
 
 import pytest
@@ -86,14 +87,26 @@ def test_failures_make_no_baseline(tmp_path):
         ('"queries": [', "<<<<<<< ours", 17, "is no JSON"),
         ('"query": "q1"', '"query": "q0"', 19, "gold0/q0 stands twice"),
         ('{"mine": [0.5, 1]}', '{"mine": [1.5, 1]}', 19, "RR@10 cannot be 1.5"),
-        ('{"mine": [0.5, 1]}', '{"mine": [NaN, 1]}', 1, "NaN is no number"),
-        ('{"mine": [0.5, 1]}', '{"mine": [0.5]}', 19, "query 2: zip"),
-        ('{"mine": [0.5, 1]}', '{"yours": [0.5, 1]}', 19, "query 2: lacks 'mine'"),
-        ('"hash": "hash of q1"', '"hash": 1', 19, "are texts"),
-        ('"role": "contestant"', '"role": "winner"', None, "has the role 'winner'"),
+        ('{"mine": [0.5, 1]}', '{"mine": [NaN, 1]}', 19, "NaN is no number"),
+        ('{"mine": [0.5, 1]}', '{"mine": [0.5]}', 19, "query 2: 1 values of 2 measures"),
+        ('{"mine": [0.5, 1]}', '{"mine": [null, 1]}', 19, "query 2: RR@10 has no value, and it applies to every"),
+        ('{"mine": [0.5, 1]}', '{"mine": [true, 1]}', 19, "query 2: it: values.mine[0] = True"),
+        ('{"mine": [0.5, 1]}', '{"mine": ["0.5", 1]}', 19, "query 2: it: values.mine[0] = '0.5'"),
+        ('{"mine": [0.5, 1]}', '{"mine": [0.25, 1]}', None, "the values of 'mine' are not those"),
+        ('{"mine": [0.5, 1]}', '{"mine": [1e400, 1]}', 19, "1e400 is no number"),
+        ('{"mine": [0.5, 1]}', '{"yours": [0.5, 1]}', 19, "query 2: no engine of the baseline: yours"),
+        ('{"mine": [0.5, 1]}', "{}", 19, "query 2: lacks 'mine'"),
+        ('"hash": "hash of q1"', '"hash": 1', 19, "hash = 1"),
+        ('"role": "contestant"', '"role": "winner"', None, "role = 'winner'"),
         ('"repeats": 1', '"repeats": 2', None, "not one mean and one digest a repeat"),
+        ('"repeats": 1', '"repeats": "1"', None, "repeats = '1'"),
         ('"failed": 0', '"failed": 99', None, "failed on 99 of 48"),
-        ('"k": 10,', "", None, "KeyError: 'k'"),
+        ('"failed": 0', '"failed": 48', None, "failed 48 times, and its queries say 0"),
+        ('"k": 10,', "", None, "'k' is missing"),
+        ('"k": 10,', '"k": 10,\n"k": 5,', None, "'k' stands twice"),
+        ('"k": 10,', '"k": 1e400,', 6, "1e400 is no number"),
+        ('"k": 10,', f'"k": {"9" * 5000},', None, "is no JSON that can be read"),
+        ('"k": 10,', '"k": 0,', None, "k = 0"),
         ('"RR@10"', '"RR@ten"', None, "RR@ten"),
     ],
 )
@@ -108,6 +121,56 @@ def test_spoiled_baseline_is_told_with_its_line(tmp_path, old, new, line, said):
     assert said in str(raised.value)
     assert raised.value.line == line
     assert raised.value.exit_code == 2
+
+
+JUNK: tuple[object, ...] = (None, True, -1, 0, 2, 10**400, 0.5, "", "x", [], [None], {}, {"x": 1})
+
+
+def places_in(value):
+    """List every place of a JSON value, as the container and its key."""
+    inside = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    return [place for key, item in inside for place in ((value, key), *places_in(item))]
+
+
+def test_no_edit_of_a_baseline_is_a_bug_of_ours(tmp_path):
+    """Whatever is put in the place of a value, taken out or cut off: it is refused, or compared as what it says."""
+    written(tmp_path, run_of(OLD[:12]))
+    file, new = tmp_path / "baseline.json", gather((run_of(NEW[:12]),), CLAIM.measures, "new")
+    text, chance, refused = file.read_text(), random.Random(1), 0
+    for _ in range(400):
+        data = json.loads(text)
+        holder, key = chance.choice(places_in(data))
+        if chance.random() < 0.2:
+            del holder[key]
+        else:
+            holder[key] = chance.choice(JUNK)
+        edited = json.dumps(data)
+        file.write_text(edited if chance.random() < 0.9 else edited[: chance.randrange(len(edited))])
+        try:
+            compare_evidence(read_baseline(file), new, CLAIM)
+        except (InputError, NotComparableError):
+            refused += 1
+    assert refused > 300
+
+
+def test_measure_that_lost_its_values_is_compared_on_what_is_left_or_not_at_all(tmp_path):
+    claim = replace(CLAIM, measures=("Displacement@10",))
+    new = gather((run_of(OLD),), claim.measures, "new")
+    values = new.scores.values.copy()
+    values[:, :, :] = 0.5
+    whole = replace(new, scores=replace(new.scores, values=values))
+    for left, comparable in ((40, True), (20, False)):
+        fewer = values.copy()
+        fewer[:, :, left:] = math.nan
+        old = replace(whole, name="old", scores=replace(new.scores, values=fewer))
+        if comparable:
+            said = compare_evidence(old, whole, claim).notes
+            assert "Compared on the 40 of 48 queries with a value of Displacement@10 that are the same" in " ".join(
+                said
+            )
+        else:
+            with pytest.raises(NotComparableError, match="only 20 of 48 queries with a value of Displacement@10"):
+                compare_evidence(old, whole, claim)
 
 
 def test_other_files_are_no_baseline_and_other_versions_are_not_comparable(tmp_path):

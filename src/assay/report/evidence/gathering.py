@@ -27,7 +27,7 @@ def gather(runs: Sequence[Run], measures: Sequence[str], name: str) -> Evidence:
         _check_repeat(first, run, number)
     tables = [_headline(score(run, measures), [e.name for e in first.engines]) for run in runs]
     values = np.stack([table.values for table in tables])  # repeats × engines × measures × units
-    means = _means(values)
+    means = means_over(values)
     return Evidence(
         name=name,
         k=first.k,
@@ -87,7 +87,7 @@ def _headline(scores: Scores, engines: Sequence[str]) -> Scores:
     return pick(scores, engines=engines, columns=[i for i, unit in enumerate(scores.units) if unit.headline])
 
 
-def _means(values: FloatArray) -> FloatArray:
+def means_over(values: FloatArray) -> FloatArray:
     """Average over the units where a measure applies; NaN where it applies to none."""
     applies = ~np.isnan(values)
     total = np.where(applies, values, 0.0).sum(axis=-1)

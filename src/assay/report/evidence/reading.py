@@ -4,23 +4,73 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, get_args
 
 import numpy as np
 
 from assay.errors import InputError, NotComparableError
 from assay.files import read_utf8
 from assay.report.evidence.baseline import SCHEMA
+from assay.report.evidence.gathering import means_over
 from assay.report.evidence.record import EngineEvidence, Evidence, Trouble
 from assay.scoring import Measure, parse_measure
+from assay.settings import check_counts, read_settings
 from assay.stats.config import DEFAULT
 from assay.types import Claim, CorpusFacts, Role, Scores, Status, Unit
 
 _HINT = "a merge or an editor may have spoiled it: write it anew with `assay gate RESULTS --write-baseline FILE`"
+_WRONG = (InputError, KeyError, TypeError, ValueError, OverflowError)
+_TEXTS = re.compile(r'"(?:[^"\\]|\\.)*"')
+
+
+@dataclass(frozen=True, slots=True)
+class _Engine:
+    """An engine, as it is written."""
+
+    name: str
+    role: Role
+    settings: str
+    asked: int
+    failed: int
+    answers: tuple[str, ...]
+    changed: float
+    means: tuple[tuple[float | None, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Query:
+    """A query, as it is written."""
+
+    gold: str
+    query: str
+    form: str
+    hash: str
+    values: Mapping[str, tuple[float | None, ...]]  # by engine, in the order of the claim's measures
+    tags: Mapping[str, str] = field(default_factory=dict)
+    repository: str | None = None  # None: that of its corpus
+    status: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # of engines that failed, one a repeat
+
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    """A baseline, as it is written; its queries are read one by one, for the sake of their lines."""
+
+    schema: str
+    assay: str
+    date: str
+    gold_hash: str
+    k: int
+    repeats: int
+    golds: tuple[str, ...]
+    synthetic: tuple[str, ...]
+    claim: Claim
+    corpora: Mapping[str, CorpusFacts]
+    engines: tuple[_Engine, ...]
+    queries: tuple[Mapping[str, object], ...]
 
 
 def read_baseline(path: Path) -> Evidence:
@@ -28,19 +78,32 @@ def read_baseline(path: Path) -> Evidence:
     text = read_utf8(path, hint="write one with `assay gate RESULTS --write-baseline FILE`")
     data = _parse(text, path)
     try:
-        return _evidence(data, path, _lines(text))
-    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
-        raise InputError(f"is no whole baseline ({type(error).__name__}: {error})", file=path, hint=_HINT) from error
+        file = read_settings(_File, data, "baseline")
+        shape = _shape(file)
+    except _WRONG as error:
+        raise InputError(f"is no whole baseline ({_why(error)})", file=path, hint=_HINT) from error
+    rows = _rows(file.queries, shape, path, _lines(text))
+    found = _evidence(file, shape, rows, path)
+    _check_sums(found, file, path)
+    return found
 
 
-def _parse(text: str, path: Path) -> Mapping[str, Any]:
+def _why(error: Exception) -> str:
+    """Say what is wrong; some errors are no more than the name that is lacking."""
+    return f"lacks {error}" if isinstance(error, KeyError) else str(getattr(error, "message", error))
+
+
+def _parse(text: str, path: Path) -> Mapping[str, object]:
     """Read the JSON; another version of the format is another matter than a broken file."""
     try:
-        data = json.loads(text, parse_constant=_no_number)
+        data = json.loads(text, parse_constant=_no_number, parse_float=_number, object_pairs_hook=_table)
     except json.JSONDecodeError as error:
         raise InputError(f"is no JSON: {error.msg}", file=path, line=error.lineno, hint=_HINT) from error
-    except RecursionError as error:
-        raise InputError("is no JSON that can be read", file=path, hint=_HINT) from error
+    except _NoNumberError as error:
+        line = next((at for at, row in enumerate(text.split("\n"), 1) if error.text in _TEXTS.sub("", row)), None)
+        raise InputError(f"{error.text} is no number", file=path, line=line, hint=_HINT) from error
+    except (RecursionError, ValueError) as error:
+        raise InputError(f"is no JSON that can be read: {error}", file=path, hint=_HINT) from error
     schema = data.get("schema") if isinstance(data, dict) else None
     if schema != SCHEMA:
         known = isinstance(schema, str) and schema.startswith("assay/baseline/")
@@ -52,64 +115,38 @@ def _parse(text: str, path: Path) -> Mapping[str, Any]:
     return dict(data)
 
 
+class _NoNumberError(Exception):
+    """Something that stands for a number and is none."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self.text = text
+
+
 def _no_number(name: str) -> float:
     """Refuse NaN and Infinity, which are no JSON."""
-    raise json.JSONDecodeError(f"{name} is no number", "", 0)
+    raise _NoNumberError(name)
+
+
+def _number(text: str) -> float:
+    """Read a number; one that is too large for a computer would be infinite."""
+    found = float(text)
+    return found if math.isfinite(found) else _no_number(text)
+
+
+def _table(pairs: Sequence[tuple[str, object]]) -> dict[str, object]:
+    """Make a table; a key that stands twice is what a bad merge leaves."""
+    made = dict(pairs)
+    if len(made) != len(pairs):
+        twice = next(key for at, (key, _) in enumerate(pairs) if key in dict(pairs[:at]))
+        raise ValueError(f"{twice!r} stands twice")
+    return made
 
 
 def _lines(text: str) -> Sequence[int]:
     """Give the lines that queries stand on, in their order: one each, as the file was written."""
     rows = text.split("\n")
     return range(next((at for at, row in enumerate(rows, 2) if row.startswith('"queries"')), 1), sys.maxsize)
-
-
-def _evidence(data: Mapping[str, Any], path: Path, lines: Sequence[int]) -> Evidence:
-    """Put the record together."""
-    claim, repeats = _claim(data["claim"]), int(data["repeats"])
-    engines = [_engine(row, repeats, len(claim.measures)) for row in data["engines"]]
-    names = tuple(engine.name for engine in engines)
-    corpora = {name: CorpusFacts(**facts) for name, facts in data["corpora"].items()}
-    given = _Shape(names, tuple(map(parse_measure, claim.measures)), repeats, corpora)
-    rows = _rows(data["queries"], given, path, lines)
-    shape = (len(rows), len(names), len(claim.measures))
-    values = np.array([row.values for row in rows], dtype=np.float64).reshape(shape)
-    troubles = {name: tuple(row.troubles[name] for row in rows if name in row.troubles) for name in names}
-    return Evidence(
-        name=str(path),
-        k=int(data["k"]),
-        engines=tuple(replace(engine, troubles=troubles[engine.name]) for engine in engines),
-        scores=Scores(names, claim.measures, tuple(row.unit for row in rows), np.moveaxis(values, 0, 2)),
-        repeats=repeats,
-        corpora=corpora,
-        golds=tuple(map(str, data["golds"])),
-        synthetic=tuple(map(str, data["synthetic"])),
-        claim=claim,
-        gold_hash=str(data["gold_hash"]),
-        assay=str(data["assay"]),
-        date=str(data["date"]),
-    )
-
-
-def _claim(row: Mapping[str, Any]) -> Claim:
-    """Read the claim that a baseline was made for."""
-    listed = {key: tuple(row[key]) for key in ("measures", "family", "tables")}
-    claim = Claim(**{**row, **listed})
-    if not claim.measures or tuple(repr(parse_measure(name)) for name in claim.measures) != claim.measures:
-        raise ValueError("measures are written by their full names")
-    return claim
-
-
-def _engine(row: Mapping[str, Any], repeats: int, measures: int) -> EngineEvidence:
-    """Read one engine."""
-    means = tuple(tuple(math.nan if value is None else float(value) for value in one) for one in row["means"])
-    found = EngineEvidence(**{**row, "answers": tuple(row["answers"]), "means": means})
-    if found.role not in get_args(Role):
-        raise ValueError(f"{found.name!r} has the role {found.role!r}")
-    if repeats < 1 or {len(means), len(found.answers)} != {repeats} or {len(one) for one in means} != {measures}:
-        raise ValueError(f"{found.name!r} has not one mean and one digest a repeat")
-    if not 0 <= found.failed <= found.asked:
-        raise ValueError(f"{found.name!r} failed on {found.failed} of {found.asked}")
-    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +159,30 @@ class _Shape:
     corpora: Mapping[str, CorpusFacts]
 
 
+def _shape(file: _File) -> _Shape:
+    """Check what stands above the queries."""
+    names = tuple(engine.name for engine in file.engines)
+    measures = tuple(map(parse_measure, file.claim.measures))
+    check_counts("baseline", k=file.k, repeats=file.repeats, engines=len(names))
+    if len(set(names)) < len(names):
+        raise ValueError("an engine stands twice")
+    if not measures or tuple(map(repr, measures)) != file.claim.measures:
+        raise ValueError("measures are written by their full names")
+    for engine in file.engines:
+        _check_engine(engine, file.repeats, len(measures))
+    return _Shape(names, measures, file.repeats, file.corpora)
+
+
+def _check_engine(engine: _Engine, repeats: int, measures: int) -> None:
+    """Check one engine."""
+    if {len(engine.means), len(engine.answers)} != {repeats} or {len(one) for one in engine.means} != {measures}:
+        raise ValueError(f"{engine.name!r} has not one mean and one digest a repeat")
+    if not 0 <= engine.failed <= engine.asked:
+        raise ValueError(f"{engine.name!r} failed on {engine.failed} of {engine.asked}")
+    if not 0.0 <= engine.changed <= 1.0:
+        raise ValueError(f"{engine.name!r} changed {engine.changed:g} of its rankings")
+
+
 @dataclass(frozen=True, slots=True)
 class _Row:
     """One query."""
@@ -131,44 +192,53 @@ class _Row:
     troubles: Mapping[str, Trouble]  # by engine
 
 
-def _rows(rows: Sequence[Mapping[str, Any]], shape: _Shape, path: Path, lines: Sequence[int]) -> list[_Row]:
+def _rows(rows: Sequence[Mapping[str, object]], shape: _Shape, path: Path, lines: Sequence[int]) -> list[_Row]:
     """Read the queries; what is wrong with one has its line."""
     found: list[_Row] = []
     seen: set[tuple[str, str]] = set()
     for at, row in enumerate(rows):
         try:
-            one = _row(row, shape)
+            one = _row(read_settings(_Query, row, "it"), shape)
             key = (one.unit.intent, one.unit.form)
             if key in seen:
                 raise ValueError(f"{one.unit.intent} stands twice")
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
-            why = f"lacks {error}" if isinstance(error, KeyError) else str(error)
-            raise InputError(f"query {at + 1}: {why}", file=path, line=lines[at], hint=_HINT) from error
+        except _WRONG as error:
+            raise InputError(f"query {at + 1}: {_why(error)}", file=path, line=lines[at], hint=_HINT) from error
         seen.add(key)
         found.append(one)
     return found
 
 
-def _row(row: Mapping[str, Any], shape: _Shape) -> _Row:
+def _row(row: _Query, shape: _Shape) -> _Row:
     """Read one query."""
-    names = ("gold", "query", "form", "hash")
-    if not all(isinstance(row[name], str) for name in names):
-        raise ValueError(f"{', '.join(names)} are texts")
-    tags = {str(key): str(value) for key, value in row.get("tags", {}).items()}
-    home = row["repository"] if "repository" in row else shape.corpora[row["gold"]].repository
-    unit = Unit(**{name: row[name] for name in names}, repository=home, tags=tags)
-    values = [_values(row["values"][engine], shape.measures) for engine in shape.engines]
-    failed = {name: _trouble(unit, given, shape.repeats) for name, given in row.get("status", {}).items()}
+    strangers = sorted({*row.values, *row.status} - {*shape.engines})
+    if strangers:
+        raise ValueError(f"no engine of the baseline: {', '.join(strangers)}")
+    home = shape.corpora[row.gold].repository if row.repository is None else row.repository
+    unit = Unit(row.gold, row.query, row.form, home, row.hash, tags=row.tags)
+    values = [_values(row.values[engine], shape.measures) for engine in shape.engines]
+    if len({tuple(map(math.isnan, of_one)) for of_one in values}) > 1:
+        raise ValueError("a measure applies to a query, or does not, whatever engine answers")
+    failed = {name: _trouble(unit, given, shape.repeats) for name, given in row.status.items()}
     return _Row(unit, values, failed)
 
 
-def _values(given: Sequence[Any], measures: Sequence[Measure]) -> list[float]:
-    """Read the values of one engine; each lies in the range of its measure."""
-    found = [math.nan if value is None else float(value) for value in given]
-    for value, measure in zip(found, measures, strict=True):
-        if value < measure.low - DEFAULT.tie or value > measure.high + DEFAULT.tie:
-            raise ValueError(f"{measure!r} cannot be {value:g}")
-    return found
+def _values(given: Sequence[float | None], measures: Sequence[Measure]) -> list[float]:
+    """Read the values of one engine."""
+    if len(given) != len(measures):
+        raise ValueError(f"{len(given)} values of {len(measures)} measures")
+    return [_value(value, measure) for value, measure in zip(given, measures, strict=True)]
+
+
+def _value(value: float | None, measure: Measure) -> float:
+    """Read a value, which lies in the range of its measure; there is none only where the measure may not apply."""
+    if value is None and measure.everywhere:
+        raise ValueError(f"{measure!r} has no value, and it applies to every query")
+    if value is None:
+        return math.nan
+    if value < measure.low - DEFAULT.tie or value > measure.high + DEFAULT.tie:
+        raise ValueError(f"{measure!r} cannot be {value:g}")
+    return value
 
 
 def _trouble(unit: Unit, given: Sequence[str], repeats: int) -> Trouble:
@@ -176,3 +246,51 @@ def _trouble(unit: Unit, given: Sequence[str], repeats: int) -> Trouble:
     if len(given) != repeats:
         raise ValueError(f"{len(given)} statuses of {repeats} repeats")
     return Trouble(unit.gold, unit.query, unit.form, tuple(map(Status, given)))
+
+
+def _evidence(file: _File, shape: _Shape, rows: Sequence[_Row], path: Path) -> Evidence:
+    """Put the record together."""
+    size = (len(rows), len(shape.engines), len(shape.measures))
+    values = np.array([row.values for row in rows], dtype=np.float64).reshape(size)
+    units = tuple(row.unit for row in rows)
+    return Evidence(
+        name=str(path),
+        k=file.k,
+        engines=tuple(_engine(engine, rows) for engine in file.engines),
+        scores=Scores(shape.engines, file.claim.measures, units, np.moveaxis(values, 0, 2)),
+        repeats=file.repeats,
+        corpora=file.corpora,
+        golds=file.golds,
+        synthetic=file.synthetic,
+        claim=file.claim,
+        gold_hash=file.gold_hash,
+        assay=file.assay,
+        date=file.date,
+    )
+
+
+def _engine(row: _Engine, rows: Sequence[_Row]) -> EngineEvidence:
+    """Put one engine together with the queries that it failed on."""
+    means = tuple(tuple(math.nan if value is None else value for value in one) for one in row.means)
+    troubles = tuple(one.troubles[row.name] for one in rows if row.name in one.troubles)
+    return EngineEvidence(
+        row.name, row.role, row.settings, row.asked, row.failed, row.answers, means, row.changed, troubles
+    )
+
+
+def _check_sums(found: Evidence, file: _File, path: Path) -> None:
+    """Refuse values that are not those of the means beside them, and failures that nobody has: some were changed."""
+    over = means_over(found.scores.values)
+    for at, engine in enumerate(found.engines):
+        stored = np.mean(np.array(engine.means), axis=0)
+        if not np.allclose(stored, over[at], rtol=1e-9, atol=DEFAULT.tie, equal_nan=True):
+            raise _changed(f"the values of {engine.name!r} are not those that its means were made of", path)
+        told = sum(one.failed for one in engine.troubles)
+        beside = max(0, engine.asked - len(found.scores.units) * file.repeats)  # asked in other phrasings
+        if not told <= engine.failed <= told + beside:
+            raise _changed(f"{engine.name!r} failed {engine.failed} times, and its queries say {told}", path)
+
+
+def _changed(why: str, path: Path) -> InputError:
+    """Say that a baseline holds together no more."""
+    return InputError(f"{why}: lines were changed, added or lost", file=path, hint=_HINT)
