@@ -26,6 +26,8 @@ class Forge:
 
     comments: list[dict[str, Any]] = field(default_factory=list)
     refuses: int = 0  # the status that writing is answered with
+    viewer: str = ""  # the user whose token it is; GitHub's own app is nobody
+    foreign: tuple[int, ...] = ()  # comments that may not be changed
     asked: list[str] = field(default_factory=list)
 
     def fill(self, count: int, **more: Any) -> None:
@@ -43,8 +45,10 @@ class Forge:
             given = {name: int(values[0]) for name, values in parse_qs(url.query).items()}
             start = (given.get("page", 1) - 1) * given.get("per_page", 30)
             return Reply(self.comments[start : start + given.get("per_page", 30)])
-        if self.refuses:
-            return Reply({"message": "Resource not accessible by integration"}, self.refuses)
+        if asked.method == "GET" and url.path == "/user" and self.viewer:
+            return Reply({"login": self.viewer})
+        if self.refuses or asked.method == "GET":
+            return Reply({"message": "Resource not accessible by integration"}, self.refuses or 403)
         return self._write(asked, url.path)
 
     def _write(self, asked: Asked, path: str) -> Reply:
@@ -52,9 +56,12 @@ class Forge:
         if len(body) > 65_536:
             return Reply({"message": "Body is too long (maximum is 65536 characters)"}, 422)
         if asked.method == "POST" and path == THREAD:
-            self.comments.append({"id": len(self.comments) + 1, "user": BOT, "body": body})
+            person = {"login": self.viewer, "type": "User"} if self.viewer else BOT
+            self.comments.append({"id": len(self.comments) + 1, "user": person, "body": body})
             return Reply(self.comments[-1], 201)
         known = re.fullmatch(r"/repos/octo/shop/issues/comments/(\d+)", path)
+        if known and int(known[1]) in self.foreign:
+            return Reply({"message": "Resource not accessible by integration"}, 403)
         if asked.method == "PATCH" and known:
             self.comments[int(known[1]) - 1]["body"] = body
             return Reply(self.comments[int(known[1]) - 1])

@@ -56,8 +56,9 @@ def ask(
 ) -> Heard:
     """Give the answer to a request, or raise what the user is to know.
 
-    429, 5xx and broken connections are tried again. Other refusals are not, nor is silence: that is what the time of
-    an attempt is for. A wait that would outlast the whole time is not begun. Waiting for one's turn costs no time.
+    429 (or 403 that means it), 5xx and broken connections are tried again. Other refusals are not, nor is silence:
+    that is what the time of an attempt is for. A wait that would outlast the whole time is not begun. Waiting for
+    one's turn costs no time.
     """
     clock, waited = Clock(patience.whole), 0.0
     troubles: tuple[str, ...] = ()

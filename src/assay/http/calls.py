@@ -52,6 +52,7 @@ class Answer:
     body: bytes = field(repr=False)
     retry_after: str | None = field(default=None, repr=False)
     location: str | None = field(default=None, repr=False)
+    spent: bool = False  # it says that nothing is left of what we may ask
 
     @property
     def fine(self) -> bool:
@@ -61,7 +62,12 @@ class Answer:
     @property
     def denies(self) -> bool:
         """Whether it is the asker that may not."""
-        return self.status in _DENIALS
+        return self.status in _DENIALS and not self.limits
+
+    @property
+    def limits(self) -> bool:
+        """Whether it is only too much at a time; GitHub says so by 403 too, with the time to wait or what is left."""
+        return self.status == 429 or (self.status == 403 and (self.spent or self.retry_after is not None))
 
     @property
     def refuses(self) -> bool:

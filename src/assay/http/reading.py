@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import re
+import time
 from dataclasses import dataclass, replace
+from email.message import Message
 from http.client import HTTPException, HTTPResponse, IncompleteRead
 
 from assay.errors import EngineError
 from assay.http.calls import Answer, Broken, Outcome
 from assay.http.limits import HttpLimits
 
+#: Ten digits are a second of our time; fewer would be a time to wait, which others write there.
+_SECOND = re.compile(r"[0-9]{10}")
 _PLAIN = ("", "identity")
 _CODINGS = ("br", "compress", "deflate", "gzip", "zstd")
 
@@ -24,7 +29,7 @@ class Read:
 def read_answer(response: HTTPResponse, limits: HttpLimits) -> Read:
     """Read an answer; of a refusal the status is answer enough."""
     headers = response.headers
-    head = Answer(response.status, b"", headers.get("Retry-After"), headers.get("Location"))
+    head = Answer(response.status, b"", _wait(headers), headers.get("Location"), _is_spent(headers))
     try:
         body = _read_body(response, limits)
     except (OSError, HTTPException):
@@ -34,6 +39,19 @@ def read_answer(response: HTTPResponse, limits: HttpLimits) -> Read:
     if isinstance(body, Broken):
         return Read(body if head.fine else head, whole=False)
     return Read(replace(head, body=body), whole=True)
+
+
+def _is_spent(headers: Message) -> bool:
+    """Tell whether a server says that nothing is left of what we may ask."""
+    return str(headers.get("X-RateLimit-Remaining", "")).strip() == "0"
+
+
+def _wait(headers: Message) -> str | None:
+    """Give how long a server asks to wait: Retry-After, or until its limit begins anew, a second since 1970."""
+    told, reset = headers.get("Retry-After"), str(headers.get("X-RateLimit-Reset", "")).strip()
+    if told is not None or not _is_spent(headers) or not _SECOND.fullmatch(reset):
+        return told
+    return str(max(0, int(reset) - int(time.time()) + 1))
 
 
 def _read_body(response: HTTPResponse, limits: HttpLimits) -> bytes | Broken:

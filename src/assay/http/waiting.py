@@ -17,7 +17,7 @@ def time_to_wait(outcome: Outcome, attempt: int, limits: HttpLimits, chance: ran
     backoff = longest * (1 - limits.jitter * chance.random())
     if isinstance(outcome, Broken):
         return backoff if outcome.passing else None
-    if outcome.refuses or (outcome.status != 429 and outcome.status < 500):
+    if outcome.refuses or not (outcome.limits or outcome.status >= 500):
         return None
     asked = _retry_after(outcome.retry_after)
     wait = backoff if asked is None else asked

@@ -62,11 +62,11 @@ def _advice(call: Call, answer: Answer) -> str:
     if 300 <= answer.status < 400:
         where = _clean(shown_url(answer.location or ""), call)
         return f"redirects are not followed; if you trust it, configure where it leads: {where}"
-    if answer.status in (401, 403):
-        return f"check the token in {call.token_env}" if call.token_env else "name the variable that holds the token"
-    if answer.status == 429:
+    if answer.limits:
         asks = f" (Retry-After: {_clean(answer.retry_after, call):.40})" if answer.retry_after else ""
         return f"the API's limit is reached{asks}; wait, or send less at a time"
+    if answer.status in (401, 403):
+        return f"check the token in {call.token_env}" if call.token_env else "name the variable that holds the token"
     return "see the server's own log" if answer.status >= 500 else "check the address and the names in the request"
 
 

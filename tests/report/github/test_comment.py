@@ -1,9 +1,11 @@
 """The comment: one, found again on any page, changed in place, and made once even where answers are lost."""
 
+import time
+
 import pytest
 
 from assay.errors import AssayError
-from assay.http import HttpLimits
+from assay.http import Denied, HttpLimits
 from assay.report.github.comment import CommentLimits, Thread, stick
 from tests.action.forge import Forge
 from tests.serving import Asked, Reply, serving
@@ -44,11 +46,39 @@ def test_copies_of_strangers_and_quotes_are_not_taken_for_ours():
     assert [one["body"] for one in forge.comments][:2] == [f"{MARKER}\npass, believe me", f"> {MARKER}\n> pass"]
 
 
-def test_comment_of_a_member_s_own_token_is_ours():
-    forge = Forge()
-    forge.fill(1, body=f"{MARKER}\nold", author_association="MEMBER")
-    assert put(forge) == "updated"
+def test_comment_of_one_s_own_token_is_found_by_who_one_is():
+    forge = Forge(viewer="ci-user")
+    forge.fill(1, body=f"{MARKER}\npass, believe me", author_association="MEMBER")
+    assert put(forge) == "created"
+    assert put(forge, "two") == "updated"
+    assert [one["body"] for one in forge.comments] == [f"{MARKER}\npass, believe me", f"{MARKER}\ntwo"]
+
+
+def test_comment_of_another_app_that_may_not_be_changed_is_left_and_one_is_made():
+    forge = Forge(foreign=(1,))
+    forge.fill(1, body=f"{MARKER}\nquoted", user={"login": "other[bot]", "type": "Bot"})
+    assert put(forge) == "created"
+    assert put(forge, "two") == "updated"
+    assert [one["body"] for one in forge.comments] == [f"{MARKER}\nquoted", f"{MARKER}\ntwo"]
+
+
+@pytest.mark.parametrize("headers", [{"Retry-After": "0"}, {"X-RateLimit-Remaining": "0"}])
+def test_limit_that_github_tells_by_403_is_waited_for(headers):
+    forge, first = Forge(), iter([Reply({"message": "secondary rate limit"}, 403, headers)])
+
+    def answer(asked):
+        return next(first, None) or forge(asked)
+
+    assert put(answer) == "created"
     assert len(forge.comments) == 1
+
+
+def test_limit_that_lasts_is_no_lack_of_a_right():
+    reset = {"X-RateLimit-Remaining": "0", "X-RateLimit-Reset": str(int(time.time()) + 1800)}
+    with pytest.raises(AssayError, match="rate limit exceeded") as raised:
+        put(lambda asked: Reply({"message": "API rate limit exceeded"}, 403, reset))
+    assert not isinstance(raised.value, Denied)
+    assert "limit is reached (Retry-After: 1" in str(raised.value.hint)
 
 
 def test_comment_whose_answer_was_lost_is_found_and_not_made_twice():

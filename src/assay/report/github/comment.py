@@ -17,6 +17,7 @@ from assay.http import (
     Answer,
     Call,
     Connections,
+    Denied,
     HttpLimits,
     Patience,
     ask,
@@ -25,9 +26,6 @@ from assay.http import (
 )
 from assay.http.waiting import time_to_wait
 from assay.http.wording import failure
-
-#: Whose comments are ours to change: a stranger may copy the hidden line, and what stands there would bear their name.
-_TRUSTED = ("OWNER", "MEMBER", "COLLABORATOR")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +59,11 @@ class Thread:
         """The address of one comment."""
         return f"{self.api}/repos/{self.repository}/issues/comments/{number}"
 
+    @property
+    def viewer(self) -> str:
+        """The address of whoever the token belongs to."""
+        return f"{self.api}/user"
+
 
 def stick(
     thread: Thread, marker: str, body: str, *, limits: CommentLimits = DEFAULT, http: HttpLimits = DEFAULT_HTTP
@@ -73,9 +76,7 @@ def stick(
     with Connections(1, http) as connections:
         talk = _Talk(thread, connections, limits)
         for turn in count():
-            known = talk.find(marker)
-            if known is not None:
-                talk.change(known, body)
+            if any(talk.change(number, body) for number in talk.find(marker)):
                 return "updated"
             wait = talk.make(body, turn)
             if wait is None:
@@ -92,9 +93,23 @@ class _Talk:
     connections: Connections
     limits: CommentLimits
 
-    def find(self, marker: str) -> int | None:
-        """Find the first comment of ours that begins with the marker; pages are read until one is not full."""
-        return next((one["id"] for one in self._comments() if _is_ours(one, marker)), None)
+    def find(self, marker: str) -> list[int]:
+        """Find our comments by the marker they begin with and by who wrote them; pages are read until one is not full.
+
+        Anybody can copy the marker, and GitHub lets us change what others wrote: it would bear their name.
+        """
+        marked = [one for one in self._comments() if _is_marked(one, marker)]
+        login = self._login() if marked else None
+        return [one["id"] for one in marked if _is_by(one, login)]
+
+    def _login(self) -> str | None:
+        """Say who we are; None for an app such as GitHub's own, whose tokens are nobody's."""
+        try:
+            found = self._ask("GET", self.thread.viewer)
+        except Denied:
+            return None
+        login = found.get("login") if isinstance(found, dict) else None
+        return login if isinstance(login, str) else None
 
     def _comments(self) -> Iterator[dict[str, Any]]:
         """Give all comments, the oldest first."""
@@ -109,9 +124,13 @@ class _Talk:
             if len(found) < self.limits.per_page:
                 return
 
-    def change(self, number: int, body: str) -> None:
-        """Give a comment another text."""
-        self._ask("PATCH", self.thread.comment(number), body)
+    def change(self, number: int, body: str) -> bool:
+        """Give a comment another text; say whether we may, as it can be another app's, or gone."""
+        try:
+            self._ask("PATCH", self.thread.comment(number), body)
+        except Denied:
+            return False
+        return True
 
     def make(self, body: str, turn: int) -> float | None:
         """Make a comment; where that may work another time, say how long to wait before it is looked for."""
@@ -138,9 +157,13 @@ class _Talk:
         return make_call(url, method=method, body=data, headers=headers, token_env=self.thread.token_env)
 
 
-def _is_ours(comment: dict[str, Any], marker: str) -> bool:
-    """Tell our comment by its first line and by who may have written it: a bot, or somebody who may write here."""
+def _is_marked(comment: dict[str, Any], marker: str) -> bool:
+    """Tell whether a comment begins as ours does."""
+    return isinstance(comment.get("id"), int) and str(comment.get("body", "")).startswith(marker)
+
+
+def _is_by(comment: dict[str, Any], login: str | None) -> bool:
+    """Tell whether a comment is by us: by that user, or by an app where we are one."""
     user = comment.get("user")
-    bot = isinstance(user, dict) and user.get("type") == "Bot"
-    trusted = bot or comment.get("author_association") in _TRUSTED
-    return trusted and isinstance(comment.get("id"), int) and str(comment.get("body", "")).startswith(marker)
+    named = user if isinstance(user, dict) else {}
+    return named.get("type") == "Bot" if login is None else named.get("login") == login
