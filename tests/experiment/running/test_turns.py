@@ -132,6 +132,11 @@ def test_run_refuses_a_k_below_one(shop):
         run({"mine": everything}, load_gold("gold.yaml"), k=0)
 
 
+def test_run_refuses_a_name_that_no_file_can_hold(shop):
+    with pytest.raises(ConfigError, match=r"'half\\ud800' is no name of an engine: character 5"):
+        run({"mine": everything, "half\ud800": everything}, load_gold("gold.yaml"))
+
+
 def test_run_refuses_what_is_no_engine(shop):
     with pytest.raises(ConfigError):
         run({"mine": 7}, load_gold("gold.yaml"))  # type: ignore[dict-item]

@@ -21,6 +21,7 @@ from assay.experiment.environment import environment
 from assay.experiment.places.place import Missing, Place, prepare
 from assay.experiment.running.asking import Limits, Progress, Tell, stay_together
 from assay.experiment.running.engine_runs import engine_run
+from assay.experiment.spec.names import check_writable
 from assay.gold.split.looks import log_looks
 from assay.gold.split.parts import select
 from assay.redaction import declare_values
@@ -67,6 +68,7 @@ def run(
         raise InputError(f"k is {k}", hint="ask for at least one result")
     if threads is not None and threads < 1:
         raise InputError(f"threads is {threads}", hint="an engine needs at least one")
+    check_writable(engines)
     tell = progress or (lambda _: None)
     places = []
     for part in suite.golds:

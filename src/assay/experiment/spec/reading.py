@@ -12,6 +12,7 @@ from assay.errors import ConfigError, meant
 from assay.experiment.spec.claim import REFERENCES, about, check_claim
 from assay.experiment.spec.extending import EXTENDS, file_layers, flag_layer, preset_layers
 from assay.experiment.spec.layers import Layer, Sheet, stack
+from assay.experiment.spec.names import check_writable
 from assay.experiment.spec.record import (
     ENGINE_KEYS,
     KEYS,
@@ -205,6 +206,7 @@ def _check_way(spec: Spec) -> None:
 
 def _check_names(engines: Mapping[str, Settings]) -> None:
     """Keep the names of the references for themselves: every table and sentence relies on them."""
+    check_writable(engines)
     for name, engine in engines.items():
         kind = engine.partition(":")[0] if isinstance(engine, str) else engine.get("kind")
         if name in REFERENCES and kind != name:
