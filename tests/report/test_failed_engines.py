@@ -13,6 +13,7 @@ from assay.report.commands.claims import claims
 from assay.report.commands.gating import gate_document, judge_gate
 from assay.report.comparing import compare_all_pairs, compare_engines, compare_runs
 from assay.report.evidence.gathering import gather
+from assay.report.headlines import headline_tone, verdict_sentence
 from assay.report.pages.markdown import to_markdown
 from assay.types import Claim
 
@@ -105,7 +106,10 @@ def test_nothing_is_compared_with_a_baseline_that_failed(mixed):
     assert found.comparison.family_size == 0
     assert found.leader == "mine"
     assert found.slices == ()
-    assert "nothing is compared with the baseline" in to_markdown(document(found))
+    page = to_markdown(document(found))
+    assert "nothing is compared with the baseline" in page
+    assert "mine on nDCG@10; nothing is compared with dead, which failed on 9 of 9 queries" in page.splitlines()[0]
+    assert headline_tone(found) == "warning"
     gate = judge_gate(seen(mixed), claim, (), compare_engines(mixed, claim, "mine"), engine="mine", strict=False)
     assert gate.exit_code == 4  # green would say that nothing is worse
 
@@ -147,4 +151,11 @@ def test_engines_of_other_names_are_no_pair_because_the_shared_one_failed(mixed,
 def test_run_where_everybody_failed_is_still_reported(shop):
     found = analyse(run({"base": breaks, "mine": breaks}, load_gold("gold.yaml")), CLAIM)
     assert found.comparison.failed == ("base", "mine")
-    assert "mine failed on 9 of 9 queries" in to_markdown(document(found)).splitlines()[0]
+    assert to_markdown(document(found)).splitlines()[0].endswith(": all 2 engines failed on every query")
+    assert headline_tone(found) == "bad"
+
+
+def test_headline_names_every_rival_that_failed(mixed):
+    assert verdict_sentence(analyse(without(mixed, "mine"), CLAIM)) == "dead, shut failed on every query"
+    alone = analyse(without(mixed, "mine", "shut"), CLAIM)
+    assert verdict_sentence(alone) == "dead failed on 9 of 9 queries"

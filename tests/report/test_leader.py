@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assay.report import analyse
-from assay.report.sections import headline
+from assay.report.headlines import headline
 from assay.types import Claim, Role
 from tests.report.labs import lab
 

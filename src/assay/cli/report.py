@@ -43,7 +43,7 @@ def handle(args: argparse.Namespace) -> int:
     from assay.experiment.records.layout import HTML
     from assay.report import reopen, write_html
     from assay.report.explorer.saying import in_folder
-    from assay.report.sections import headline
+    from assay.report.headlines import headline
 
     page = page_flags(args)
     run = read_results(args.results)

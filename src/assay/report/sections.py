@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from assay.report.analysis import FAILED_SHARE, FEW_QUERIES
+from assay.report.analysis import FEW_QUERIES
 from assay.report.behaviour import behaviour_blocks, breach_blocks, mishap_blocks, stderr_blocks
 from assay.report.case import level_of
-from assay.report.comparison import comparison_blocks, p_text, verdict_tone
+from assay.report.comparison import comparison_blocks, p_text
 from assay.report.groups import PAGE_CUTS
+from assay.report.headlines import headline, headline_tone
 from assay.report.pages.document import (
     Bar,
     Bars,
@@ -22,7 +23,6 @@ from assay.report.pages.document import (
     Spark,
     Sparks,
     Table,
-    Tone,
     table,
 )
 from assay.report.pages.texts import repository_names
@@ -34,7 +34,6 @@ from assay.report.tables import table_blocks
 from assay.report.time_and_space import spending_blocks
 from assay.report.wording import difference_text, mean_text
 from assay.scoring import parse_measure
-from assay.stats.config import DEFAULT
 from assay.stats.records import MeanRow, SliceRow
 from assay.stats.slices import EXPLORATORY
 from assay.types import CorpusFacts
@@ -69,38 +68,6 @@ def document(results: Results, *, full: bool = True) -> Document:
         *_inputs(results),
     ]
     return Document(headline(results), tuple([*short, *more] if full else short), headline_tone(results))
-
-
-def headline_tone(results: Results) -> Tone:
-    """Say how the headline is to be taken."""
-    facts = next(f for f in results.engines if f.name == results.challenger)
-    if facts.failed > FAILED_SHARE * facts.asked:
-        return "bad"
-    row = next((r for r in results.comparison.rows if r.engine == results.challenger), None)
-    return "plain" if row is None else verdict_tone(row)
-
-
-def headline(results: Results) -> str:
-    """Say what was measured, and the verdict."""
-    return f"{results.suite}: {verdict_sentence(results)}"
-
-
-def verdict_sentence(results: Results) -> str:
-    """Say the verdict on the best rival of the baseline, and where none has a better mean say that first.
-
-    Of an engine that mostly failed nothing is claimed.
-    """
-    name = results.challenger
-    rows = [r for r in results.comparison.rows if r.engine == name]
-    facts = next(f for f in results.engines if f.name == name)
-    if facts.failed > FAILED_SHARE * facts.asked:
-        return f"{name} failed on {facts.failed} of {facts.asked} queries"
-    if not rows:
-        return f"{name} on {results.comparison.primary}"
-    row = rows[0]
-    if (row.difference if row.higher_is_better else -row.difference) <= DEFAULT.tie:
-        return f"nothing beats {row.baseline} on {row.measure}; {row.engine} against it: {row.claim}"
-    return f"{row.engine} against {row.baseline} on {row.measure}: {row.claim}"
 
 
 def _rows(results: Results, *, full: bool) -> list[Block]:

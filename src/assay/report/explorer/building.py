@@ -19,9 +19,9 @@ from assay.report.explorer.limits import DEFAULT_LIMITS, PageLimits, Texts
 from assay.report.explorer.packing import pack_values
 from assay.report.explorer.rankings import pack_rankings
 from assay.report.explorer.saying import Absence, Coverage, Shown, left_out, size_text, size_words
+from assay.report.headlines import headline
 from assay.report.pages.texts import tame
 from assay.report.results import Results
-from assay.report.sections import headline
 
 if TYPE_CHECKING:
     from assay.experiment.running.tracing import Traces

@@ -13,10 +13,11 @@ from assay.gold import overlaps
 from assay.report.analysis import FEW_QUERIES
 from assay.report.case import Case, forms_of, level_of, rank_measure
 from assay.report.comparison import verdict_tone
+from assay.report.headlines import headline, headline_tone, verdict_sentence
 from assay.report.pages.plain import plain
 from assay.report.pages.texts import repository_names
 from assay.report.results import Results, results_json
-from assay.report.sections import headline, headline_tone, scores_note, traps_note, verdict_sentence
+from assay.report.sections import scores_note, traps_note
 from assay.report.tables import table_blocks
 from assay.report.time_and_space import NO_TIMES
 from assay.scoring import parse_measure
