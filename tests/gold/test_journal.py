@@ -1,5 +1,9 @@
 """A file that only grows is read line by line, and a torn end is no line."""
 
+import os
+import subprocess
+import sys
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -19,16 +23,21 @@ def test_what_is_appended_is_read(tmp_path_factory, values):
     assert read == values
 
 
+def half_a_line(data):
+    """Count the bytes behind the last whole line."""
+    return 0 if data.endswith(b"}") else len(data) - (data.rfind(b"\n") + 1)
+
+
 @given(st.integers(0, 200))
 def test_cut_anywhere_the_whole_lines_before_the_cut_are_there(tmp_path_factory, cut):
     path = tmp_path_factory.mktemp("journal") / "j.jsonl"
     append(path, [{"n": f"ü{n}"} for n in range(10)])
     whole = path.read_bytes()
     path.write_bytes(whole[:cut])
-    left = whole[:cut].count(b"\n")
+    left = whole[:cut].count(b"}")  # a line that lacks only its end is whole
     assert len(read_rows(path)) == left
     with opened(path) as journal:
-        assert journal.cut == len(whole[:cut]) - (whole[:cut].rfind(b"\n") + 1)
+        assert journal.cut == half_a_line(whole[:cut])
         journal.append([{"n": "last"}])
     assert [row.mapping()["n"].text() for row in read_rows(path)] == [*(f"ü{n}" for n in range(left)), "last"]
 
@@ -39,15 +48,52 @@ def test_a_log_that_was_cut_anywhere_is_told_and_keeps_all_it_held(tmp_path_fact
     append(path, [{"n": f"ü{n}"} for n in range(10)])
     left = path.read_bytes()[:cut]
     path.write_bytes(left)
-    half = bool(left) and not left.endswith(b"\n")
-    assert torn(path) == len(left) - (left.rfind(b"\n") + 1)
-    if half:
+    assert torn(path) == half_a_line(left)
+    if half_a_line(left):
         with pytest.raises(GoldError, match="the last line is cut off") as caught:
             read_whole(path)
         assert caught.value.line == left.count(b"\n") + 1
+    else:
+        assert len(read_whole(path)) == left.count(b"}")
     append(path, [{"n": "last"}])
-    assert path.read_bytes() == left + (b"\n" if half else b"") + b'{"n": "last"}\n'
+    unended = bool(left) and not left.endswith(b"\n")
+    assert path.read_bytes() == left + (b"\n" if unended else b"") + b'{"n": "last"}\n'
     assert torn(path) == 0
+
+
+@pytest.mark.parametrize("keep", [False, True])
+def test_a_whole_line_without_its_end_is_read_and_ended_never_cut(tmp_path, keep):
+    path = tmp_path / "j.jsonl"
+    path.write_bytes(b'{"n": "first"}\n{"n": "no line end"}')
+    assert (torn(path), len(read_whole(path))) == (0, 2)
+    with opened(path, keep=keep) as journal:
+        assert journal.cut == 0
+        journal.append([{"n": "last"}])
+    assert path.read_bytes() == b'{"n": "first"}\n{"n": "no line end"}\n{"n": "last"}\n'
+
+
+COUNTER = """\
+import sys
+from pathlib import Path
+from assay.gold.journal import opened
+for _ in range(100):
+    with opened(Path(sys.argv[1])) as journal:
+        journal.append([{"n": str(len(journal.rows()))}])
+"""
+
+
+def test_processes_wait_for_each_other_between_reading_and_appending(tmp_path):
+    path = tmp_path / "j.jsonl"
+    writers = [subprocess.Popen([sys.executable, "-c", COUNTER, str(path)]) for _ in range(2)]
+    assert [writer.wait(60) for writer in writers] == [0, 0]
+    assert [row.mapping()["n"].text() for row in read_rows(path)] == [str(n) for n in range(200)]
+
+
+def test_what_is_appended_is_on_the_disk_before_it_is_called_so(tmp_path, monkeypatch):
+    done = []
+    monkeypatch.setattr(os, "fsync", lambda handle: done.append(os.fstat(handle).st_size))
+    append(tmp_path / "j.jsonl", [{"a": "b"}])
+    assert done[-1] == (tmp_path / "j.jsonl").stat().st_size == 11
 
 
 def test_no_file_is_no_line(tmp_path):

@@ -62,8 +62,12 @@ class Journal:
     def __init__(self, path: Path, handle: int, *, keep: bool = False) -> None:
         self.path = path
         self._handle = handle
-        # bytes that a killed writer left behind the last whole line
-        self.cut = _end_torn_line(handle, path) if keep else _cut_torn_line(handle)
+        left = _torn_bytes(handle)
+        self.cut = _torn_part(left)  # bytes that a killed writer left of a line
+        if left and (keep or not self.cut):
+            os.write(handle, b"\n")
+        elif left:
+            os.ftruncate(handle, os.fstat(handle).st_size - len(left))
 
     def rows(self) -> list[Field]:
         """Give the lines that are there."""
@@ -79,7 +83,10 @@ class Journal:
 
 @contextmanager
 def opened(path: Path, *, keep: bool = False) -> Iterator[Journal]:
-    """Hold a journal against other writers, made if it is not there; a line that a kill tore is cut off, or kept."""
+    """Hold a journal against other writers, made if it is not there; a line that a kill tore is cut off, or kept.
+
+    A last line that is whole and lacks only its end, as some editors and tools leave it, is ended.
+    """
     handle = _open(path)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX)
@@ -97,17 +104,19 @@ def append(path: Path, values: Sequence[Mapping[str, object]]) -> None:
 
 
 def torn(path: Path) -> int:
-    """Count the bytes behind the last line end: what a kill, or a copy that broke off, left of a line."""
+    """Count the bytes of half a line at the end: what a kill, or a copy that broke off, left of it."""
     try:
-        with open(path, "rb") as file:
-            size = file.seek(0, os.SEEK_END)
-            file.seek(max(0, size - 1))
-            raw = b"" if file.read(1) in (b"", b"\n") else path.read_bytes()
+        handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except FileNotFoundError:
         return 0
     except OSError as error:
         raise _unreadable(path, error) from error
-    return len(raw) - (raw.rfind(b"\n") + 1)
+    try:
+        return _torn_part(_torn_bytes(handle))
+    except OSError as error:
+        raise _unreadable(path, error) from error
+    finally:
+        os.close(handle)
 
 
 def read_whole(path: Path) -> list[Field]:
@@ -120,7 +129,7 @@ def read_whole(path: Path) -> list[Field]:
 
 
 def read_rows(path: Path, limits: JournalLimits | None = None) -> list[Field]:
-    """Read the whole lines of a journal, none where there is no file; what follows the last line end is no line."""
+    """Read the whole lines of a journal, none where there is no file; half a line at the end is no line."""
     try:
         raw = path.read_bytes()
     except FileNotFoundError:
@@ -130,8 +139,9 @@ def read_rows(path: Path, limits: JournalLimits | None = None) -> list[Field]:
     most = (limits or JournalLimits()).bytes
     if len(raw) > most:
         raise GoldError(f"the file has {len(raw)} bytes; at most {most} are read", file=path, hint="move it away")
-    whole = raw[: raw.rfind(b"\n") + 1]
-    return [_row(path, number, line) for number, line in enumerate(whole.split(b"\n")[:-1], 1)]
+    *lines, last = raw.split(b"\n")
+    lines += [last] if last and not _torn_part(last) else []
+    return [_row(path, number, line) for number, line in enumerate(lines, 1)]
 
 
 def _open(path: Path) -> int:
@@ -147,22 +157,21 @@ def _open(path: Path) -> int:
     return handle
 
 
-def _cut_torn_line(handle: int) -> int:
-    """Cut what stands behind the last line end; give how many bytes that was."""
+def _torn_bytes(handle: int) -> bytes:
+    """Give what stands behind the last line end."""
     size = os.fstat(handle).st_size
-    raw = b"" if size == 0 or os.pread(handle, 1, size - 1) == b"\n" else os.pread(handle, size, 0)
-    torn = len(raw) - (raw.rfind(b"\n") + 1)
-    if torn:
-        os.ftruncate(handle, size - torn)
-    return torn
+    if size == 0 or os.pread(handle, 1, size - 1) == b"\n":
+        return b""
+    return os.pread(handle, size, 0).rpartition(b"\n")[2]
 
 
-def _end_torn_line(handle: int, path: Path) -> int:
-    """End what stands behind the last line end; give how many bytes that was."""
-    left = torn(path)
-    if left:
-        os.write(handle, b"\n")
-    return left
+def _torn_part(line: bytes) -> int:
+    """Count the bytes of half a line; a whole object is none, for no beginning of an object is one itself."""
+    try:
+        whole = isinstance(json.loads(line.decode("utf-8")), dict)
+    except (ValueError, RecursionError):
+        whole = False
+    return 0 if whole else len(line)
 
 
 def _line(value: Mapping[str, object], path: Path) -> bytes:
