@@ -3,34 +3,14 @@
 import pytest
 
 from assay.cli.main import main
-
-GOLD = """\
-assay: 1
-name: small
-corpus: {path: code}
-queries:
-"""
-QUERY = """\
-  - id: q%d
-    retrieval: {primary: [f%d.py]}
-    cognitive: {human: where is thing%d made?}
-    tags: {split: %s}
-"""
+from tests.cli.changing import write
 
 
 @pytest.fixture
-def small(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "code").mkdir()
-    for number in range(6):
-        (tmp_path / "code" / f"f{number}.py").write_text(f"def make_thing{number}():\n    return {number}\n")
-    write(tmp_path, ["dev"] * 4 + ["sealed"] * 2)
-    return tmp_path
-
-
-def write(folder, parts):
-    text = GOLD + "".join(QUERY % (n, n, n, part) for n, part in enumerate(parts))
-    (folder / "gold.yaml").write_text(text)
+def small(small):
+    """The small set with two of six queries sealed."""
+    write(small, ["dev"] * 4 + ["sealed"] * 2)
+    return small
 
 
 def call(capsys, *argv):
@@ -77,12 +57,15 @@ def test_a_plan_from_sealed_results_is_a_look(small, capsys):
     assert '"plan"' in lines[-1]
 
 
-def test_a_look_from_another_folder_is_not_logged_there(small, capsys, monkeypatch):
+def test_a_look_from_another_folder_is_logged_beside_the_set_that_was_asked(small, capsys, monkeypatch):
     assert run(capsys, "--split", "dev,sealed")[0] == 0
-    elsewhere = small / "elsewhere"
+    looks, elsewhere = small / "gold.looks.jsonl", small / "elsewhere"
     elsewhere.mkdir()
     monkeypatch.chdir(elsewhere)
     code, said = call(capsys, "score", "../results")
-    assert code == 0
-    assert "the look is not logged" in said
-    assert list(elsewhere.iterdir()) == []
+    assert (code, "the look is not logged" in said) == (0, False)
+    assert '"score"' in looks.read_text()
+    (small / "results").rename(small / "elsewhere/results")  # the way to the gold file leads nowhere any more
+    code, said = call(capsys, "score", "results")
+    assert (code, "the look is not logged" in said) == (0, True)
+    assert [file.name for file in elsewhere.iterdir()] == ["results"]

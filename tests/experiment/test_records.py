@@ -166,9 +166,8 @@ def test_real_run_reads_back_as_it_was_written(shop, tmp_path):
 
 
 texts = st.text(st.characters(codec="utf-8", exclude_characters="\x00"), min_size=1, max_size=8)
-hits = st.builds(
-    Hit, texts, st.none(), st.none(), st.none() | st.floats(allow_nan=False, allow_infinity=False), st.none()
-)
+scores = st.none() | st.floats(allow_nan=False, allow_infinity=False)
+hits = st.builds(Hit, texts, st.none(), st.none(), scores, st.none())
 
 
 @settings(max_examples=50, deadline=None)

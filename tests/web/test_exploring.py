@@ -455,6 +455,28 @@ def test_changed_corpus_is_told(shop, tmp_path, tmp_path_factory):
         assert "error" in gone.json
 
 
+def test_run_is_asked_again_where_it_was_made_or_not_at_all(shop, runs, tmp_path, monkeypatch):
+    one = read_run(runs / "before")
+    monkeypatch.chdir(shop)
+    gold = replace(one.suite.golds[0], source="gold.yaml")
+    write_run(replace(one, suite=replace(one.suite, golds=(gold,))), tmp_path / "results/a")
+    other = tmp_path / "other"  # has a set of this name too, which asks the same of other files
+    other.mkdir()
+    text = (shop / "gold.yaml").read_text(encoding="utf-8")
+    (other / "gold.yaml").write_text(re.sub(r"(\w+)\.py", r"src/\1.js", text), encoding="utf-8")
+    (other / "elsewhere.py").write_text("how = 'do we put items into the cart'\n", encoding="utf-8")
+    monkeypatch.chdir(other)
+    with serve(explorer_routes([tmp_path])) as server:
+        client = Client(server.start())
+        answer = ask(client, name="results/a", query="cart", form="human").json
+        assert (answer["notes"], answer["hits"][0]["path"]) == ([], "cart.py")
+        shutil.move(tmp_path / "results/a", tmp_path / "a")
+        reply = ask(client, name="a", query="cart", form="human")
+        assert reply.status == 400
+        assert reply.error.startswith("the gold set shop that this run asked is not here: gold.yaml")
+        assert "not here" in source(client, "cart.py", name="a").error
+
+
 def test_source_that_was_edited_in_place_is_not_shown(shop, tmp_path, tmp_path_factory):
     """Every line is as long as it was, and yet it is not what the run saw."""
     root = tmp_path / "shop"
@@ -532,10 +554,10 @@ def test_settings_have_help_and_present_values(runs):
 # Files of the corpus.
 
 
-def source(client, path, gold="shop"):
+def source(client, path, gold="shop", name="before"):
     from urllib.parse import urlencode
 
-    return client.get(f"/api/run/{listed(client)['before']['id']}/source?{urlencode({'gold': gold, 'path': path})}")
+    return client.get(f"/api/run/{listed(client)[name]['id']}/source?{urlencode({'gold': gold, 'path': path})}")
 
 
 def test_whole_files_are_given(client, shop):

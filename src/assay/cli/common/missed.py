@@ -103,8 +103,9 @@ def _settings(engine: EngineRun) -> tuple[Per, SearchConfig]:
 
 def _place(gold: Gold) -> Place:
     """Open the corpus as the run did; anchors that are gone since are left out."""
-    from assay.experiment.places.place import prepare
+    from assay.experiment.places.place import check_home, prepare
 
+    check_home(gold)
     return prepare(gold, None, None, "report")
 
 

@@ -128,13 +128,13 @@ def read_results(text: str) -> Run:
 
 def split_today(suite: Suite) -> Suite:
     """Give the queries of a run the parts that their sets have now: a run from before the split tells no less."""
-    from assay.gold import load_gold
     from assay.gold.split.parts import TAG, part_of
+    from assay.gold.today import set_today
 
     golds = []
     for gold in suite.golds:
-        here = load_gold(gold.source, corpus=gold.corpus).golds if gold.source and Path(gold.source).is_file() else ()
-        parts = {query.id: part_of(query) for now in here if now.name == gold.name for query in now.queries}
+        now = set_today(gold)
+        parts = {query.id: part_of(query) for query in now.queries} if now else {}
         tagged = [replace(q, tags={**q.tags, TAG: part}) if (part := parts.get(q.id)) else q for q in gold.queries]
         golds.append(replace(gold, queries=tuple(tagged)))
     return replace(suite, golds=tuple(golds))
@@ -143,9 +143,9 @@ def split_today(suite: Suite) -> Suite:
 def log_look(args: argparse.Namespace, run: Run, command: str) -> None:
     """Write down that results on sealed queries are shown once more."""
     from assay.cli.common.output import say
-    from assay.gold.split.looks import log_looks
     from assay.gold.split.parts import sealed_queries
+    from assay.gold.today import log_looks_again
 
     sealed = sum(len(sealed_queries(gold)) for gold in run.suite.golds)
-    if sealed and not log_looks(run.suite, command, [engine.name for engine in run.engines]):
+    if sealed and not log_looks_again(run.suite, command, [engine.name for engine in run.engines]):
         say(args, f"{sealed} sealed queries are in this run; their gold file is not here, so the look is not logged")

@@ -73,12 +73,12 @@ def _claim(args: argparse.Namespace, run: Run) -> Claim:
 
 def _log_looks(run: Run, engine: str) -> None:
     """Write down a look at sealed queries; where it cannot be written down, nothing is shown of them."""
-    from assay.gold.split.looks import log_looks
     from assay.gold.split.parts import sealed_queries
+    from assay.gold.today import log_looks_again
 
     suite = split_today(run.suite)
     sealed = sum(len(sealed_queries(gold)) for gold in suite.golds)
-    if sealed and not log_looks(suite, "ledger add", [engine]):
+    if sealed and not log_looks_again(suite, "ledger add", [engine]):
         raise GoldError(
             f"{sealed} sealed queries are in this run, and their gold file is not here to log the look",
             hint="add it where the gold set is, or use a run without them: assay run --split dev",

@@ -8,12 +8,14 @@ from pathlib import Path, PurePosixPath
 from typing import Literal
 
 from assay.corpus import open_corpus, read_text
+from assay.corpus.spec import is_url
 from assay.errors import ConfigError, CorpusError, GoldError, meant
 from assay.experiment.places.own_files import changing_files, hidden, inside
 from assay.experiment.records import MANIFEST
 from assay.experiment.spec import FILE
 from assay.gold import resolve
 from assay.gold.split.looks import looks_file
+from assay.gold.today import set_today
 from assay.syntax.tokens import approx4, line_bytes
 from assay.types import Corpus, CorpusSpec, Gold, Hit, Query, Suite
 
@@ -107,6 +109,25 @@ def reopen(gold: Gold, forms: Sequence[str] | None, cache: Path | None = None) -
     changing = changing_files(gold.corpus, base, gold.source) if gold.source else []
     corpus = _open(gold, base, [*own, *changing], cache)
     return Place(gold, corpus, (), questions_of(gold, forms), frozenset(own), LineSizes(corpus), frozenset(changing))
+
+
+def is_home(gold: Gold) -> bool:
+    """Tell whether the corpus of a set that a run asked is found: one beside the gold file only where that set is."""
+    return not _beside(gold.corpus) or set_today(gold) is not None
+
+
+def check_home(gold: Gold) -> None:
+    """Refuse to look for the corpus of a run in a folder that merely has files of the same names."""
+    if not is_home(gold):
+        named = f": {gold.source} is not there, or holds another set" if gold.source else ""
+        hint = "go where the run was made, bring its gold set back, or run it again"
+        raise CorpusError(f"the gold set {gold.name} that this run asked is not here{named}", hint=hint)
+
+
+def _beside(corpus: CorpusSpec) -> bool:
+    """Tell whether a corpus is named from the folder of its gold file."""
+    here = corpus.kind in ("path", "git") and not is_url(corpus.value)
+    return here and not Path(corpus.value).expanduser().is_absolute()
 
 
 def questions_of(gold: Gold, forms: Sequence[str] | None) -> tuple[Question, ...]:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from assay.corpus.kept import KeptCorpus, find_kept
 from assay.errors import AssayError
-from assay.experiment.places.place import reopen
+from assay.experiment.places.place import is_home, reopen
 from assay.syntax.tokens import line_bytes, sizes_of
 from assay.types import CorpusFacts, Gold, Run
 
@@ -97,7 +97,9 @@ def _doubt(gold: Gold, facts: CorpusFacts | None) -> str | None:
         return None
     if facts is None or not facts.digest:
         return "the records do not say which files the corpus had"
-    return None if reopen(gold, None).corpus.digest == facts.digest else "the corpus changed since the run"
+    if reopen(gold, None).corpus.digest == facts.digest:
+        return None
+    return "the corpus changed since the run" if is_home(gold) else "its gold set is not here"
 
 
 def _files(paths: set[str]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ from assay.experiment.records.generations import (
     read_generation,
     replace_generation,
 )
+from assay.experiment.records.gold_files import from_here, ways_to
 from assay.experiment.records.layout import ENGINES, GOLD, LINES
 from assay.experiment.records.members import (
     engine_text,
@@ -43,13 +44,15 @@ def write_run(run: types.Run, folder: Path) -> None:
         "hashes": dict(sorted(run.hashes.items())),
         "header": asdict(run.header),
     }
+    ways = ways_to(run.suite, folder)
+    manifest |= {"gold_files": ways} if ways else {}
     keep_out(folder)
     keep_from_git(folder)
     replace_generation(folder, manifest, members)
 
 
 def read_run(folder: Path) -> types.Run:
-    """Read a run back, checking every member against its hash."""
+    """Read a run back, checking every member against its hash; its gold files are named as they lie from here."""
     found = read_generation(folder)
     try:
         header = read_header(found.manifest["header"])
@@ -57,13 +60,14 @@ def read_run(folder: Path) -> types.Run:
         texts = [text for name, text in sorted(found.members.items()) if name.startswith(ENGINES)]
         engines = [read_engine_text(text, header) for text in texts]
         read = _read_older if found.manifest["assay_run"] < FORMAT else _read_members
-        return types.Run(
+        run = types.Run(
             k=found.manifest["k"],
             engines=tuple(sorted(engines, key=lambda engine: order[engine.name])),
             hashes=found.manifest["hashes"],
             header=header,
             **read(found),
         )
+        return replace(run, suite=from_here(run.suite, folder, found.manifest.get("gold_files", {})))
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise broken(folder, f"a record is malformed ({type(error).__name__}: {error})") from error
 

@@ -170,11 +170,11 @@ def _explained(session: ExplainingSession, query: Query, form: str, k: int) -> W
 
 def _same_corpus(gold: Gold, facts: CorpusFacts) -> Corpus:
     """Open the corpus of a gold set, if it is what the run saw."""
-    from assay.experiment.places.place import reopen
+    from assay.experiment.places.place import is_home, reopen
 
     corpus = reopen(gold, None).corpus
     if facts.digest != corpus.digest:
-        raise _Untraced("its corpus is not what it was in the run")
+        raise _Untraced("its corpus is not what it was in the run" if is_home(gold) else "its gold set is not here")
     return corpus
 
 

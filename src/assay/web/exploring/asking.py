@@ -14,7 +14,7 @@ from assay.corpus.kept import find_kept
 from assay.engines import make_engine
 from assay.engines.base import ExplainingSession, FullEngine, Reply, Session
 from assay.engines.sharing import Shelf, on_shelf, sharing
-from assay.experiment.places.place import Place, reopen
+from assay.experiment.places.place import Place, check_home, reopen
 from assay.experiment.running.tracing import choose_explainable, engine_again
 from assay.types import EngineRun, Gold, Hit, Waterfall
 from assay.web.exploring.limits import ExploringLimits
@@ -125,5 +125,6 @@ def _reopened(opened: Opened, gold: Gold) -> Place:
     """Open a corpus that lies on this machine."""
     facts = opened.run.header.corpora.get(gold.name)
     base = Path(gold.source).parent if gold.source else None
+    check_home(gold)
     find_kept(gold.corpus, base=base, revision=facts.revision if facts else None)
     return reopen(gold, None)

@@ -13,7 +13,7 @@ from assay.errors import AssayError
 from assay.experiment.places.texts import corpus_texts
 from assay.experiment.records.merging import footing_of
 from assay.experiment.running.tracing import explainable
-from assay.gold.split.looks import log_looks
+from assay.gold.today import log_looks_again
 from assay.report.analysis import analyse_case
 from assay.report.case import Case, open_case
 from assay.report.explorer import PageLimits, make_page
@@ -50,7 +50,7 @@ def problem_page(error: AssayError) -> bytes:
 def run_page(opened: Opened) -> bytes:
     """Make the page of one run, under the claim that it was made for."""
     run = opened.run
-    log_looks(run.suite, "serve", [engine.name for engine in run.engines])
+    log_looks_again(run.suite, "serve", [engine.name for engine in run.engines])
     case = open_case(run, opened.claim)
     results = analyse_case(case)
     rows = carry(results.rows, read_rows(opened.found.path) or (), footing_of(run))
@@ -61,7 +61,7 @@ def run_page(opened: Opened) -> bytes:
 def pair_page(old: Opened, new: Opened, *, moved: bool = False) -> bytes:
     """Make the page of two runs side by side, the first the baseline; `moved` allows a corpus that changed."""
     pair = pair_runs(old.run, new.run, Names(old.found.name, new.found.name), moved=moved)
-    log_looks(pair.run.suite, "serve", [engine.name for engine in pair.run.engines])
+    log_looks_again(pair.run.suite, "serve", [engine.name for engine in pair.run.engines])
     case = open_case(pair.run, pair.claim)
     results = analyse_case(case)
     results = replace(results, warnings=(*pair.notes, *results.warnings))
