@@ -69,11 +69,13 @@ def test_rest_of_an_address_outlives_the_token(server, client):
     assert reply.headers["location"] == "/say/x?a=1%262"
 
 
-def test_two_slashes_lead_to_no_other_server(server):
+@pytest.mark.parametrize("slashes", ["//", "/\\", "/\\/", "\\\\"])
+def test_two_slashes_lead_to_no_other_server(server, slashes):
+    """Browsers read a backslash in an address as a slash."""
     token = server.url.rpartition("=")[2]
     host = server.origin.removeprefix("http://")
-    answer = raw(server, f"GET //evil.example/x?token={token} HTTP/1.0\r\nHost: {host}\r\n\r\n".encode())
-    assert b"Location: //" not in answer
+    answer = raw(server, f"GET {slashes}evil.example/x?token={token} HTTP/1.0\r\nHost: {host}\r\n\r\n".encode())
+    assert not re.search(rb"Location: [/\\]{2}", answer)
 
 
 def test_link_from_another_page_is_let_in_without_a_redirect(server, client):
@@ -369,21 +371,42 @@ def test_body_that_never_comes_is_not_waited_for():
         assert time.monotonic() - began < 2.0
 
 
+def _holding(client, number, head):
+    """Open connections that send a beginning and then nothing."""
+    host, _, port = client.host.rpartition(":")
+    held = [socket.create_connection((host, int(port)), timeout=5) for _ in range(number)]
+    for one in held:
+        one.sendall(head.encode())
+    time.sleep(0.2)
+    return held
+
+
 def test_no_more_threads_than_were_allowed():
     with serve(ROUTES, limits=Limits(threads=2, reading=1.0)) as server:
         client = Client(server.start())
-        host, _, port = client.host.rpartition(":")
-        idle = [socket.create_connection((host, int(port)), timeout=5) for _ in range(2)]
+        who = f"Host: {client.host}\r\nOrigin: http://{client.host}\r\nCookie: {client.cookie}"
+        what = "Content-Type: application/json\r\nContent-Length: 9"
+        held = _holding(client, 2, f"POST /say/x HTTP/1.0\r\n{who}\r\n{what}\r\n\r\n")
         try:
-            time.sleep(0.1)
             before = threading.active_count()
             refused = [raw(server, b"GET / HTTP/1.0\r\n\r\n") for _ in range(5)]
             assert all(b" 503 " in answer.partition(b"\r\n")[0] for answer in refused)
             assert threading.active_count() <= before
-            assert all(read_all(one) == b"" for one in idle), "they are closed when their time is up"
-            assert client.get("/say/x").status == 200
+            assert all(b" 408 " in read_all(one) for one in held), "they are answered when their time is up"
         finally:
-            for one in idle:
+            for one in held:
+                one.close()
+
+
+@pytest.mark.parametrize("head", ["", "GET /say/x HTTP/1.0\r\nA: b\r\n"])
+def test_who_does_not_say_who_he_is_keeps_nobody_out(head):
+    with serve(ROUTES, limits=Limits(threads=4)) as server:
+        client = Client(server.start())
+        held = _holding(client, 10, head)
+        try:
+            assert [client.get("/say/x").status for _ in range(3)] == [200, 200, 200]
+        finally:
+            for one in held:
                 one.close()
 
 

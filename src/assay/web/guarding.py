@@ -58,8 +58,8 @@ class Guard:
         if not _same(query["token"], self.token):
             raise Refused(403, "the token is not that of this server", hint="open the address that Assay printed last")
         rest = urlencode({name: value for name, value in query.items() if name != "token"})
-        # Two slashes would name another server. Nothing but the path is kept of what was asked for.
-        clean = "/" + path.lstrip("/") + (f"?{rest}" if rest else "")
+        # Two slashes would name another server, and browsers take a backslash for one. Nothing but the path is kept.
+        clean = "/" + path.replace("\\", "/").lstrip("/") + (f"?{rest}" if rest else "")
         cookie = f"{self.cookie}={self.session}; HttpOnly; SameSite=Strict; Path=/"
         if headers.get("Sec-Fetch-Site") in (None, "none", "same-origin"):
             return Response(b"", HTML, 303, headers={"Location": clean, "Set-Cookie": cookie})

@@ -42,6 +42,7 @@ class Limits:
     reading: float = 10.0  # seconds for a whole request: a slow one holds a thread, which others wait for
     writing: float = 30.0  # seconds for a whole answer: pages have 3 MB, and loopback takes them in no time
     threads: int = 32  # requests at once: a browser opens six connections a page; beyond it 503
+    yielding: float = 0.5  # seconds that a connection whose place is needed has to go: a thread that wakes up ends
     closing: float = 5.0  # seconds that answers under way have when the server ends
     fields: int = 100  # of an address
 
@@ -60,6 +61,9 @@ class _Housed(Protocol):
     """A server that knows its house."""
 
     house: House
+
+    def recognise(self, connection: socket.socket) -> None:
+        """Let a connection stay: it has said who it is."""
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -104,6 +108,7 @@ class Handler(BaseHTTPRequestHandler):
             return guard.admit(self.headers, path, query)
         guard.check_source(self.headers, "POST" if self.command not in ("GET", "HEAD") else "GET")
         guard.check_session(self.headers)
+        self.server.recognise(self.connection)
         route, parts = find(self.server.house.routes, self.command, path)
         data = self._data() if self.command == "POST" else {}
         return route.handler(Request(self.command, path, parts, query, data, dict(cookies(self.headers))))

@@ -20,7 +20,9 @@ import socket
 import socketserver
 import threading
 import time
+from collections import OrderedDict
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any, TypeAlias
 
 from assay.errors import ConfigError, EnvironmentFailure
@@ -124,20 +126,37 @@ class _Listener(socketserver.ThreadingTCPServer):
         super().__init__((host, port), Handler)
         self.house = House(routes, guard_for(host, int(self.server_address[1])), limits, log)
         self._free = threading.BoundedSemaphore(limits.threads)
+        self._strangers: OrderedDict[_Socket, None] = OrderedDict()  # that have not said who they are, the oldest first
 
     def process_request(self, request: _Socket, client_address: _Address) -> None:
         """Answer in a thread, or say at once that all are busy."""
-        if not self._free.acquire(blocking=False):
+        if not (self._free.acquire(blocking=False) or self._make_room()):
             _turn_away(request)
             self.shutdown_request(request)
             return
+        self._strangers[request] = None
         super().process_request(request, client_address)
+
+    def _make_room(self) -> bool:
+        """Have the connection go that has longest not said who it is: whoever opens many keeps nobody out."""
+        try:
+            oldest = self._strangers.popitem(last=False)[0]
+        except KeyError:
+            return False
+        with suppress(OSError):
+            oldest.shutdown(socket.SHUT_RDWR)  # whoever reads from it wakes up
+        return self._free.acquire(timeout=self.house.limits.yielding)
+
+    def recognise(self, connection: _Socket) -> None:
+        """Let a connection stay: it has said who it is."""
+        self._strangers.pop(connection, None)
 
     def process_request_thread(self, request: _Socket, client_address: _Address) -> None:
         """Answer, and give the thread back."""
         try:
             super().process_request_thread(request, client_address)
         finally:
+            self.recognise(request)
             self._free.release()
 
     def handle_error(self, request: _Socket, client_address: _Address) -> None:  # noqa: ARG002  # the library's names
