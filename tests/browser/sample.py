@@ -19,7 +19,9 @@ from assay.types import Claim, Hit, Suite
 #: What must never run. The page would be marked, and a test looks for the mark.
 ATTACK = "</script><script>window.hacked=1</script>"
 IMAGE = "<img src=x onerror=window.hacked=1>"
-HOSTILE_ENGINE = f'grep "><b>{ATTACK}'
+#: A name that turns the direction of writing, that a list of names would cut and that reads as an address.
+HOSTILE_ENGINE = f'grep,b%2C\u202e "><b>{ATTACK}'
+SHOWN_ENGINE = HOSTILE_ENGINE.replace("\u202e", "\ufffd")  # as pages write it
 HOSTILE_PATH = "lending/<img src=x onerror=hacked()>.py"
 HOSTILE_QUERY = "fines"
 BASELINE = "keywords"

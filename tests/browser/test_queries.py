@@ -8,7 +8,7 @@ from urllib.parse import quote
 import pytest
 
 from tests.browser.driving import Tab
-from tests.browser.sample import HOSTILE_ENGINE, IMAGE
+from tests.browser.sample import HOSTILE_ENGINE, IMAGE, SHOWN_ENGINE
 
 ROWS = ".queries-view tbody tr"
 
@@ -50,7 +50,7 @@ def _quiet(tab: Tab) -> None:
 def test_list_shows_each_headline_once_and_names_that_attack_as_text(listed: Tab) -> None:
     assert len(listed.all(ROWS)) == 12
     assert any(IMAGE in text for text in listed.texts(".query-link"))
-    assert HOSTILE_ENGINE in listed.texts(".filters option")
+    assert SHOWN_ENGINE in listed.texts(".filters option")
     assert listed.all("main img, main b, main script") == []
     assert listed.axe() == []
     _quiet(listed)
@@ -65,6 +65,12 @@ def test_search_follows_typing_and_stands_in_the_address(listed: Tab) -> None:
     listed.wait(lambda: len(listed.all(ROWS)) == 2)
     assert "search=lent+LOANS" in _hash(listed)
     assert "2 of 12 queries" in listed.text(".sums")
+    listed.go("#/queries?search=fines")  # the cursor is still in the box: it follows all the same, there and back
+    searched = "return document.querySelector('#search').value"
+    listed.wait(lambda: listed.run(searched) == "fines", "the box did not follow the address")
+    listed.driver.back()
+    listed.wait(lambda: listed.run(searched) == "lent LOANS", "the box did not go back")
+    assert len(listed.all(ROWS)) == 2
     _quiet(listed)
 
 

@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from csv import DictReader
 from dataclasses import replace
+from urllib.parse import parse_qs, quote
 
 import pytest
 
@@ -13,7 +14,7 @@ from assay.report.analysis import analyse_case
 from assay.report.case import open_case
 from assay.report.explorer.building import make_page
 from assay.types import Claim, Status
-from tests.browser.sample import BASELINE, HOSTILE_ENGINE, IMAGE
+from tests.browser.sample import BASELINE, HOSTILE_ENGINE, IMAGE, SHOWN_ENGINE
 from tests.report.labs import lab
 
 SECTIONS = [
@@ -95,8 +96,13 @@ def difference_text(row):
     return f"{signed(row['difference'])} [{signed(row['interval']['low'])}, {signed(row['interval']['high'])}]"
 
 
+def tamed(text):
+    """A text as the page writes it: what steers a screen has a shape."""
+    return text.replace("\u202e", "\ufffd")
+
+
 def means_of(results, measure):
-    return {row["engine"]: row for row in results["comparison"]["means"] if row["measure"] == measure}
+    return {tamed(row["engine"]): row for row in results["comparison"]["means"] if row["measure"] == measure}
 
 
 def page_of(folder, run, claim):
@@ -124,7 +130,7 @@ def test_every_section_is_drawn_and_named_in_the_navigation_and_nothing_is_asked
 
 
 def test_names_and_texts_that_others_wrote_are_shown_as_text(report):
-    assert HOSTILE_ENGINE in report.texts("#section-scores .engine-name")
+    assert SHOWN_ENGINE in report.texts("#section-scores .engine-name")
     assert any(IMAGE in text for text in report.texts("#section-phrasings .query-text"))
     assert any(IMAGE in text for text in report.texts("#section-adversaries .adversary-cell"))
     assert report.run("return window.hacked") is None
@@ -138,6 +144,7 @@ def test_verdict_shows_what_it_rests_on(report, results):
     counts = f"{row['wins']} / {row['ties']} / {row['losses']}"
     p, mde = f"{row['p_adjusted']:.4f}", f"{row['mde']:.1g}"
     assert figures == [signed(row["difference"]), interval, p, mde, counts, f"{row['effective_n']:.0f}"]
+    assert "claims need p ≤ 0.05" in report.texts("#section-verdict .figure-small")
     assert report.text("#section-verdict .limits-line a").startswith(f"{len(results['warnings'])} warning")
 
 
@@ -173,10 +180,10 @@ def test_means_are_drawn_for_the_measure_that_is_chosen(report, results):
 def test_differences_show_verdict_p_and_mde(report, results):
     rows = {row["engine"]: row for row in results["comparison"]["rows"]}
     drawn_rows = dict(forest(report, "differences"))
-    assert set(drawn_rows) == {"builtin", HOSTILE_ENGINE}  # the floor would only stretch the axis
-    for name, text in drawn_rows.items():
-        assert text.startswith(difference_text(rows[name]))
-        assert text.endswith(rows[name]["verdict"])
+    assert set(drawn_rows) == {"builtin", SHOWN_ENGINE}  # the floor would only stretch the axis
+    for name, shown in (("builtin", "builtin"), (HOSTILE_ENGINE, SHOWN_ENGINE)):
+        assert drawn_rows[shown].startswith(difference_text(rows[name]))
+        assert drawn_rows[shown].endswith(rows[name]["verdict"])
     cells = next(row for row in written(report, "#section-differences table") if row[0] == "builtin")
     row = rows["builtin"]
     assert cells[2:6] == [
@@ -197,7 +204,8 @@ def test_wins_count_as_the_comparison_does_and_list_the_worst_first(report, resu
     counts = (
         f"better on {row['wins']}, the same on {row['ties']} and worse on {row['losses']} of {row['queries']} queries."
     )
-    assert report.text("#section-wins .balance").endswith(counts)
+    assert report.text("#section-wins .balance") == f"{SHOWN_ENGINE} is {counts}"
+    assert quote(HOSTILE_ENGINE, safe="") in report.run("return location.hash").replace("+", "%20")
     assert row["wins"] != row["losses"]  # else the two could be taken for each other
     listed = written(report, "#section-wins .chosen table")
     differences = [float(cells[1][2:].replace("−", "-")) for cells in listed]
@@ -213,6 +221,9 @@ def test_wins_count_as_the_comparison_does_and_list_the_worst_first(report, resu
     assert differences[0] == pytest.approx(gaps[0], abs=0.0005)
     choose(report, "wins", "against", HOSTILE_ENGINE)
     assert "two different" in report.text("#section-wins .chosen")
+    report.click(".side-sections a[data-section=wins]")  # a link that chooses nothing shows what was there at first
+    report.wait(lambda: report.texts("#section-wins .balance strong") == ["builtin"], "the choices did not go back")
+    assert report.run("return location.hash") == "#/report/wins"
 
 
 def values(sample, measure):
@@ -251,7 +262,7 @@ def test_groups_have_every_cut_with_its_intervals(report, results):
 def test_phrasings_have_a_row_an_intent_and_a_column_a_form_widest_spread_first(report, sample):
     truth = values(sample, PRIMARY)
     intents = {(gold, query) for _, (gold, query, _) in truth}
-    for engine in ("builtin", "random"):
+    for engine in ("builtin", "random", HOSTILE_ENGINE):
         choose(report, "phrasings", "Engine", engine)
         rows = written(report, "#section-phrasings .chosen table")
         spreads = [float(row[1]) for row in rows]
@@ -267,6 +278,9 @@ def test_adversaries_show_who_displaced_whom(report, results):
     cells = next(row for row in written(report, "#section-adversaries table") if row[0].startswith("random"))
     found = f"{traps['random']['found']:.0%}".replace("%", " %")
     assert cells[1:4] == ["12", found, number(traps["random"]["displacement"])]
+    choose(report, "adversaries", "Engine", HOSTILE_ENGINE)
+    link = report.run("return document.querySelector('.displaced a').getAttribute('href')")
+    assert parse_qs(link.partition("?")[2])["engines"] == [quote(HOSTILE_ENGINE, safe="~()*!'")]
     choose(report, "adversaries", "Engine", "random")
     listed = written(report, "#section-adversaries .displaced table")
     assert len(listed) == round(traps["random"]["displacement"] * traps["random"]["queries"])
@@ -280,7 +294,7 @@ def test_adversaries_show_who_displaced_whom(report, results):
 def test_limits_say_every_warning_failure_and_what_is_left_out(report, results):
     text = report.text("#section-limits")
     for sentence in [*results["warnings"], *results["comparison"]["notes"]]:
-        assert sentence.replace("`", "") in text
+        assert tamed(sentence).replace("`", "") in text
     mishap = written(report, "#section-limits table")[0]
     assert mishap[1:4] == ["error", str(results["mishaps"][0]["queries"]), "17 %"]
     assert "Not in this file" in text
@@ -379,6 +393,15 @@ def test_engines_that_answered_nothing_are_marked_and_not_compared(browser, tmp_
     assert [name for name, _ in forest(browser, "differences")] == ["other"]
     assert "gone" in browser.text("#section-limits")
     assert browser.console_errors() == []
+
+
+def test_a_baseline_that_failed_is_said_to_be_why_nothing_is_compared(browser, tmp_path):
+    made = lab({"base": [0] * 12, "other": [1] * 12})
+    crashed = (replace(r, hits=(), status=Status.CRASH, error="gone") for r in made.engines[0].rankings)
+    run = replace(made, engines=(replace(made.engines[0], rankings=tuple(crashed)), made.engines[1]))
+    browser.open(page_of(tmp_path, run, Claim(("RR@10", "Hit@1"), "base")))
+    assert browser.text("h1").endswith("nothing is compared with base, which failed on 12 of 12 queries")
+    assert "no query was answered by base (the baseline)" in browser.texts("#section-verdict .figure-small")
 
 
 def test_tables_that_a_run_asked_for_are_there(browser, tmp_path):

@@ -17,7 +17,7 @@ from assay.report import publish
 from assay.types import Claim
 from assay.web.exploring.routes import explorer_routes
 from assay.web.server import serve
-from tests.browser.sample import HOSTILE_ENGINE, HOSTILE_PATH
+from tests.browser.sample import HOSTILE_PATH, SHOWN_ENGINE
 
 PLAIN = {"kind": "builtin", "search": {"dense": {"model": ""}, "stem": {"files": 0.0}}}
 
@@ -80,7 +80,7 @@ def test_list_shows_runs_newest_first_and_hides_the_token(runs_page, server):
     assert [name for name in names if name.startswith("broken")]
     assert "<img src=x onerror=window.hacked=1>" in runs_page.text("tr.broken")
     assert not runs_page.all("tr.broken a"), "a broken run has no page"
-    assert HOSTILE_ENGINE in " ".join(runs_page.texts(".chip"))
+    assert SHOWN_ENGINE in " ".join(runs_page.texts(".chip"))
     unharmed(runs_page, server)
     assert runs_page.axe() == []
 

@@ -20,6 +20,13 @@ export function svg(tag, props = null, ...children) {
   return filled(document.createElementNS(SVG_NAMESPACE, tag), props, children);
 }
 
+/** Make one entry of a list to choose from; its value is the name itself, only what is shown of it is tamed. */
+export function option(value, text, chosen = false) {
+  const element = h("option", { selected: chosen }, text);
+  element.value = value;
+  return element;
+}
+
 /** Put children in the place of those that an element has. */
 export function fill(element, ...children) {
   element.replaceChildren();

@@ -1,6 +1,6 @@
 // The controls of the list of queries.
 
-import { h } from "../../common/dom.js";
+import { h, option } from "../../common/dom.js";
 import { grouped } from "../../common/format.js";
 import { pairOf } from "../pairs.js";
 import { tagChoices } from "./filters.js";
@@ -75,7 +75,7 @@ function clearedParams(controls) {
 function showChosen(data, params, search, controls, reset) {
   const pair = pairOf(data, params);
   const shown = { ...params, a: data.engines[pair.a].name, b: data.engines[pair.b].name, measure: pair.measure.name };
-  if (document.activeElement !== search.input) search.input.value = params.search ?? "";
+  if (search.input.value.trim() !== (params.search ?? "")) search.input.value = params.search ?? "";
   for (const control of controls) control.input.value = shown[control.param] ?? "";
   reset.hidden = !clearedParams(controls).some((name) => params[name]);
 }
@@ -106,15 +106,9 @@ function filterChoice(param, title, values, change, { always = false, first = "a
     ...more,
     ...values.map((value) => (Array.isArray(value) ? value : [value, value])),
   ];
-  const input = h("select", { onchange: () => change({ [param]: input.value }) }, entries.map(filterOption));
+  const options = entries.map(([value, text]) => option(value, text));
+  const input = h("select", { onchange: () => change({ [param]: input.value }) }, options);
   return { param, input, node: h("label", null, h("span", { class: "label" }, title), input) };
-}
-
-/** Make one entry of a list; its value is the name itself, whatever is in it. */
-function filterOption([value, text]) {
-  const element = h("option", null, text);
-  element.value = value;
-  return element;
 }
 
 /** Make the buttons for win, tie and loss, with how many there are of each. */

@@ -3,16 +3,15 @@
 import { h } from "../../common/dom.js";
 import { table } from "../../common/table.js";
 import { duration, fixed, isNumber } from "../../common/format.js";
+import { namesOf, namesParam } from "../links.js";
 import { pairOf, rankAt } from "../pairs.js";
 
 const LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
 
 /** Read which engines are shown: those that the address names, else the two that are compared. */
 export function chosenEngines(data, params) {
-  const named = (params.engines ?? "")
-    .split(",")
-    .filter(Boolean)
-    .map((name) => data.engineIndex(decodedName(name)))
+  const named = namesOf(params.engines)
+    .map(data.engineIndex)
     .filter((place) => place >= 0);
   const pair = pairOf(data, params);
   return [...new Set(named.length ? named : [pair.a, pair.b])];
@@ -22,7 +21,7 @@ export function chosenEngines(data, params) {
 export function enginesParam(data, engines, pair) {
   const usual = [...new Set([pair.a, pair.b])];
   if (engines.length === usual.length && engines.every((engine, place) => engine === usual[place])) return null;
-  return engines.map((engine) => encodeURIComponent(data.engines[engine].name)).join(",");
+  return namesParam(engines.map((engine) => data.engines[engine].name));
 }
 
 /** Give the sign of a column of rankings: A, B, C, …; the 27th has two letters. */
@@ -30,15 +29,6 @@ export function letterOf(place) {
   return place < LETTERS.length
     ? LETTERS[place]
     : LETTERS[Math.floor(place / LETTERS.length) - 1] + LETTERS[place % LETTERS.length];
-}
-
-/** Read a name that stands in a list of names. */
-function decodedName(name) {
-  try {
-    return decodeURIComponent(name);
-  } catch {
-    return name;
-  }
 }
 
 /** Draw how every engine did on this query; a box beside each puts its ranking above. */

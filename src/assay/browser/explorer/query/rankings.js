@@ -1,6 +1,6 @@
 // The rankings of the chosen engines side by side: which hit is an answer, which an adversary, and where A had it.
 
-import { h } from "../../common/dom.js";
+import { h, option } from "../../common/dom.js";
 import { counted, duration, fixed, isNumber } from "../../common/format.js";
 import { rankAt } from "../pairs.js";
 import { gradeName } from "./gold.js";
@@ -33,8 +33,8 @@ function engineAdder(view, choose) {
   const input = h(
     "select",
     { onchange: () => input.value && choose([...view.engines, Number(input.value)]) },
-    h("option", { value: "" }, "Add an engine…"),
-    others.map(({ engine, place }) => h("option", { value: place }, engine.name)),
+    option("", "Add an engine…"),
+    others.map(({ engine, place }) => option(place, engine.name)),
   );
   return h("label", { class: "adder no-print" }, h("span", { class: "visually-hidden" }, "Add an engine"), input);
 }

@@ -4,6 +4,7 @@ import { h, fill } from "../../common/dom.js";
 import { fixed, percent, placeText, signed } from "../../common/format.js";
 import { heatCell } from "../../common/charts/heat.js";
 import { table } from "../../common/table.js";
+import { namesParam } from "../links.js";
 import { displacements } from "./displacing.js";
 import { chooser } from "./choices.js";
 import { engineColumn, folded, note, queryCell, stack, subtitle } from "./parts.js";
@@ -146,7 +147,7 @@ function displacedTable(data, found, engine) {
         title: "query",
         head: true,
         value: (row) => row.unit.query.id,
-        cell: (row) => queryCell(data, row.unit, { engines: engine }),
+        cell: (row) => queryCell(data, row.unit, { engines: namesParam([engine]) }),
       },
       { id: "adversary", title: "displaced by", value: (row) => placeText(row.adversary), cell: adversaryCell },
       { id: "rank", title: "at rank", align: "right", first: "ascending", value: (row) => row.rank },

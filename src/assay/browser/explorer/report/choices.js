@@ -1,6 +1,7 @@
-// What is chosen in a section stands in the address behind it, so that a link shows what was looked at.
+// What is chosen in a section stands in the address behind it, so that a link shows what was looked at: a link to a
+// section is all that is chosen in that one, and what it does not name is as at first. Other sections stay as they are.
 
-import { h, fill } from "../../common/dom.js";
+import { h, fill, option } from "../../common/dom.js";
 import { noteRoute, parseRoute, routeHref } from "../../common/route.js";
 
 const choosersOf = new Map(); // section -> what sets each of its lists from an address
@@ -20,9 +21,9 @@ export function chooser(section, state, choices, draw) {
   );
   const restore = (params) => {
     offered.forEach((one, at) => {
-      if (!one.options.some(([value]) => value === params[one.key])) return;
-      state[one.key] = params[one.key];
-      lists[at].querySelector("select").value = params[one.key];
+      const known = one.options.some(([value]) => value === params[one.key]);
+      state[one.key] = known ? params[one.key] : first[one.key];
+      lists[at].querySelector("select").value = state[one.key];
     });
     fill(place, draw(state));
   };
@@ -43,7 +44,7 @@ function choice({ label, options }, chosen, changed) {
   const list = h(
     "select",
     { id, onchange: () => changed(list.value) },
-    options.map(([value, text]) => h("option", { value, selected: value === chosen }, text)),
+    options.map(([value, text]) => option(value, text, value === chosen)),
   );
   return h("span", { class: "pick" }, h("label", { for: id }, label), list);
 }

@@ -14,11 +14,12 @@ export const tradeoffsSection = { id: "tradeoffs", title: "Quality against cost"
 function renderTradeoffs(data) {
   const charts = [latencyChart(data), tokensChart(data)].filter(Boolean);
   if (!charts.length) return null;
+  const better = measureOf(data, data.primary).higher ? "above" : "below";
   return stack(
     h("div", { class: "pair" }, charts),
     note(
-      "An engine above and to the left of another is better and cheaper. Bars are intervals of the mean; " +
-        "filled dots are those that nobody beats on both.",
+      `An engine ${better} and to the left of another is better and cheaper. ` +
+        "Bars are intervals of the mean; filled dots are those that nobody beats on both.",
     ),
   );
 }

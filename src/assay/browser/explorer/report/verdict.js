@@ -48,7 +48,7 @@ function comparedFigures(data, row) {
 function pNote(data, row) {
   if (row.p === null)
     return `none: ${counted(row.clusters, "cluster")} cannot reach α = ${data.results.comparison.alpha}`;
-  return `claims need p < ${data.results.comparison.alpha}`;
+  return `claims need p ≤ ${data.results.comparison.alpha}`;
 }
 
 /** Show an engine that nothing is compared with. */
@@ -62,8 +62,15 @@ function aloneFigures(data) {
       value: `[${fixed(mean.interval.low)}, ${fixed(mean.interval.high)}]`,
     },
     { label: "queries", value: grouped(mean.queries), small: counted(mean.repositories, "repository", "repositories") },
-    { label: "compared with", value: "nothing", small: "run a second engine to learn what is better" },
+    { label: "compared with", value: "nothing", small: whyAlone(data.results.comparison) },
   ]);
+}
+
+/** Say why there is no comparison: who failed, or that nobody else was run. */
+function whyAlone({ baseline, failed }) {
+  if (!failed.length) return "run a second engine to learn what is better";
+  const named = failed.map((name) => (name === baseline ? `${name} (the baseline)` : name));
+  return `no query was answered by ${named.join(", ")}`;
 }
 
 /** Say in a sentence what the figures allow. */

@@ -82,10 +82,11 @@ function pairAtFirst(data, names) {
   return [a, rival === a ? names.find((name) => name !== a) : rival];
 }
 
-/** List the queries on which two engines differ. */
-function pairTable(data, params) {
-  if (params.a === params.b) return note("Choose two different engines.");
-  const pair = pairOf(data, params);
+/** List the queries on which two engines differ, under the names of those that are compared. */
+function pairTable(data, chosen) {
+  const pair = pairOf(data, chosen);
+  if (pair.a === pair.b) return note("Choose two different engines.");
+  const params = { a: data.engines[pair.a].name, b: data.engines[pair.b].name, measure: pair.measure.name };
   const rows = data.unitsOfHeadline.map((index) => rowOf(data, pair, data.units[index])).filter((row) => row.outcome);
   const changed = rows.filter((row) => row.outcome !== "tie");
   const many = counted(changed.length, "query", "queries");

@@ -1,6 +1,6 @@
 // Asking the builtin again with other settings, on a page that `assay serve` made.
 
-import { h, fill } from "../../common/dom.js";
+import { h, fill, option } from "../../common/dom.js";
 import { askServer, problemText } from "../../common/asking.js";
 import { copyButton } from "../../common/copying.js";
 import { changedRows, settingPicker, variantToml } from "./settings.js";
@@ -80,7 +80,7 @@ function rerunEngineChoice(panel) {
   const select = h(
     "select",
     { id: "rerun-engine", onchange: choose },
-    engines.map((one) => h("option", { selected: one === panel.engine }, one.name)),
+    engines.map((one) => option(one.name, one.name, one === panel.engine)),
   );
   return engines.length > 1 ? [h("label", { for: "rerun-engine" }, "Engine"), select] : null;
 }

@@ -1,6 +1,6 @@
 // The settings of the builtin: those that are changed, each with its help, and the list to choose from.
 
-import { h, fill, prose } from "../../common/dom.js";
+import { h, fill, option, prose } from "../../common/dom.js";
 
 const SHOWN_SETTINGS = 200; // there are some ninety
 
@@ -74,7 +74,7 @@ function choiceField(choices, value, props, set) {
   const field = h(
     "select",
     { ...props, onchange: () => set(field.value) },
-    choices.map((one) => h("option", { value: one, selected: one === value }, one)),
+    choices.map((one) => option(one, one, one === value)),
   );
   return field;
 }
