@@ -19,6 +19,8 @@ import pytest
 _PROGRAMS = {"browser": ("chromium", "chromium-browser", "google-chrome"), "driver": ("chromedriver",)}
 #: What a person would not wait for; a loaded machine may.
 PATIENCE = 20.0
+#: Seconds that axe-core may look at a page: a second on a machine of its own, many on one that others load.
+_LOOKING = 180
 _SERIOUS = ("serious", "critical")
 
 
@@ -162,6 +164,7 @@ class Tab:
 
     def axe(self, within: str = "html") -> list[str]:
         """Give what axe-core finds serious or critical: the rule, and the first place it is broken at."""
+        self.driver.set_script_timeout(_LOOKING)
         self.run(axe_script())
         found = self.driver.execute_async_script(
             "const done = arguments[1]; axe.run(document.querySelector(arguments[0]))"
