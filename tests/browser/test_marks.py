@@ -100,6 +100,7 @@ def test_moves_follow_the_rule_of_scoring(browser: Tab, made: Path) -> None:
     assert {int(rank): int(re.sub(r".*#", "", moved)) for rank, moved in said if moved} == there
     assert "first answer at 3" in tab.text(".ranking")
     assert "A3" in tab.text(".source-file .badge.accent")
+    assert [moved[0] for _, moved in said if moved] == ["=", "↑", "↓"]
 
 
 def test_right_file_is_told_from_right_lines_and_the_answer_is_in_view(browser: Tab, made: Path) -> None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from pathlib import Path
 from urllib.parse import quote
 
 import pytest
 
 from tests.browser.driving import Tab
-from tests.browser.sample import ATTACK, HOSTILE_ENGINE, HOSTILE_PATH, IMAGE
+from tests.browser.sample import ATTACK, HOSTILE_ENGINE, HOSTILE_PATH, IMAGE, SHOWN_ENGINE
 
 GOLD = "town<script>window.hacked=1<&>"
 LINK = f"#/query/{quote(GOLD, safe='')}/fines/human"
@@ -55,7 +56,7 @@ def test_rankings_stand_side_by_side_with_answers_adversaries_and_failures_marke
     answers = [hit.text for hit in first.find_elements("css selector", ".hit.answer")]
     assert any(HOSTILE_PATH in text and "✓ primary" in text for text in answers)
     assert "✗ sibling" in first.find_element("css selector", ".hit.adversary").text
-    assert HOSTILE_ENGINE in second.text
+    assert SHOWN_ENGINE in second.text
     assert f"error: RuntimeError: no answer {ATTACK}" in second.text
     assert "None of 2 answers is among the results." in second.text
 
@@ -70,7 +71,7 @@ def test_engines_are_added_and_hidden_and_stand_in_the_address(opened: Tab) -> N
     opened.driver.get(opened.driver.current_url.partition("#")[0] + link)
     opened.driver.refresh()
     opened.wait(lambda: len(opened.all(".ranking")) == 3)
-    assert opened.texts(".ranking h3") == ["A keywords", f"B {HOSTILE_ENGINE}", "C builtin"]
+    assert opened.texts(".ranking h3") == ["A keywords", f"B {SHOWN_ENGINE}", "C builtin"]
 
 
 def test_rankings_agree_with_the_records(browser: Tab, sample: Path) -> None:
@@ -107,10 +108,26 @@ def test_trace_shows_each_stage_for_each_candidate(opened: Tab) -> None:
     assert len(stages) > 4
     assert "builtin took this for a language query" in opened.text(f"{panel} .note")
     assert all("#" in text or "no match" in text for text in opened.texts(f"{panel} .stage"))
+    _assert_arrows(opened.run(f"return [...document.querySelectorAll('{panel} tbody tr')].map({_STAGES})"))
     best = opened.texts(f"{panel} tbody tr:first-child td")
     assert best[0] == "1"
     opened.click(f"{panel} thead th:nth-child(3) button")
     assert opened.find(f"{panel} th[aria-sort]").get_attribute("aria-sort") == "descending"
+
+
+_STAGES = "row => [...row.querySelectorAll('.stage')].map(one => one.lastChild.textContent)"
+
+
+def _assert_arrows(rows: list[list[str]]) -> None:
+    """Check that an arrow points up where a rank became better than it was a stage before."""
+    signs = set()
+    for row in rows:
+        for before, after in pairwise(row):
+            if found := re.fullmatch(r"#(\d+) ([↑↓])(\d+)", after):
+                was, rank = int(before.split()[0][1:]), int(found[1])
+                assert (found[2], int(found[3])) == ("↑" if rank < was else "↓", abs(rank - was))
+                signs.add(found[2])
+    assert signs == {"↑", "↓"}
 
 
 def test_j_and_k_go_through_the_filtered_list_in_its_order(browser: Tab, sample: Path) -> None:

@@ -16,10 +16,11 @@ from assay.report.case import open_case
 from assay.report.comparison import verdict_tone
 from assay.report.explorer import PageLimits, make_page
 from assay.report.explorer.building import TooSmallError
+from assay.report.explorer.excerpts import wanted
 from assay.report.results import results_json
 from assay.report.sections import scores_note, traps_note
 from assay.stats.records import Verdict
-from assay.types import Claim, CorpusSpec, Hit, Waterfall, WaterfallRow, WaterfallStep
+from assay.types import Claim, CorpusSpec, Hit, Status, Waterfall, WaterfallRow, WaterfallStep
 from benchmarks.report.sample import Size, make_run
 from tests.report.explorer import unpacking
 
@@ -103,6 +104,34 @@ def test_summary_has_the_results_without_what_rankings_say(case, results):
     assert said["tokens"][0] == pytest.approx(np.mean([sum(r.tokens[:10]) for r in first]))
 
 
+def test_tokens_are_those_of_answers(made):
+    """A query that failed gave nothing to read: it makes no engine cheaper."""
+    engine = made.engines[0]
+    broken = tuple(replace(r, hits=(), tokens=(), status=Status.ERROR) for r in engine.rankings[:40])
+    opened = open_case(
+        replace(made, engines=(replace(engine, rankings=(*broken, *engine.rankings[40:])), *made.engines[1:])),
+        made.header.claim,
+    )
+    said = unpacking.summary(paged(opened, analyse_case(opened)))
+    assert said["tokens"][0] == pytest.approx(np.mean([sum(r.tokens[:10]) for r in engine.rankings[40:]]))
+
+
+def test_problems_of_gold_and_leaks_are_told(case, results, made):
+    corpora = {name: replace(facts, problems=(f"{name} is odd",)) for name, facts in made.header.corpora.items()}
+    golds = list(made.suite.golds)
+    first, second, *rest = golds[0].queries
+    path = first.targets[0].span.path
+    named = (replace(first, forms={"human": f"what does {path} do?"}), replace(second, forms={"human": "why?"}))
+    golds[0] = replace(golds[0], queries=(*named, *rest))
+    told = replace(made, suite=replace(made.suite, golds=tuple(golds)), header=replace(made.header, corpora=corpora))
+    opened = open_case(told, made.header.claim)
+    found = unpacking.blocks(paged(opened, analyse_case(opened)))
+    lint = json.loads(found["summary"])["lint"]
+    assert lint == [{"gold": name, "text": f"{name} is odd"} for name in corpora]
+    units = json.loads(found["queries"])["units"]
+    assert [unit["leak"] for unit in units[:2]] == [True, False]
+
+
 def test_queries_have_units_in_the_order_of_the_scores(case, results):
     data = json.loads(unpacking.blocks(paged(case, results))["queries"])
     named = [
@@ -144,8 +173,36 @@ def test_sources_are_the_lines_of_the_corpus(case, results, made):
                 end = start + len(part) - 1
                 shown.setdefault((golds[int(gold)], path), set()).update(range(start, end + 1))
     for (gold, _), query in case.queries.items():
-        for target in query.targets:
-            assert set(range(target.span.start, target.span.end + 1)) <= shown[gold, target.span.path]
+        for target in (*query.targets, *(adversary.target for adversary in query.adversaries)):
+            assert set(_first_lines(target.span)) <= shown[gold, target.span.path]
+    apart = differing_queries(case)
+    for ranking in (ranking for engine in case.run.engines for ranking in engine.rankings):
+        for hit in ranking.hits[:3] if (ranking.gold, ranking.query) in apart else ():
+            assert set(_first_lines(hit.span)) <= shown[ranking.gold, hit.path]
+
+
+def _first_lines(span):
+    """The lines of a place, as many as are shown."""
+    return list(range(span.start or 1, (span.end or 1) + 1))[: PageLimits().lines]
+
+
+def differing_queries(case, names=None):
+    """The queries on which engines differ, with by how much: computed anew."""
+    values = np.array([case.values(name, case.primary) for name in names or case.scores.engines])
+    gaps: dict[tuple[str, str], float] = {}
+    for unit, gap in zip(case.scores.units, values.max(axis=0) - values.min(axis=0), strict=True):
+        gaps[unit.gold, unit.query] = max(gap, gaps.get((unit.gold, unit.query), 0.0))
+    return {query: gap for query, gap in gaps.items() if gap > 1e-9}
+
+
+def test_queries_on_which_the_verdict_rests_come_in_first(case, results, made):
+    told = [results.comparison.baseline, results.challenger]
+    found = wanted(case, results, PageLimits())
+    gaps = differing_queries(case, [*told, results.leader])
+    order = [gaps.get(query, 0.0) for query in found.differing]
+    assert order == sorted(order, reverse=True)
+    assert order[0] > order[-1]
+    assert [portion.query for portion in found.portions[: len(order)]] == list(found.differing)
 
 
 @pytest.mark.parametrize("share", [0.999, 0.8, 0.5, 0.3, 0.1, 0.01])
