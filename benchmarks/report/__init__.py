@@ -1,1 +1,1 @@
-"""What a report costs to make, and how large it is."""
+"""What a report costs to make, how large it is, and how soon it stands in a browser."""
