@@ -326,6 +326,19 @@ def test_a_section_that_is_read_stays_in_sight_when_the_rankings_above_it_arrive
     assert browser.run(f"return {top}") == pytest.approx(200, abs=5)
 
 
+def test_back_from_a_query_leads_to_where_the_report_was_left(browser, sample):
+    report = drawn(browser.open(sample / "report.html"))
+    report.run("document.querySelector('#section-wins .query-cell a').scrollIntoView({block: 'center'})")
+    report.driver.execute_async_script("requestAnimationFrame(() => requestAnimationFrame(arguments[0]))")
+    left = report.run("return scrollY")
+    report.run("document.querySelector('#section-wins .query-cell a').click()")
+    report.find(".query-view")
+    report.driver.back()
+    report.find("#section-wins")
+    assert left > 500
+    report.wait(lambda: abs(report.run("return scrollY") - left) < 5, "the report was not where it was left")
+
+
 def on_top(tab, section):
     """Wait until a section stands under the bar."""
     top = f"return document.querySelector('#section-{section}').getBoundingClientRect().top"
