@@ -33,8 +33,18 @@ def said(gate):
 def test_engine_that_is_gone_is_not_comparable_and_the_next_step_is_told():
     gate = gated([BOTH], [ONE])
     assert (gate.exit_code, gate.verdict) == (5, "not comparable")
-    assert "yours is measured still: this run has no such engine under the gate; write the baseline again" in said(gate)
+    assert "yours is measured still: this run has no such engine under the gate; make the baseline anew" in said(gate)
     assert "yours is measured still" in str(gate_page(gate).first[0])
+
+
+def test_engine_that_is_new_is_not_comparable_and_who_gates_the_others_is_told():
+    gate = gated([ONE], [BOTH])
+    assert gate.exit_code == 5
+    assert (
+        "yours has a counterpart: old has none to compare it with; make the baseline anew, or name by --engine"
+        in said(gate)
+    )
+    assert gated([ONE], [BOTH], engine="mine").exit_code == 0
 
 
 def test_engine_that_was_skipped_is_not_comparable_and_the_reason_is_told():
@@ -84,4 +94,4 @@ def test_nothing_found_is_no_baseline(tmp_path):
         write_baseline(tmp_path / "b.json", gather([silent(ONE)], CLAIM.measures, "old"), CLAIM)
     gate = gated([silent(ONE)], [ONE])
     assert gate.exit_code == 5
-    assert "found nothing at all; write the baseline again" in said(gate)
+    assert "found nothing at all; make the baseline anew" in said(gate)

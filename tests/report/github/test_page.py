@@ -46,7 +46,7 @@ def test_regression_is_told_in_a_sentence_with_the_queries_that_lost():
     [
         ([1] * 40, [1] * 40, False, "### ✅ assay gate: pass\n\nNothing that was checked got worse."),
         ([1] * 40, [2] + [1] * 39, False, "### ⚠️ assay gate: inconclusive\n\nNot proven either way, so it passes"),
-        ([1] * 40, [2] + [1] * 39, True, "### ⚠️ assay gate: inconclusive\n\nNot proven either way, and --strict"),
+        ([1] * 40, [2] + [1] * 39, True, "### ❌ assay gate: inconclusive\n\nNot proven either way, and --strict"),
     ],
 )
 def test_verdict_stands_on_top(old, new, strict, begins):
@@ -62,10 +62,11 @@ def test_engine_that_failed_is_no_regression():
 
 
 def test_names_are_text_and_call_nobody():
-    evil = "@octocat <script>alert(1)</script> | [x](https://evil.example) `</details>`"
+    evil = "@octocat #1 octo/shop#2 GH-3 <script>alert(1)</script> | [x](https://evil.example) `</details>`"
     text = shown(gate_of([1] * 40, [0] * 20 + [1] * 20, name=evil))
     assert "<script" not in text
     assert "@octocat" not in text
+    assert not re.search(r"#\d|GH-\d", text)
     assert not re.search(r"(?<!\\)\]\(", text)
     assert re.sub(r"(?<!\\)`[^`]*`", "", text).count("</details>") == 1  # ours; what stands in backticks is code
     rows = [line for line in text.splitlines() if line.startswith("|") and "got worse" not in line]

@@ -211,14 +211,20 @@ def _uncompared(name: str) -> Check:
     return Check("failures", f"{name} is compared", False, 4, f"{NOT_COMPARED}: it answered no query")
 
 
+#: A baseline may be a file or a folder.
+_ANEW = "make the baseline anew"
+
+
 def _counterpart(name: str, old: Evidence) -> Check:
     """Check that an engine under the gate has a counterpart: a renamed engine must not turn a gate green."""
     there = next((engine for engine in old.engines if engine.name == name), None)
     seen = "compared"
     if there is None:
-        seen = "there is none to compare it with; write the baseline again"
+        seen = (
+            f"{old.name} has none to compare it with; {_ANEW}, or name by --engine or a declared family what is gated"
+        )
     elif there.silent and not there.dead:
-        seen = "what it is compared with found nothing at all; write the baseline again"
+        seen = f"what it is compared with found nothing at all; {_ANEW}"
     return Check("counterpart", f"{name} has a counterpart", seen == "compared", 5, seen)
 
 
@@ -235,7 +241,7 @@ def _gone(name: str, sides: _Sides) -> Check:
     """Say that an engine is not there any more: to skip it or to take it out must not turn a gate green."""
     why = sides.new.skipped.get(name)
     seen = f"it was skipped: {why}" if why else "this run has no such engine under the gate"
-    after = "mend that and run again" if why else "write the baseline again"
+    after = "mend that and run again" if why else _ANEW
     detail = f"{seen}; {after}, or name by --engine or a declared family what is gated"
     return Check("counterpart", f"{name} is measured still", False, 5, detail)
 

@@ -20,8 +20,7 @@ from assay.stats.records import Verdict
 COMMENT_BYTES = 65_536
 SUMMARY_BYTES = 1_048_576
 #: Signs for those who only glance; the word stands beside each.
-_SIGNS = {"pass": "✅", "inconclusive": "⚠️"}
-_FAILED = "❌"
+_PASSED, _DOUBTED, _FAILED = "✅", "⚠️", "❌"
 _LEVEL = 3  # of the title: a comment is no page of its own
 #: Characters of an error that are shown.
 _ERROR = 4000
@@ -92,7 +91,7 @@ def _regressions(gate: Gate) -> list[str]:
 
 
 _REASONS = {
-    DOUBT: "Not proven either way, and --strict asks for proof",
+    DOUBT: "Not proven either way, and --strict asks for proof, so it fails",
     4: "Engines failed, so their numbers prove nothing",
     5: "Not everything can be compared",
 }
@@ -110,13 +109,20 @@ CUT = "*Cut here: GitHub takes no longer summary. `--json` has everything.*"
 
 def to_github(page: Page, limit: int, footer: str, rest: str) -> str:
     """Write a page in at most `limit` bytes; `rest` says where the rest is, should it be cut."""
-    title = f"{'#' * _LEVEL} {_SIGNS.get(page.verdict, _FAILED)} assay gate: {page.verdict}"
+    title = f"{'#' * _LEVEL} {_sign(page)} assay gate: {page.verdict}"
     room = limit - _size(title) - _size(footer) - _size(_FOLD.format("")) - 10
     first = _fitted(page.first, room, rest)
     folded = ""
     if page.behind and room - _size(first) > _size(rest) * 2:
         folded = _FOLD.format(_fitted(page.behind, room - _size(first), rest))
     return "\n\n".join(part for part in (title, first, folded, footer) if part) + "\n"
+
+
+def _sign(page: Page) -> str:
+    """Choose the sign; what stops a job has failed, whatever the word for it is."""
+    if page.exit_code:
+        return _FAILED
+    return _PASSED if page.verdict == VERDICTS[0] else _DOUBTED
 
 
 _FOLD = "<details><summary>What is behind it</summary>\n\n{}\n\n</details>"

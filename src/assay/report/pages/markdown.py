@@ -29,6 +29,9 @@ _OPENING = re.compile(r"^(?:[#+=-]|\d+(?=[.)](?:\s|$)))")
 #: A name that would be told of it: pages that show Markdown send people a message where they are mentioned.
 _MENTION = re.compile(r"(?<!\w)@(?!\d+\b)(?=\w)")  # a number behind it is a cut-off
 
+#: A number that would become a link to an issue: `#1`, `octo/shop#1`, `GH-1`.
+_ISSUE = re.compile(r"#(?=\d)|\bGH(?=-\d)", re.IGNORECASE)
+
 
 def to_markdown(document: Document) -> str:
     """Write a report as Markdown."""
@@ -114,7 +117,7 @@ def _escape(text: str) -> str:
     """Keep text from being read as markup, HTML, a link or a call to somebody."""
     flat = _MARKUP.sub(r"\\\g<0>", " ".join(tame(text).split()))
     flat = flat.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-    return _MENTION.sub("@\u2060", flat)
+    return _ISSUE.sub("\\g<0>\u2060", _MENTION.sub("@\u2060", flat))
 
 
 def _prosaic(text: str) -> str:
