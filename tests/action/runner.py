@@ -61,10 +61,15 @@ def job(
         done = _step(step, values, outside, repository, temp)
         code, log = done.returncode, log + done.stdout + done.stderr
         ran.append(step["id"])
+        values |= {f"steps.{step['id']}.outputs.{name}": text for name, text in _outputs(temp).items()}
         if code or step["id"] == last:
             break
-    outputs = dict(line.split("=", 1) for line in _text(temp / "output").splitlines())
-    return Outcome(code, log, outputs, _text(temp / "summary"), ran)
+    return Outcome(code, log, _outputs(temp), _text(temp / "summary"), ran)
+
+
+def _outputs(temp: Path) -> dict[str, str]:
+    """Read what steps have put out so far."""
+    return dict(line.split("=", 1) for line in _text(temp / "output").splitlines())
 
 
 def _step(
@@ -91,8 +96,13 @@ def _step(
 def _filled(text: str, values: dict[str, str]) -> str:
     """Fill expressions in; one input may stand for another expression, as a default does."""
     for _ in range(2):
-        text = re.sub(r"\$\{\{\s*([\w.-]+)\s*\}\}", lambda found: values[found[1]], text)
+        text = re.sub(r"\$\{\{\s*([\w.-]+)\s*\}\}", lambda found: _value(found[1], values), text)
     return text
+
+
+def _value(name: str, values: dict[str, str]) -> str:
+    """Give what an expression stands for; what a step did not put out is empty."""
+    return values.get(name, "") if name.startswith("steps.") else values[name]
 
 
 def _environment(repository: Path, api: str, temp: Path, event: dict[str, Any] | None) -> dict[str, str]:

@@ -7,6 +7,7 @@ have no network; all other jobs use the Assay that is here, by `install: false`.
 import json
 import re
 import shutil
+from pathlib import Path
 
 import pytest
 
@@ -147,6 +148,31 @@ def test_fork_that_may_not_write_does_not_fail(work, tmp_path):
     assert TOKEN not in done.log
     assert forge.comments == []
     assert len(forge.asked) == 2  # looked for, refused, and not asked again
+
+
+def test_two_gates_of_one_job_share_neither_comment_nor_files_and_name_what_is_there(checkout, tmp_path):
+    repository, forge = tmp_path / "repository", Forge()
+    for name in ("api", "web"):
+        shutil.copytree(checkout, repository / name, ignore=shutil.ignore_patterns("results"))
+        (repository / name / "first").rename(repository / name / "results")
+    given = {**INPUTS, "run": "false", "lint": "false"}
+    absolute = str(repository / "web" / "results")
+    with serving(forge) as server:
+        api, web, again = (
+            job(repository, given | inputs, api=server.url, temp=tmp_path / "temp", event=pull())
+            for inputs in (
+                {"working-directory": "api"},
+                {"working-directory": "web"},
+                {"working-directory": "web", "results": absolute},
+            )
+        )
+    assert [one.code for one in (api, web, again)] == [0, 0, 0], again.log
+    assert len(forge.comments) == 2
+    assert len({one.outputs["json"] for one in (api, web, again)}) == 3
+    assert api.outputs["results"] == str(repository / "api" / "results")
+    assert again.outputs["results"] == absolute
+    for path in (again.outputs["report"], *(one.outputs["json"] for one in (api, web, again))):
+        assert Path(path).is_file()
 
 
 def test_hostile_inputs_are_words_and_no_commands(work, tmp_path):

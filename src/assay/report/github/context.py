@@ -57,6 +57,20 @@ def read_context(environ: Mapping[str, str], subject: str) -> Context:
     )
 
 
+def place_in_checkout(environ: Mapping[str, str], place: str) -> str:
+    """Give a folder as it lies in the checkout, from wherever it was named; one that lies elsewhere as it was named."""
+    workspace = _path(environ, "GITHUB_WORKSPACE")
+    return (inside(place, workspace) if workspace else None) or place
+
+
+def inside(place: str, folder: Path) -> str | None:
+    """Give a path below a folder; None for one that lies elsewhere."""
+    try:
+        return Path(place).resolve().relative_to(folder.resolve()).as_posix()
+    except (OSError, ValueError):
+        return None
+
+
 def _path(environ: Mapping[str, str], name: str) -> Path | None:
     """Read a path; None where there is none."""
     return Path(environ[name]) if environ.get(name) else None
