@@ -364,8 +364,19 @@ def test_axe_finds_nothing_serious_in_light_nor_dark(browser, sample):
     assert browser.axe("#section-differences") + browser.axe("#section-groups") + browser.axe("#section-limits") == []
 
 
+#: The numbers of axes that are cut off, by their own drawing or by the edge of what is printed.
+CUT_LABELS = """
+const edge = document.querySelector('main .report').getBoundingClientRect();
+return [...document.querySelectorAll('.forest-axis text')].filter(text => {
+  const box = text.getBoundingClientRect();
+  return getComputedStyle(text.ownerSVGElement).overflow !== 'visible' || box.left < edge.left || box.right > edge.right;
+}).map(text => text.textContent)
+"""
+
+
 def test_on_a_phone_nothing_but_tables_scrolls_sideways(browser, sample):
     drawn(browser.resize(PHONE).open(sample / "report.html"))
+    assert browser.run(CUT_LABELS) == []
     browser.run("document.querySelectorAll('details').forEach(one => { one.open = true; })")
     assert browser.run("return document.documentElement.scrollWidth") == PHONE
     wide = "return [...document.querySelectorAll('.table-scroll')].filter(e => e.scrollWidth > e.clientWidth).length"
@@ -383,6 +394,8 @@ def test_printing_has_every_section_and_no_navigation(browser, sample):
     assert shown_sections(browser) == SECTIONS
     browser.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
     assert not any(one.is_displayed() for one in browser.all(".side, .topbar, .copy"))
+    assert browser.run(CUT_LABELS) == []
+    assert browser.run("return getComputedStyle(document.querySelector('.report thead th')).position") == "static"
     browser.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
 
 
