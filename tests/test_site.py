@@ -18,6 +18,8 @@ FETCHED = re.compile(
     r"|<link\b(?=[^>]*\brel=[\"']?(?:stylesheet|icon|preload|preconnect|dns-prefetch|prefetch|manifest))[^>]*\bhref=[\"']?([^\"'\s>]+)"
 )
 ELSEWHERE = re.compile(r"^(?:[a-z]+:)?//", re.I)
+#: What runs the search of a page that was opened from a disk.
+SHIM = "images/iframe-worker.js"
 LARGEST_PICTURE = 200_000  # bytes: pages are read over slow lines too
 
 
@@ -53,11 +55,31 @@ def test_site_asks_no_other_host(site):
     assert re.findall(r"(?:url\(|@import)\s*[\"']?(?:https?:)?//[^)\"']+", styles) == []
 
 
+def test_pages_from_a_disk_find_what_they_ask_for(site):
+    lost = []
+    for page in site.rglob("*.html"):
+        text = page.read_text("utf-8")
+        asked = {address for found in FETCHED.findall(text) for address in found if address}
+        asked |= set(re.findall(r"<a\b[^>]*\bhref=[\"']?([^\"'\s>]+)", text))
+        inside = [re.split(r"[?#]", one)[0] for one in asked if not re.match(r"[a-z]+:", one)]
+        assert f"{'../' * (len(page.relative_to(site).parts) - 1)}{SHIM}" in inside
+        lost += [(page.name, one) for one in inside if one.startswith("/") or not (page.parent / one).exists()]
+    assert lost == []
+
+
+def test_search_has_its_index_as_a_script(site):
+    index = (site / "search/search_index.js").read_text("utf-8")
+    assert index.startswith("var __index = {")
+    assert "quick-start.html" in index
+    assert "IFrameWorker" in (site / SHIM).read_text("utf-8")
+
+
 def test_every_page_is_in_the_navigation():
     text = (ROOT / "mkdocs.yml").read_text("utf-8")
     assert set(re.findall(r": ([\w/-]+\.md)$", text, flags=re.M)) == set(pages())
     assert yaml.safe_load(text)["theme"]["font"] is False
-    assert yaml.safe_load(text)["plugins"] == ["search"]
+    assert yaml.safe_load(text)["plugins"] == ["search", "offline"]
+    assert yaml.safe_load(text)["extra"]["polyfills"] == [SHIM]
 
 
 def test_pictures_are_small_and_shown():

@@ -369,7 +369,8 @@ CUT_LABELS = """
 const edge = document.querySelector('main .report').getBoundingClientRect();
 return [...document.querySelectorAll('.forest-axis text')].filter(text => {
   const box = text.getBoundingClientRect();
-  return getComputedStyle(text.ownerSVGElement).overflow !== 'visible' || box.left < edge.left || box.right > edge.right;
+  const cut = getComputedStyle(text.ownerSVGElement).overflow !== 'visible';
+  return cut || box.left < edge.left || box.right > edge.right;
 }).map(text => text.textContent)
 """
 
