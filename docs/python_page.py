@@ -51,7 +51,8 @@ def _parameters(signature: inspect.Signature) -> list[str]:
     for one in signature.parameters.values():
         if one.kind is one.KEYWORD_ONLY and "*" not in listed:
             listed.append("*")
-        typed = "" if one.annotation is one.empty else f": {one.annotation}"
+        written = getattr(one.annotation, "__forward_arg__", one.annotation)  # as named tuples keep it
+        typed = "" if one.annotation is one.empty else f": {written}"
         listed.append(f"{one.name}{typed}" + ("" if one.default is one.empty else f" = {_default(one.default)}"))
     return listed
 
@@ -66,10 +67,10 @@ def _class(name: str) -> str:
     """Show a class: its docstring, its fields or how it is made, its methods."""
     made = getattr(assay, name)
     parts = [f"### assay.{name}", _doc(made)]
-    if is_dataclass(made):
+    if is_dataclass(made) or hasattr(made, "_fields"):
         parts.append(f"```text\n{_signature(f'assay.{name}', made)}\n```")
     for method, value in vars(made).items():
-        if method.startswith("_") or not _doc(value):
+        if method.startswith("_") or method in getattr(made, "_fields", ()) or not _doc(value):
             continue
         called, title = getattr(made, method), f"{name}.{method}"
         shown = _signature(title, called) if callable(called) and not isinstance(value, property) else title
