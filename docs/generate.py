@@ -131,7 +131,7 @@ _TRAINING = """\
 `assay train FOLDER --out DIR` learns word vectors and a table of translations from the git repositories in a folder,
 and writes DIR/model. It needs `pip install '.[train]'` in a checkout; a search needs numpy only:
 
-<!-- not run: it learns for minutes from repositories of yours; tests/training learns from small ones -->
+<!-- not run: it learns for minutes; tests/training/test_train.py takes seconds, tests/cli/test_search.py has --set -->
 
 ```sh
 assay train ~/code --recipe recipe.toml --out trained
@@ -160,7 +160,7 @@ _ADAPTING = """\
 `assay train --adapt REPO --out DIR` starts from the model that ships with Assay, or from the one that `--from` names,
 and learns the words of one git repository, a checkout or a bare one:
 
-<!-- not run: it learns from a repository of yours; tests/training adapts to a small one -->
+<!-- not run: it learns from a repository of yours; tests/training/test_adapt.py adapts to a small one -->
 
 ```sh
 assay train --adapt ~/code/shop --out adapted

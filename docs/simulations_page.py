@@ -167,7 +167,7 @@ is about chance in drawing queries and repositories, and about nothing else."""
 _AGAIN = """\
 ## Run it yourself
 
-<!-- not run: it takes minutes; the test suite runs every row at a smaller count, make soak at this one -->
+<!-- not run: it takes minutes; tests/stats/test_simulation.py runs every row at a smaller count, make soak at this -->
 
 ```sh
 python -m docs.simulations      # in a checkout: every row at the full count

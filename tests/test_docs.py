@@ -1,6 +1,7 @@
 """Docs cannot rot: pages made from the program equal the program, and the README's commands exist."""
 
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -32,8 +33,6 @@ def test_readme_shows_commands_to_check():
 
 @pytest.mark.parametrize("command", readme_commands())
 def test_readme_command_parses(command):
-    import shlex
-
     build_parser().parse_args(shlex.split(command)[1:])
 
 
@@ -49,6 +48,22 @@ def test_first_five_minutes_run_as_written(shop, capsys):
     after = ("compare results --all-pairs", "gate results --require Hit@5>=0.1", "plan --detect 0.05")
     for command in ("init", "run", *after):
         assert main([*command.split(), "--quiet"]) == 0, capsys.readouterr().err
+
+
+def test_readme_comparisons_run_as_written(shop, capsys):
+    (block,) = [one for one in re.findall(r"```bash\n(.*?)```", README, flags=re.DOTALL) if "compare before.csv" in one]
+    commands = [shlex.split(line, comments=True) for line in block.splitlines()]
+    for name, values in {"before": (0.2, 0.4, 0.1), "after": (0.3, 0.5, 0.4)}.items():
+        rows = "".join(f"q{at},{value}\n" for at, value in enumerate(values))
+        (shop / f"{name}.csv").write_text(f"query,value\n{rows}")
+    (shop / "gold.yaml").unlink()
+    assert main(["init", "--quiet"]) == 0
+    assert main(["run", "--quiet"]) == 0
+    for words in commands:
+        code = main([*words[1:], "--quiet"])
+        said = capsys.readouterr().err
+        assert code in ((0, 1) if "--require" in words else (0,)), (words, said)
+    assert len(commands) >= 6
 
 
 def test_readme_shows_the_demo_of_the_set_that_ships():

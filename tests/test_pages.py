@@ -16,6 +16,8 @@ from tests.running_pages import DOCS, LANGUAGES, NOT_RUN, Block, blocks, pages, 
 
 #: What the comment above a TOML block says when it is no assay.toml.
 RECIPE = "a recipe of assay train"
+ROOT = DOCS.parent
+GROUPS = ("gold", "cache", "engines", "ledger")  # commands with actions
 LEAST_WORDS = 3  # of a reason
 
 
@@ -57,6 +59,19 @@ def test_commands_that_are_not_run_are_commands(block):
         words = shlex.split(line, comments=True)
         if words[:1] == ["assay"]:
             build_parser().parse_args(words[1:])
+
+
+@pytest.mark.parametrize("block", [one for one in every("sh") if not one.runs], ids=named)
+def test_commands_that_are_not_run_are_run_by_the_test_that_is_named(block):
+    """Whoever says that a command is run elsewhere names the file, and the file has its words."""
+    places = re.findall(r"tests/[\w/]+\.py|tutorials/[\w-]+\.md", block.note)
+    assert places, "name the test that runs it"
+    text = "\n".join((ROOT / ("" if one.startswith("tests/") else "docs") / one).read_text("utf-8") for one in places)
+    for line in re.sub(r"\\\n", " ", block.text).splitlines():
+        words = shlex.split(line, comments=True)
+        if words[:1] == ["assay"]:
+            said = [*words[1 : 3 if words[1] in GROUPS else 2], *(word for word in words if word.startswith("--"))]
+            assert [word for word in said if not re.search(rf"[\s\"'`]{word}\b", text)] == [], places
 
 
 @pytest.mark.parametrize("block", every("python"), ids=named)
@@ -101,5 +116,5 @@ def test_commands_in_sentences_exist():
     assert len(commands_named()) > 40
     for page, said in commands_named():
         words = said.split(" -")[0].split()
-        name = " ".join(words[:2]) if words[0] in ("gold", "cache", "engines", "ledger") and words[1:] else words[0]
+        name = " ".join(words[:2]) if words[0] in GROUPS and words[1:] else words[0]
         assert f"## assay {name}\n" in known or f"## assay {words[0]}\n" in known, f"{page}: assay {said}"
