@@ -5,9 +5,14 @@ import sys
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 # Tools that `make test` installs, such as rg, stand beside the interpreter.
 os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
+
+# How long an example takes says how busy the machine is, and nothing about the law.
+settings.register_profile("assay", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("assay")
 
 FILES = {
     "shop/__init__.py": "",

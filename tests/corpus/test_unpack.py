@@ -210,7 +210,7 @@ _name = st.lists(_part, min_size=1, max_size=4).map("/".join)
 _member = st.tuples(st.sampled_from(["file", "link", "hard", "folder"]), _name, _name)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.lists(_member, max_size=6))
 def test_unpack_never_writes_outside_its_root(
     tmp_path_factory: pytest.TempPathFactory, members: list[tuple[str, str, str]]

@@ -75,7 +75,7 @@ _targets = st.lists(
 )
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(raw=_targets)
 def test_oracle_is_perfect_when_everything_is_reachable(corpus_of: CorpusOf, raw: list[tuple[str, int, int]]) -> None:
     targets = tuple(Target(Span(path, line, line), grade) for path, line, grade in raw)

@@ -170,7 +170,7 @@ scores = st.none() | st.floats(allow_nan=False, allow_infinity=False)
 hits = st.builds(Hit, texts, st.none(), st.none(), scores, st.none())
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.lists(hits, max_size=4), texts, texts)
 def test_any_path_name_and_error_survives_the_disk(tmp_path_factory, found, name, error):
     folder = tmp_path_factory.mktemp("run")

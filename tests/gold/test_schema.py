@@ -102,7 +102,7 @@ def test_schema_and_reader_accept_the_same_single_changes():
         assert VALIDATOR.is_valid(document) == reader_accepts(document), (path, change, value)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(documents())
 def test_schema_and_reader_accept_the_same_documents(document):
     assert VALIDATOR.is_valid(document) == reader_accepts(document), document

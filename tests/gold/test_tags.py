@@ -24,7 +24,7 @@ def test_tag_rules_refuse_what_they_are_not(text):
         TagRule.parse(text)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.text(max_size=40))
 def test_tag_rules_of_any_text_parse_or_are_refused(text):
     with contextlib.suppress(ConfigError):

@@ -53,7 +53,7 @@ def test_child_answers_line_by_line() -> None:
         assert child.code is None
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(st.lists(st.binary(max_size=300).filter(lambda data: b"\n" not in data), max_size=20))
 def test_child_gives_every_line_once_and_in_order(lines: list[bytes]) -> None:
     with started(ECHO) as child:

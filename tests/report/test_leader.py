@@ -67,7 +67,7 @@ def test_equals_are_told_apart_by_fewest_changes_then_by_their_order(order):
     assert told(ranks).challenger == order[0]
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(st.lists(st.lists(st.integers(0, 10), min_size=6, max_size=6), min_size=2, max_size=4))
 def test_leader_is_never_behind_anybody(given_ranks):
     names = ["mine", "c", "b", "a"][: len(given_ranks)]

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.scoring import Displacement, RankGap, breakdown, score
@@ -76,7 +76,6 @@ def test_failed_query_is_displaced_with_the_widest_gap(make_run, targets, advers
 FILES = [f"f{n}" for n in range(8)]
 
 
-@settings(deadline=None)
 @given(st.permutations(FILES), st.integers(0, 8), st.integers(1, 10), st.integers(1, 3), st.integers(1, 3))
 def test_adversarial_measures_equal_their_definition(value, ranked, length, k, primaries, rivals):
     ranked = ranked[:length]

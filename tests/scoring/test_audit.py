@@ -93,7 +93,6 @@ def _orders(run: Run, rng: np.random.Generator, shuffles: int) -> list[list[Rank
 SCORES = st.lists(st.sampled_from([3.0, 2.0, 1.0, None]), max_size=8)
 
 
-@settings(deadline=None)
 @given(st.lists(SCORES, min_size=1, max_size=4), st.integers(0, 9))
 def test_shuffle_keeps_scores_in_place_and_tokens_with_their_hits(make_run, targets, lists, seed):
     queries = [Query(f"q{n}", {"human": "?"}, targets("a")) for n in range(len(lists))]
@@ -136,7 +135,7 @@ def _shuffle_all(run: Run, rng: np.random.Generator) -> Run:
     return replace(run, engines=tuple(engines))
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(st.lists(st.lists(SCORES, min_size=3, max_size=3), min_size=1, max_size=3), st.integers(0, 9))
 def test_ties_are_what_shuffling_and_scoring_everything_gives(make_run, targets, engines, seed):
     queries = [Query(f"q{n}", {"human": "?"}, targets("a", "c=1")) for n in range(3)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.errors import InputError
@@ -109,7 +109,6 @@ def _walk(found: list[Hit], budget: int) -> set[tuple[str, int]]:
     return read
 
 
-@settings(deadline=None)
 @given(st.lists(SPANS, max_size=6), st.lists(SPANS, min_size=1, max_size=3), st.integers(1, 60))
 def test_recall_at_tokens_equals_reading_line_by_line(value, found, right, budget):
     hits = [Hit(s.path, s.start, s.end) for s in found]
@@ -122,7 +121,6 @@ def test_recall_at_tokens_equals_reading_line_by_line(value, found, right, budge
     assert measured == pytest.approx(met / len(wanted))
 
 
-@settings(deadline=None)
 @given(st.lists(SPANS, max_size=6), st.lists(SPANS, min_size=1, max_size=3), st.integers(1, 60), st.integers(0, 30))
 def test_recall_at_tokens_never_falls_with_the_budget(value, found, right, budget, more):
     hits, targets = [Hit(s.path, s.start, s.end) for s in found], [Target(s) for s in right]
@@ -130,7 +128,6 @@ def test_recall_at_tokens_never_falls_with_the_budget(value, found, right, budge
     assert small <= large
 
 
-@settings(deadline=None)
 @given(st.lists(SPANS, max_size=6), st.lists(SPANS, min_size=1, max_size=3))
 def test_tokens_to_hit_is_the_least_budget_with_recall(value, found, right):
     hits, targets = [Hit(s.path, s.start, s.end) for s in found], [Target(s) for s in right]

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.scoring import LineP, LineR, R, SpanR
@@ -26,7 +26,6 @@ def _lines(spans: Iterable[Span]) -> set[tuple[str, int]]:
     return {(s.path, line) for s in spans for line in range(s.start or 1, min(s.end or LENGTH, LENGTH) + 1)}
 
 
-@settings(deadline=None)
 @given(st.lists(SPANS, max_size=6), st.lists(SPANS, min_size=1, max_size=4))
 def test_line_recall_and_precision_count_sets_of_lines(value, found, right):
     hits, targets = [Hit(s.path, s.start, s.end) for s in found], [Target(s) for s in right]

@@ -28,7 +28,7 @@ def cases(draw):
     return Query("q", {"human": "?"}, tuple(right), wrong), hits
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=120)
 @given(cases(), st.sampled_from(LEVELS))
 def test_marks_are_what_the_measures_count(case, level):
     query, hits = case

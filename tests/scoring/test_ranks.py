@@ -51,7 +51,7 @@ def _scored(rankings: Rankings) -> dict[str, dict[str, float]]:
     return {f"q{n}": {f"d{d}": float(-rank) for rank, d in enumerate(ranked)} for n, (_, ranked) in enumerate(rankings)}
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(RANKINGS)
 def test_ranks_equal_ir_measures(make_run, rankings):
     pairs = {
@@ -79,7 +79,7 @@ def test_ranks_equal_ir_measures(make_run, rankings):
             assert abs(value - expected) <= 1e-12 or (math.isnan(value) and expected == 0), (measure, number)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(RANKINGS)
 def test_ranks_equal_pytrec_eval(make_run, rankings):
     pairs = {
@@ -112,7 +112,6 @@ def pyckle_mrr_at_10(results: list[dict[str, Any]]) -> float:
     return sum(reciprocal_ranks) / len(reciprocal_ranks)
 
 
-@settings(deadline=None)
 @given(st.lists(st.lists(st.integers(0, 14), unique=True, max_size=10), min_size=1, max_size=40))
 def test_rr_at_10_is_the_pyckle_guides_mrr_when_no_file_repeats(make_run, lists):
     rankings = [({0: 2}, ranked) for ranked in lists]
@@ -203,7 +202,6 @@ def test_semble_rule_counts_repeated_files_as_returned(value, targets, hits):
 PATHS = st.lists(st.sampled_from("abcd"), min_size=1, max_size=3).map("/".join)
 
 
-@settings(deadline=None)
 @given(st.lists(PATHS, max_size=14), st.lists(PATHS, min_size=1, max_size=12))
 def test_semble_rule_equals_its_readme(value, found, wanted):
     mine = value(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.errors import ConfigError, InputError
@@ -70,14 +70,12 @@ def _values(
     return values
 
 
-@settings(deadline=None)
 @given(HITS, TARGETS, RIVALS)
 def test_values_stay_inside_their_bounds(make_run, found, right, rivals):
     for measure, value in zip(EVERY, _values(make_run, EVERY, found, right, rivals), strict=True):
         assert math.isnan(value) or measure.low <= value <= measure.high, measure
 
 
-@settings(deadline=None)
 @given(HITS, TARGETS, RIVALS)
 def test_failure_is_never_better_than_an_answer(make_run, found, right, rivals):
     answered = _values(make_run, EVERY, found, right, rivals)
@@ -89,7 +87,6 @@ def test_failure_is_never_better_than_an_answer(make_run, found, right, rivals):
             assert value >= worst if measure.higher_is_better else value <= worst
 
 
-@settings(deadline=None)
 @given(HITS, TARGETS, st.randoms(use_true_random=False))
 def test_order_of_targets_does_not_matter(make_run, found, right, random):
     measures = [nDCG @ 10, RR @ 10, R @ 10, AP @ 10, P @ 3, LineR @ 10, LineP @ 3, RecallAtTokens(60), Judged @ 5]
@@ -99,7 +96,6 @@ def test_order_of_targets_does_not_matter(make_run, found, right, random):
     )
 
 
-@settings(deadline=None)
 @given(HITS.map(lambda found: found[:9]), TARGETS, SPANS)
 def test_one_more_hit_at_the_end_never_lowers_what_was_found(make_run, found, right, last):
     before = _values(make_run, RECALLS, found, right)
@@ -107,7 +103,6 @@ def test_one_more_hit_at_the_end_never_lowers_what_was_found(make_run, found, ri
     assert np.all((after >= before - 1e-12) | np.isnan(before))
 
 
-@settings(deadline=None)
 @given(HITS, TARGETS)
 def test_cutoff_depends_on_nothing_below_it(make_run, found, right):
     shallow = [m for m in EVERY if m.k == 3]
@@ -116,7 +111,6 @@ def test_cutoff_depends_on_nothing_below_it(make_run, found, right):
     )
 
 
-@settings(deadline=None)
 @given(TARGETS)
 def test_ideal_ranking_scores_one(make_run, right):
     disjoint = list({target.span.path: target for target in right}.values())
@@ -132,7 +126,6 @@ def test_ideal_ranking_scores_one(make_run, right):
     assert _values(make_run, measures, found, disjoint).tolist() == [1.0] * len(measures)
 
 
-@settings(deadline=None)
 @given(HITS, TARGETS)
 def test_repeated_hits_change_no_rank_above_them(make_run, found, right):
     measures = [m(level="lines") @ 10 for m in (nDCG, RR, R, AP)]

@@ -67,7 +67,7 @@ _queries = st.lists(
 ).map(" ".join)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(files=_files, query=_queries, k1=st.sampled_from([0.0, 1.2, 3.0]), b=st.sampled_from([0.0, 0.6, 1.0]))
 def test_lexical_scores_are_those_of_the_formula(
     corpus_of: Callable[[Mapping[str, str]], Corpus], files: dict[str, str], query: str, k1: float, b: float

@@ -9,7 +9,7 @@ from typing import Any
 import jsonschema
 import pytest
 import referencing
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.errors import ConfigError
@@ -162,7 +162,6 @@ def test_shown_configuration_has_every_setting_and_reads_back(tmp_path):
 
 
 @given(st.dictionaries(st.sampled_from([key for key in NUMBERS if "overlap" not in key]), st.just(1), min_size=1))
-@settings(deadline=None)  # the machine may be busy
 def test_settings_given_in_any_way_are_the_same(values):
     flags = load_config([f"{key}={value}" for key, value in values.items()])
     variables = {f"ASSAY_SEARCH__{key.upper().replace('.', '__')}": str(value) for key, value in values.items()}

@@ -54,7 +54,7 @@ def test_overlapping_windows_are_not_found_twice() -> None:
     assert [hit.unit for hit in select([1.0, 0.9, 0.7], view, Growth())] == [0, 2]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     lines=st.lists(st.integers(0, 60), min_size=1, max_size=4),
     overlap=st.integers(0, 3),

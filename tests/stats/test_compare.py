@@ -52,7 +52,7 @@ def test_compare_labels_what_it_speaks_of(repositories, label, scores_of):
     assert found.rows[0].claim.endswith(label)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(seed=st.integers(0, 10**6), repositories=st.sampled_from([1, 3, 7, 20]))
 def test_swapping_engines_flips_every_sign(seed, repositories, scores_of):
     table = random_table(scores_of, repositories, 40, engines=2, seed=seed)
@@ -68,7 +68,7 @@ def test_swapping_engines_flips_every_sign(seed, repositories, scores_of):
     assert one.mde == pytest.approx(other.mde)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(order=st.permutations(range(30)), repositories=st.sampled_from([1, 3, 7]))
 def test_the_order_of_queries_does_not_matter(order, repositories, scores_of):
     table = random_table(scores_of, repositories, 30)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assay.corpus import open_corpus
@@ -86,7 +86,7 @@ _odd = st.sampled_from(
 _lines = st.lists(_pattern | _odd, max_size=5)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=60)
 @given(top=_lines, x=_lines, y=_lines, exclude=_lines, tracked=st.lists(st.sampled_from(_FILES), max_size=3))
 def test_ignore_agrees_with_git_on_every_tree(
     tmp_path_factory: pytest.TempPathFactory,
@@ -183,7 +183,7 @@ def test_assayignore_pattern_without_a_folder_does_not_open_excluded_folders(tmp
     assert paths(opened(root)) == [".assayignore", "a.js"]
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(lines=st.lists(_pattern | _odd, max_size=6), path=st.sampled_from(_FILES), folder=st.booleans())
 def test_rules_joined_into_one_answer_as_they_do_one_by_one(tmp_path_factory, lines, path, folder) -> None:
     file = tmp_path_factory.getbasetemp() / "rules"

@@ -101,7 +101,7 @@ def _apply(root: Path, step: tuple[str, Callable[[Path, bytes], None], bytes]) -
     change(path, content)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(steps=st.lists(_step, min_size=1, max_size=8), stored=st.booleans())
 def test_memory_changes_no_result_whatever_happens_to_the_files(steps, stored) -> None:
     with tempfile.TemporaryDirectory() as folder:
@@ -115,7 +115,7 @@ def test_memory_changes_no_result_whatever_happens_to_the_files(steps, stored) -
             _tick(root)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(steps=st.lists(_step, min_size=1, max_size=8))
 def test_memory_sees_changes_within_one_tick_of_the_clock(steps) -> None:
     with tempfile.TemporaryDirectory() as folder:

@@ -228,7 +228,7 @@ TREES = st.recursive(
     lambda inner: st.dictionaries(NAMES, st.one_of(VALUES, inner), min_size=1, max_size=4),
     max_leaves=8,
 )
-FEW = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+FEW = settings(max_examples=60, suppress_health_check=list(HealthCheck))
 
 
 def to_toml(tree: dict[str, Any], before: tuple[str, ...] = ()) -> str:

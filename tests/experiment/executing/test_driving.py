@@ -49,7 +49,7 @@ def failed(problem):
     return future
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.integers(0, 30), st.dictionaries(st.integers(0, 29), st.integers(1, 2)), st.integers(1, 6))
 def test_gather_yields_every_task_exactly_once_whatever_is_lost(count, losses, workers):
     with ThreadPoolExecutor(workers) as threads:

@@ -58,7 +58,7 @@ def test_a_day_can_be_fixed(tmp_path, monkeypatch):
     assert add_entries(tmp_path / "ledger.jsonl", [entry(1)])[0].date == "1970-01-02"
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_any_single_line_that_is_edited_removed_swapped_or_doubled_is_noticed(written, tmp_path, data):
     lines, head = written

@@ -43,7 +43,7 @@ def test_every_field_reads_back_but_those_that_the_run_says():
     assert same == said_by_the_run | {"name"}
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.sampled_from(["fingerprint", "code", "date", "version"]), st.text(max_size=5))
 def test_texts_read_back(name, text):
     engine = replace(FULL, **{name: text})

@@ -71,7 +71,7 @@ def moved(run: Run, **changes: object) -> Run:
 names = st.lists(st.sampled_from("abcdef"), unique=True, min_size=1)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(names, st.booleans())
 def test_run_merged_with_itself_is_itself(chosen, timed):
     run = moved(made(*chosen), timed=timed, skipped={"z": "needs x"})
@@ -84,7 +84,7 @@ def test_first_run_is_as_it_is():
     assert merge_runs(None, made("a")).run == made("a")
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.data(), names)
 def test_order_of_merging_disjoint_runs_does_not_matter_but_for_the_order_of_rows(data, chosen):
     cut = data.draw(st.integers(0, len(chosen)))
@@ -99,7 +99,7 @@ def test_order_of_merging_disjoint_runs_does_not_matter_but_for_the_order_of_row
     assert (first.lines, first.hashes, first.header) == (second.lines, second.hashes, second.header)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(names, names)
 def test_newest_answers_win_and_all_names_are_there_once(before, after):
     merged = merge_runs(made(*before, hit="old.py"), made(*after, date="2026-02-02")).run

@@ -19,7 +19,7 @@ texts = st.text(st.characters(exclude_characters="\x00"), max_size=12)
 spans = st.tuples(st.integers(1, 99), st.integers(0, 9)).map(lambda it: (it[0], it[0] + it[1]))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(texts, st.none() | spans)
 def test_any_place_fits_into_a_column_and_comes_back(path, span):
     hit = Hit(path, *(span or (None, None)))

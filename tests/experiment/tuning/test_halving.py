@@ -36,7 +36,7 @@ def fields(draw):
     return values, homes
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(fields(), st.integers(0, 3))
 def test_laws_of_halving(field, seed):
     values, homes = field

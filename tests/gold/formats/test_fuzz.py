@@ -74,7 +74,7 @@ def test_samples_are_read_whole(name):
 
 
 @pytest.mark.parametrize("name", SAMPLES)
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=120)
 @given(data=st.data())
 def test_broken_samples_give_every_query_or_an_error_with_its_line(name, data):
     kind, file, text, _ = SAMPLES[name]
@@ -97,7 +97,7 @@ BESIDE = {
 
 
 @pytest.mark.parametrize("kind", BESIDE)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(data=st.data())
 def test_broken_files_beside_a_set_give_the_set_or_an_error(kind, data):
     name, text, other, beside = BESIDE[kind]
@@ -121,7 +121,7 @@ YAML_SAMPLES = {name: yaml.safe_load(SAMPLES[name][2]) for name in ("karta", "ka
 
 
 @pytest.mark.parametrize("name", JSON_SAMPLES)
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=120)
 @given(data=st.data())
 def test_json_with_any_value_in_any_place_gives_every_query_or_an_error(name, data):
     sample = JSON_SAMPLES[name]
@@ -132,7 +132,7 @@ def test_json_with_any_value_in_any_place_gives_every_query_or_an_error(name, da
 
 
 @pytest.mark.parametrize("name", YAML_SAMPLES)
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=120)
 @given(data=st.data())
 def test_yaml_with_any_value_in_any_place_gives_every_query_or_an_error(name, data):
     sample = YAML_SAMPLES[name]
@@ -178,7 +178,7 @@ def test_csv_of_any_rows_gives_gold_with_every_row_or_an_error(header, rows):
 
 
 @pytest.mark.parametrize("kind", sorted({sample[0] for sample in SAMPLES.values()} | {"native"}))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     head=st.sampled_from([b"", b"assay: 1\n", b"corpus_id: a\nqueries:\n", b"query,path\n", b"[{", b'{"queries": [{']),
     tail=st.binary(max_size=60),

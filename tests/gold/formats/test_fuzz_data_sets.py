@@ -70,7 +70,7 @@ def test_samples_are_read_whole(kind):
 
 
 @pytest.mark.parametrize("kind", DATA_SETS)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(data=st.data())
 def test_broken_samples_ask_or_tell_every_query_or_name_the_line(kind, data):
     text = data.draw(broken(DATA_SETS[kind][1]))
@@ -80,7 +80,7 @@ def test_broken_samples_ask_or_tell_every_query_or_name_the_line(kind, data):
 
 
 @pytest.mark.parametrize("kind", JSON_SETS)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(data=st.data())
 def test_any_value_in_any_place_asks_or_tells_every_query_or_names_the_line(kind, data):
     entries = [json.loads(line) for line in DATA_SETS[kind][1].splitlines()]
@@ -92,7 +92,7 @@ def test_any_value_in_any_place_asks_or_tells_every_query_or_names_the_line(kind
 
 
 @pytest.mark.parametrize("kind", DATA_SETS)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(data=st.data())
 def test_a_sample_that_ends_too_early_asks_or_tells_what_is_there_or_names_the_line(kind, data):
     text = DATA_SETS[kind][1]
@@ -103,7 +103,7 @@ def test_a_sample_that_ends_too_early_asks_or_tells_what_is_there_or_names_the_l
 
 
 @pytest.mark.parametrize("kind", [*DATA_SETS, "trec", "beir"])
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(head=st.sampled_from([b"", b"[{", b'{"prompt": "x"}', b"q 0 a.py 1\n", b"PAR1"]), tail=st.binary(max_size=60))
 def test_any_bytes_give_gold_or_an_error_with_the_file(tmp_path_factory, kind, head, tail):
     path = tmp_path_factory.getbasetemp() / f"drawn-{kind}.jsonl"
@@ -113,7 +113,7 @@ def test_any_bytes_give_gold_or_an_error_with_the_file(tmp_path_factory, kind, h
     assert error.file == str(path)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(data=st.data())
 def test_broken_beir_folders_ask_or_tell_every_query_or_name_the_line(tmp_path_factory, data):
     folder = test_beir.make(tmp_path_factory.mktemp("beir"))
@@ -130,7 +130,7 @@ def test_broken_beir_folders_ask_or_tell_every_query_or_name_the_line(tmp_path_f
         assert error.line is not None
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(data=st.data())
 def test_broken_trec_files_ask_or_tell_every_topic_or_name_the_line(tmp_path_factory, data):
     folder = tmp_path_factory.mktemp("trec")

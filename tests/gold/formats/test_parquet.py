@@ -97,7 +97,7 @@ def test_bytes_that_are_no_text_name_the_row(tmp_path):
     assert error.value.line == 2
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(data=st.data())
 def test_a_corrupt_file_gives_gold_or_an_error_with_its_name(tmp_path_factory, data):
     folder = tmp_path_factory.mktemp("corrupt", numbered=True)

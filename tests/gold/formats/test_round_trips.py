@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assay.errors import GoldError
@@ -95,7 +95,7 @@ def _poor(query: Query, number: int) -> Query:
 
 
 @pytest.mark.parametrize("name", WRITTEN)
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=40)
 @given(gold=sets())
 def test_round_trip_loses_exactly_what_is_told(name, gold):
     known, suite = named(name), Suite((gold,))
@@ -110,7 +110,7 @@ def test_round_trip_loses_exactly_what_is_told(name, gold):
 
 
 @pytest.mark.parametrize("name", OURS)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(text=TEXT)
 def test_round_trip_keeps_any_text(name, text):
     gold = Gold(

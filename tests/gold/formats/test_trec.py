@@ -139,7 +139,7 @@ def held(gold: Gold) -> Gold:
     return replace(gold, queries=tuple(queries), provenance={})
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.lists(golds(), min_size=1, max_size=2, unique_by=lambda gold: gold.name.casefold()))
 def test_what_is_written_comes_back_and_the_rest_is_named(tmp_path_factory, sets):
     written = write_trec(Suite(tuple(sets)))

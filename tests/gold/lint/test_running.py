@@ -1,7 +1,7 @@
 from dataclasses import replace
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.errors import ConfigError
@@ -48,7 +48,6 @@ def made(corpus, drawn):
 
 
 @given(QUERIES)
-@settings(suppress_health_check=[HealthCheck.too_slow], deadline=None)
 def test_linting_never_raises_and_is_the_same_twice(corpus, drawn):
     gold = made(corpus, drawn)
     first = lint(gold, corpus)
@@ -63,7 +62,6 @@ def test_linting_never_raises_and_is_the_same_twice(corpus, drawn):
 
 
 @given(QUERIES, st.randoms(use_true_random=False))
-@settings(suppress_health_check=[HealthCheck.too_slow], deadline=None)
 def test_order_of_queries_and_files_does_not_matter(corpus, drawn, rng):
     gold = made(corpus, drawn)
     queries = list(gold.queries)

@@ -240,7 +240,7 @@ def test_native_names_the_same_line_with_and_without_libyaml(native, old, new, l
     assert caught.value.line == line
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.data())
 def test_native_gives_gold_or_an_error_for_any_damage(tmp_path_factory, data):
     raw = bytearray(NATIVE.encode())

@@ -84,7 +84,7 @@ def unplaced(gold: Gold) -> Gold:
     return replace(gold, source=None, queries=tuple(replace(query, line=None) for query in gold.queries))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(golds())
 def test_write_native_round_trips(gold):
     text = write_native(gold)

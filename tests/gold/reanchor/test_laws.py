@@ -3,7 +3,7 @@
 import tempfile
 from pathlib import Path
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assay.gold.reanchor import Located, Repository, reanchor
@@ -11,7 +11,7 @@ from assay.types import Span
 from tests.gold.reanchor.history import commit, gold_of, lines_of, module, moved, target
 
 #: Each example makes commits, so there are few.
-FEW = settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+FEW = settings(max_examples=12)
 NAMES = ("alpha", "beta", "gamma", "delta")
 OLD = {"a.py": module(*NAMES), "b.py": module("other")}
 LENGTH = OLD["a.py"].count("\n")

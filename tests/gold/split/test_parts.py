@@ -38,7 +38,7 @@ def parts(divided):
 modules = st.lists(st.tuples(st.integers(0, 12), st.integers(0, 5), st.booleans()), min_size=20, max_size=60)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(drawn=modules, seed=st.integers(0, 5))
 def test_no_module_and_no_shared_target_is_in_two_parts(drawn, seed):
     queries = [
@@ -58,7 +58,7 @@ def test_no_module_and_no_shared_target_is_in_two_parts(drawn, seed):
     assert set(found.values()) == set(PARTS)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(seed=st.integers(0, 100))
 def test_the_same_seed_gives_the_same_parts(seed):
     some = suite(*(query(f"q{n}", f"m{n % 9}/f.py:{n + 1}-{n + 1}") for n in range(30)))

@@ -4,19 +4,16 @@ import json
 import math
 
 import numpy as np
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.report.explorer.packing import Column, pack_table, pack_values, shortened, varints
 from tests.report.explorer import unpacking
 
 numbers = st.integers(0, 2**63 - 1)
-#: A loaded machine draws slowly; that says nothing of the input.
-unhurried = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 reals = st.floats(width=32, allow_nan=True, allow_infinity=True)
 
 
-@unhurried
 @given(st.lists(numbers))
 def test_varints_read_back(given):
     assert unpacking.varints(varints(np.array(given, dtype=np.int64))) == given
@@ -29,7 +26,6 @@ def test_varints_are_leb128():
     assert varints([]) == b""
 
 
-@unhurried
 @given(st.lists(numbers), st.lists(reals))
 def test_columns_read_back_with_their_head(whole, parts):
     columns: dict[str, Column] = {"a": np.array(whole, dtype=np.int64), "b": np.array(parts, dtype=np.float32)}
@@ -39,7 +35,6 @@ def test_columns_read_back_with_their_head(whole, parts):
     np.testing.assert_array_equal(np.array(found["b"], dtype=np.float32), columns["b"])
 
 
-@unhurried
 @given(st.floats(1e-30, 1e30) | st.floats(-1e30, -1e-30))
 def test_scores_keep_five_digits(value):
     (found,) = shortened(np.array([value], dtype=np.float32))

@@ -79,7 +79,7 @@ def answers(case):
     return [[one.get((unit.gold, unit.query, unit.form)) for one in known] for unit in case.scores.units]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(runs(), st.sampled_from(["nDCG@4", "RR(level=lines)@4", "Hit(level=symbol)@4"]))
 def test_what_was_packed_is_the_run(run, primary):
     case = open_case(run, Claim((primary,), "e0"))

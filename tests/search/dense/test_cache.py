@@ -72,7 +72,7 @@ def test_no_texts_write_nothing(tmp_path):
     assert not (tmp_path / "cache").exists()
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(st.lists(st.lists(st.text(max_size=3), max_size=6), max_size=12), st.integers(1, 4))
 def test_answers_are_what_the_embedder_says_whatever_was_asked_before(tmp_path_factory, requests, most):
     cache = EmbeddingCache(tmp_path_factory.mktemp("cache"), CacheConfig(max_segments=most))

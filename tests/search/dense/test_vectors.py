@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.errors import ConfigError
@@ -100,7 +100,6 @@ def test_query_bits_shape_the_estimate():
     assert deviation[4] < deviation[8] * 1.05
 
 
-@settings(deadline=None)
 @given(SIZES, st.integers(1, 50), st.sampled_from(["float32", "int8"]))
 def test_binary_scores_rescored_rows_exactly_and_others_below(size, rescored, exact):
     matrix, query = rows_of(*size), rows_of(1, size[1], 9)[0]

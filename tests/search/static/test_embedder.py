@@ -35,7 +35,7 @@ def by_hand(model, text):
 
 
 @given(st.lists(st.lists(st.sampled_from(WORDS), max_size=30), max_size=6))
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 def test_a_text_is_the_weighted_sum_of_its_words(model, bags):
     texts = [" ".join(bag) for bag in bags]
     found = StaticEmbedder(model).embed(texts, "code")

@@ -73,7 +73,7 @@ _json = st.recursive(
 )
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(meta=st.dictionaries(st.text(), _json, max_size=4), arrays=st.dictionaries(st.text(), _array, max_size=4))
 def test_store_gives_back_what_was_written(tmp_path, meta, arrays) -> None:
     write_store(tmp_path / "index.assay", meta, arrays)
@@ -97,7 +97,7 @@ def test_store_begins_with_magic_and_version(whole) -> None:
     assert len(whole) % 64 == 0
 
 
-@settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_store_notices_flipped_bytes_anywhere(tmp_path, whole, data) -> None:
     damaged = bytearray(whole)
@@ -136,7 +136,7 @@ def test_store_notices_swapped_blocks(tmp_path, whole) -> None:
             _problem(tmp_path / "i")
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(noise=st.binary(max_size=300), magic=st.booleans())
 def test_store_refuses_foreign_files(tmp_path, noise, magic) -> None:
     (tmp_path / "i").write_bytes((b"ASSAYIDX" if magic else b"") + noise)
