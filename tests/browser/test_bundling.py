@@ -139,3 +139,15 @@ def test_a_page_allows_its_own_script_and_style_only_and_is_the_same_each_time()
     block = re.search(r'id="data-summary">([^<]*)<', text)
     assert block
     assert gzip.decompress(base64.b64decode(block[1])) == b'{"a": 1}'
+
+
+def test_the_list_of_runs_names_no_class_that_has_no_style() -> None:
+    """Elsewhere a class may be a handle; here one without a style was a button that looked like none."""
+    styles = "".join((ROOM / "styles" / name).read_text(encoding="utf-8") for name in ("base.css", "runs.css"))
+    named = {
+        name
+        for path in (ROOM / "runs").glob("*.js")
+        for names in re.findall(r'class: "([\w -]+)"', path.read_text(encoding="utf-8"))
+        for name in names.split()
+    }
+    assert sorted(name for name in named if not re.search(rf"\.{name}(?![\w-])", styles)) == []

@@ -27,6 +27,7 @@ def folder(sample, tmp_path_factory):
     """Three runs, one of them broken, under names that attack the page."""
     folder = tmp_path_factory.mktemp("served")
     shutil.copytree(sample, folder / "2026 <b>newest</b>")
+    _say_within_the_margin(folder / "2026 <b>newest</b>/results.json")
     again = run({"builtin": make_engine(PLAIN)}, read_run(sample).suite, k=10, cache=tmp_path_factory.mktemp("cache"))
     earlier = replace(again, header=replace(again.header, date="2020-01-01T00:00:00+00:00"))
     publish(earlier, Claim(("nDCG@10", "RR@10"), "builtin"), folder / "old")
@@ -35,6 +36,14 @@ def folder(sample, tmp_path_factory):
     (folder / "broken").mkdir()
     (folder / "broken/run.json").write_text('{"assay_run": "<img src=x onerror=window.hacked=1>"}', encoding="utf-8")
     return folder
+
+
+def _say_within_the_margin(results):
+    """Let the list read of a difference that is real and small."""
+    said = json.loads(results.read_text(encoding="utf-8"))
+    for row in said["comparison"]["rows"]:
+        row.update(verdict="better", within_margin=True, identical=False)
+    results.write_text(json.dumps(said), encoding="utf-8")
 
 
 @pytest.fixture(scope="module")
@@ -81,6 +90,7 @@ def test_list_shows_runs_newest_first_and_hides_the_token(runs_page, server):
     assert "<img src=x onerror=window.hacked=1>" in runs_page.text("tr.broken")
     assert not runs_page.all("tr.broken a"), "a broken run has no page"
     assert SHOWN_ENGINE in " ".join(runs_page.texts(".chip"))
+    assert "better, within the margin" in runs_page.texts("td .badge.good")
     unharmed(runs_page, server)
     assert runs_page.axe() == []
 

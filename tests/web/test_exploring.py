@@ -167,6 +167,25 @@ def test_reports_of_another_run_are_not_believed(runs, tmp_path):
     assert card(Library([tmp_path]).scan()[0])["note"]
 
 
+@pytest.mark.parametrize(
+    ("changes", "said", "tone"),
+    [
+        ({"verdict": "better", "within_margin": True}, "better, within the margin", "good"),
+        ({"verdict": "not inferior", "within_margin": True}, "not inferior", "plain"),
+        ({"verdict": "inconclusive", "within_margin": False}, "inconclusive", "warning"),
+        ({"verdict": "equivalent", "identical": True, "of_tomorrow": 1}, "changed no ranking", "warning"),
+    ],
+)
+def test_verdict_is_said_in_the_words_and_the_tone_of_the_report(runs, tmp_path, changes, said, tone):
+    shutil.copytree(runs / "before", tmp_path / "run")
+    results = json.loads((tmp_path / "run/results.json").read_text(encoding="utf-8"))
+    for row in results["comparison"]["rows"]:
+        row.update({"identical": False, **changes})
+    (tmp_path / "run/results.json").write_text(json.dumps(results), encoding="utf-8")
+    verdict = card(Library([tmp_path]).scan()[0])["verdict"]
+    assert (verdict["said"], verdict["tone"]) == (said, tone)
+
+
 def test_links_lead_nowhere_and_depth_is_bounded(runs, tmp_path):
     (tmp_path / "inside").mkdir()
     os.symlink(runs / "before", tmp_path / "inside" / "link")

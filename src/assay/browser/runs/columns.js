@@ -3,13 +3,6 @@
 import { h } from "../common/dom.js";
 import { counted, fixed, isNumber, signed } from "../common/format.js";
 
-const VERDICT_TONES = {
-  better: "good",
-  worse: "bad",
-  equivalent: "accent",
-  "not inferior": "accent",
-  inconclusive: "warn",
-};
 const NAMED_ENGINES = 4; // as many as fit a line; the rest is counted, and named when pointed at
 
 /** Make the columns of the list; `picks` knows which runs are picked. */
@@ -132,7 +125,7 @@ function verdictText(run) {
   const { verdict } = run;
   if (!verdict) return run.note ?? run.error ?? "–";
   const interval = isNumber(verdict.low) ? ` [${signed(verdict.low)}, ${signed(verdict.high)}]` : "";
-  return `${verdict.engine} ${verdict.verdict} against ${verdict.baseline}: ${signed(verdict.difference)}${interval}`;
+  return `${verdict.engine} ${verdict.said} against ${verdict.baseline}: ${signed(verdict.difference)}${interval}`;
 }
 
 /** Draw the verdict. */
@@ -146,7 +139,7 @@ function verdictCell(run) {
   if (!verdict) return h("span", { class: "note" }, run.note ?? "one engine: nothing is compared");
   const interval = isNumber(verdict.low) ? ` [${signed(verdict.low)}, ${signed(verdict.high)}]` : "";
   return [
-    h("span", { class: `badge ${VERDICT_TONES[verdict.verdict] ?? ""}` }, verdict.verdict),
+    h("span", { class: `badge ${verdict.tone}` }, verdict.said),
     " ",
     h("span", { class: "nowrap" }, signed(verdict.difference), h("span", { class: "note" }, interval)),
     h("span", { class: "under note" }, `${verdict.engine} against ${verdict.baseline}`),

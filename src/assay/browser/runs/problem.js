@@ -13,7 +13,7 @@ async function openProblem() {
     h("h1", null, "This cannot be shown"),
     h("p", { class: "warning", role: "alert" }, said),
     problem.hint ? h("p", null, "→ ", problem.hint) : null,
-    problem.offer ? h("p", null, h("a", { class: "button", href: problem.offer.href }, problem.offer.text)) : null,
+    problem.offer ? h("p", null, h("a", { class: "primary", href: problem.offer.href }, problem.offer.text)) : null,
     h("p", null, h("a", { href: "/" }, "Back to all runs")),
   );
   document.documentElement.dataset.ready = "true";

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import fields
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,8 @@ from typing import Any
 from assay.errors import AssayError
 from assay.experiment.records.generations import peek_generation
 from assay.experiment.records.layout import COMMITTED, MANIFEST, RESULTS
+from assay.report.comparison import verdict_tone
+from assay.stats.records import ComparisonRow, Verdict
 from assay.web.exploring.library import Found
 from assay.web.messages import sentence_of
 
@@ -125,6 +128,14 @@ def _best(row: Mapping[str, Any] | None) -> dict[str, Any] | None:
 
 
 def _verdict(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Give the verdict on the best rival of the baseline."""
-    kept = {name: row[name] for name in ("engine", "baseline", "measure", "verdict", "difference", "within_margin")}
-    return kept | {"low": row["interval"]["low"], "high": row["interval"]["high"]}
+    """Give the verdict on the best rival of the baseline, in the words and the tone that the report has for it."""
+    kept = {name: row[name] for name in ("engine", "baseline", "measure", "verdict", "difference")}
+    compared = _comparison(row)
+    told = {"said": compared.said, "tone": verdict_tone(compared)}
+    return kept | told | {"low": row["interval"]["low"], "high": row["interval"]["high"]}
+
+
+def _comparison(row: Mapping[str, Any]) -> ComparisonRow:
+    """Read a comparison, as far as its words and its tone depend on it."""
+    known = {field.name: row[field.name] for field in fields(ComparisonRow) if field.name in row}
+    return ComparisonRow(**{**known, "verdict": None if row["verdict"] is None else Verdict(row["verdict"])})
