@@ -11,7 +11,7 @@ from assay.corpus import open_corpus
 from assay.experiment.places.texts import corpus_texts
 from assay.report.analysis import analyse_case
 from assay.report.case import open_case
-from assay.report.explorer import make_page
+from assay.report.explorer import PageLimits, build_page
 from assay.scoring import score
 from assay.scoring.moving import match_distinct
 from assay.syntax.tokens import line_bytes
@@ -64,7 +64,7 @@ def made(run: Run, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Its page."""
     case = open_case(run, Claim(("nDCG@10", "RR@10"), "old"))
     path = tmp_path_factory.mktemp("page") / "report.html"
-    path.write_bytes(make_page(case, analyse_case(case), texts=corpus_texts(run)))
+    path.write_bytes(build_page(case, analyse_case(case), texts=corpus_texts(run), limits=PageLimits(around=5)).data)
     return path
 
 
@@ -119,6 +119,9 @@ def test_right_file_is_told_from_right_lines_and_the_answer_is_in_view(browser: 
     assert seen
     plain = opened(browser, made, "#/query/g/q0/human?engines=new", ".ranking .badge.good")
     assert "other lines" not in plain.text(".ranking")
+    shown = plain.run("return [...document.querySelectorAll('.source-file .line.answer')].length")
+    first = plain.run("return document.querySelector('.source-file[open] .line .number').textContent")
+    assert (shown, first) == (4, "143"), "the page shows as many lines around a place as were put into it"
 
 
 @pytest.mark.parametrize("address", ["#/__proto__", "#/constructor/x", "#/toString"])

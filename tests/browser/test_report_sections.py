@@ -12,7 +12,7 @@ import pytest
 
 from assay.report.analysis import analyse_case
 from assay.report.case import open_case
-from assay.report.explorer.building import make_page
+from assay.report.explorer.building import build_page
 from assay.types import Claim, Status
 from tests.browser.sample import BASELINE, HOSTILE_ENGINE, IMAGE, SHOWN_ENGINE
 from tests.report.labs import lab
@@ -109,7 +109,7 @@ def page_of(folder, run, claim):
     """Write the page of a run that was made up."""
     case = open_case(run, claim)
     path = folder / "report.html"
-    path.write_bytes(make_page(case, analyse_case(case), texts=None))
+    path.write_bytes(build_page(case, analyse_case(case), texts=None).data)
     return path
 
 

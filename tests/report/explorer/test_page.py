@@ -14,7 +14,7 @@ from assay.experiment.running.tracing import Asked, Traced, Traces
 from assay.report.analysis import FEW_QUERIES, analyse_case
 from assay.report.case import open_case
 from assay.report.comparison import verdict_tone
-from assay.report.explorer import PageLimits, make_page
+from assay.report.explorer import PageLimits, build_page
 from assay.report.explorer.building import TooSmallError
 from assay.report.explorer.excerpts import wanted
 from assay.report.results import results_json
@@ -49,7 +49,7 @@ def results(case):
 
 
 def paged(case, results, texts=None, traces=None, **limits):
-    return make_page(case, results, texts=texts, traces=traces, limits=PageLimits(**limits))
+    return build_page(case, results, texts=texts, traces=traces, limits=PageLimits(**limits)).data
 
 
 def test_a_report_of_a_hundred_queries_is_small_and_has_all_its_source(case, results, made):
@@ -60,6 +60,11 @@ def test_a_report_of_a_hundred_queries_is_small_and_has_all_its_source(case, res
     assert len(said["left_out"]) == 1  # the rule alone: everything had room
     frame = len(re.sub(rb'<script type="application/gzip".*?</script>\n', b"", page))
     assert len(page) - frame < 400_000
+
+
+def test_page_is_told_how_much_is_shown_around_a_place(case, results):
+    said = unpacking.summary(paged(case, results, around=7, lines=20))
+    assert said["excerpts"] == {"around": 7, "lines": 20}
 
 
 def test_same_run_gives_the_same_bytes(case, results, made):

@@ -13,9 +13,9 @@ from assay.errors import ConfigError
 from assay.experiment.records.codec import dump
 from assay.experiment.records.layout import PAGE
 from assay.report.case import Case, pick
-from assay.report.explorer.excerpts import Library, Wanted, cut, fitting, wanted
+from assay.report.explorer.excerpts import Texts, Wanted, cut, fitting, wanted
 from assay.report.explorer.gathering import queries, shown_measures, summary, trace_data
-from assay.report.explorer.limits import DEFAULT_LIMITS, PageLimits, Texts
+from assay.report.explorer.limits import DEFAULT_LIMITS, PageLimits
 from assay.report.explorer.packing import pack_values
 from assay.report.explorer.rankings import pack_rankings
 from assay.report.explorer.saying import Absence, Coverage, Shown, left_out, size_text, size_words
@@ -44,19 +44,6 @@ class Page:
     left_out: tuple[str, ...]
 
 
-def make_page(
-    case: Case,
-    results: Results,
-    *,
-    texts: Texts | None,
-    traces: Traces | None = None,
-    limits: PageLimits = DEFAULT_LIMITS,
-    live: Mapping[str, Any] | None = None,
-) -> bytes:
-    """Make the page of a run."""
-    return build_page(case, results, texts=texts, traces=traces, limits=limits, live=live).data
-
-
 def build_page(
     case: Case,
     results: Results,
@@ -70,7 +57,7 @@ def build_page(
 
     Where it would become too large, scores and traces go, and source comes in as far as it fits.
     """
-    draft = _Draft(case, results, Library(texts) if texts and limits.source else None, traces, limits, live)
+    draft = _Draft(case, results, texts if limits.source else None, traces, limits, live)
     least = 0
     for scores, traced in ((True, True), (False, True), (False, False)):
         made = draft.fitted(scores=scores, traced=traced)
@@ -90,7 +77,7 @@ class _Draft:
 
     case: Case
     results: Results
-    library: Library | None
+    texts: Texts | None
     traces: Traces | None
     limits: PageLimits
     live: Mapping[str, Any] | None
@@ -99,7 +86,7 @@ class _Draft:
         """Make the page with as much source as fits; one that is too large even without any is given as it is."""
         bare = self._made(0, scores=scores, traced=traced)
         room = room_in(self.limits.max_bytes - len(bare.data), "sources")
-        count = fitting(self.wanted, self.library, room) if self.library and room else 0
+        count = fitting(self.wanted, self.texts, room) if self.texts and room else 0
         while count:
             made = self._made(count, scores=scores, traced=traced)
             if len(made.data) <= self.limits.max_bytes:
@@ -111,7 +98,7 @@ class _Draft:
     def _made(self, count: int, *, scores: bool, traced: bool) -> Page:
         """Make the page with the first portions of source."""
         golds = [gold.name for gold in self.case.run.suite.golds]
-        sources = cut(self.wanted, count, self.library, golds) if self.library and count else {}
+        sources = cut(self.wanted, count, self.texts, golds) if self.texts and count else {}
         said = self._left_out(Shown(self._coverage(count), scores, traced or not self._traces))
         data = {
             "summary": _json({**self._facts, "left_out": [one._asdict() for one in said], "live": self.live}),
@@ -133,13 +120,13 @@ class _Draft:
 
     def _left_out(self, shown: Shown) -> list[Absence]:
         """Say what is not there, and why."""
-        asked = {"sources": self.library, "traces": self.traces}
+        asked = {"sources": self.texts, "traces": self.traces}
         return left_out(shown, self.limits, {block: one.notes for block, one in asked.items() if one})
 
     def _coverage(self, count: int) -> Coverage | None:
         """Say how much of the source is there with the first portions."""
         found = self.wanted
-        if self.library is None:
+        if self.texts is None:
             return None
         whole = count == len(found.portions)
         empty = not count and bool(found.portions)
@@ -153,7 +140,7 @@ class _Draft:
     @cached_property
     def _facts(self) -> dict[str, Any]:
         """The results, whatever else is there."""
-        return summary(self.case, self.results)
+        return summary(self.case, self.results, self.limits)
 
     @cached_property
     def _queries(self) -> Packed:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
 from assay.report.case import Case, dead_engines, real_engines
-from assay.report.explorer.limits import PageLimits, Texts
+from assay.report.explorer.limits import PageLimits
 from assay.report.results import Results
 from assay.stats.config import DEFAULT
 from assay.types import Ranking, Span
@@ -25,6 +25,19 @@ _File = tuple[str, str]  # gold set and path
 _AROUND = 24
 #: Portions that are packed to see how well source packs: some 200 kB of it.
 _SAMPLE = 32
+
+
+class Texts(Protocol):
+    """The source of files, as the run saw them."""
+
+    def lines(self, gold: str, path: str) -> Sequence[str] | None:
+        r"""Give a file of a gold set's corpus, split at `\n`; None where it is not here or is another one now."""
+        ...
+
+    @property
+    def notes(self) -> Sequence[str]:
+        """Say what was asked for and could not be given."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,23 +156,7 @@ def _piece(gold: str, span: Span, limits: PageLimits) -> Piece:
     return Piece((gold, span.path), start, min(span.end + limits.around, start + limits.lines - 1))
 
 
-class Library:
-    """The lines of files, as far as they can be had."""
-
-    def __init__(self, texts: Texts) -> None:
-        self._texts = texts
-
-    @property
-    def notes(self) -> Sequence[str]:
-        """Say which files could not be had."""
-        return self._texts.notes
-
-    def lines(self, file: _File) -> Sequence[str]:
-        """Give the lines of a file; none where it cannot be had."""
-        return self._texts.lines(*file) or ()
-
-
-def fitting(found: Wanted, library: Library, room: int) -> int:
+def fitting(found: Wanted, texts: Texts, room: int) -> int:
     """Tell how many portions fit into so many compressed bytes; roughly, whoever packs them must look again.
 
     How well source packs is seen from the first portions: packing all of it to know would take as long as the page.
@@ -167,7 +164,7 @@ def fitting(found: Wanted, library: Library, room: int) -> int:
     packer, seen, size, packed = zlib.compressobj(6), _Covered(), 0, 0
     for count, portion in enumerate(found.portions):
         new = [(piece.file, lines) for piece in found.pieces(portion) for lines in seen.add(piece)]
-        text = ("\n" * _AROUND).join([_text(library.lines(file), lines) for file, lines in new])
+        text = ("\n" * _AROUND).join([_text(texts.lines(*file) or (), lines) for file, lines in new])
         size += len(text)
         if count < _SAMPLE:
             data = text.encode("utf-8", "surrogatepass")
@@ -208,7 +205,7 @@ def _text(lines: Sequence[str], chosen: range) -> str:
     return "\n".join(lines[chosen.start - 1 : chosen.stop - 1])
 
 
-def cut(found: Wanted, count: int, library: Library, golds: Sequence[str]) -> Sources:
+def cut(found: Wanted, count: int, texts: Texts, golds: Sequence[str]) -> Sources:
     """Cut the excerpts of the first portions; those that overlap or touch are one."""
     covered = _Covered()
     for portion in found.portions[:count]:
@@ -216,7 +213,7 @@ def cut(found: Wanted, count: int, library: Library, golds: Sequence[str]) -> So
             covered.files.setdefault(piece.file, set()).update(range(piece.start, piece.end + 1))
     sources: Sources = {}
     for (gold, path), numbers in sorted(covered.files.items()):
-        lines = library.lines((gold, path))
+        lines = texts.lines(gold, path) or ()
         known = len(lines) if lines and lines[-1] else len(lines) - 1  # nothing stands behind the last newline
         parts = [(part.start, _text(lines, part)) for part in runs(sorted(n for n in numbers if n <= known))]
         if parts:

@@ -13,6 +13,7 @@ from assay.gold import overlaps
 from assay.report.analysis import FEW_QUERIES
 from assay.report.case import Case, forms_of, level_of, rank_measure
 from assay.report.comparison import verdict_tone
+from assay.report.explorer.limits import PageLimits
 from assay.report.headlines import headline, headline_tone, verdict_sentence
 from assay.report.pages.plain import plain
 from assay.report.pages.texts import repository_names
@@ -31,7 +32,7 @@ SCHEMA = "assay/page/1"
 _DIGITS = 5  # of a score in a trace
 
 
-def summary(case: Case, results: Results) -> dict[str, Any]:
+def summary(case: Case, results: Results, limits: PageLimits) -> dict[str, Any]:
     """Give the verdict, the results, and what could not be claimed."""
     return {
         "schema": SCHEMA,
@@ -46,6 +47,7 @@ def summary(case: Case, results: Results) -> dict[str, Any]:
         },
         "tokens": [_tokens(case, engine) for engine in case.run.engines],
         "few": FEW_QUERIES,
+        "excerpts": {"around": limits.around, "lines": limits.lines},
         "notes": {
             "scores": scores_note(results),
             "adversaries": traps_note(results),

@@ -1,23 +1,8 @@
-"""What a page may hold, and who gives it the source."""
+"""What a page may hold."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
-
-
-class Texts(Protocol):
-    """The source of files, as the run saw them."""
-
-    def lines(self, gold: str, path: str) -> Sequence[str] | None:
-        r"""Give a file of a gold set's corpus, split at `\n`; None where it is not here or is another one now."""
-        ...
-
-    @property
-    def notes(self) -> Sequence[str]:
-        """Say what was asked for and could not be given."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

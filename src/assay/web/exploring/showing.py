@@ -16,7 +16,7 @@ from assay.experiment.running.tracing import explainable
 from assay.gold.today import log_looks_again
 from assay.report.analysis import analyse_case
 from assay.report.case import Case, open_case
-from assay.report.explorer import PageLimits, make_page
+from assay.report.explorer import PageLimits, build_page
 from assay.report.explorer.building import TooSmallError
 from assay.report.results import Results
 from assay.report.rows import carry, read_rows
@@ -72,9 +72,9 @@ def pair_page(old: Opened, new: Opened, *, moved: bool = False) -> bytes:
 def _made(case: Case, results: Results, source: Opened, live: Mapping[str, Any]) -> bytes:
     """Make the page, with the source of a run as far as a page holds it."""
     try:
-        return make_page(case, results, texts=corpus_texts(source.run), live=live)
+        return build_page(case, results, texts=corpus_texts(source.run), live=live).data
     except TooSmallError:
-        return make_page(case, results, texts=None, limits=_LARGE, live=live)
+        return build_page(case, results, texts=None, limits=_LARGE, live=live).data
 
 
 def _live(runs: Sequence[Opened], engines: Mapping[str, tuple[int, str]]) -> dict[str, Any]:

@@ -2,9 +2,6 @@
 
 import { distinctRanks } from "../moving.js";
 
-const AROUND = 3; // lines before and after a place that are shown with it
-const LONG = 60; // lines of a result from which it is like a whole file: only its beginning is shown for its own sake
-
 /**
  * List the files that matter to a query: {path, roles: [{kind, path, start, end, …}], lines: [{number, text}]}.
  * One whose source is not in the page has no lines.
@@ -18,6 +15,7 @@ export function sourceFiles(view) {
       path,
       roles.filter((role) => role.path === path),
       Object.hasOwn(files, path) ? files[path] : null,
+      view.data.summary.excerpts,
     ),
   );
 }
@@ -39,19 +37,19 @@ function rolesOf({ data, unit, engines, loaded }) {
 }
 
 /** Put a file together; one without source has no lines. */
-function fileOf(path, roles, excerpts) {
+function fileOf(path, roles, excerpts, limits) {
   const known = (excerpts ?? []).flatMap(([start, text]) =>
     text.split("\n").map((line, at) => ({ number: start + at, text: line })),
   );
-  return { path, roles, lines: known.filter((line) => roles.some((role) => isNear(line.number, role, known))) };
+  return { path, roles, lines: known.filter((line) => roles.some((role) => isNear(line.number, role, known, limits))) };
 }
 
 /** Tell whether a line belongs to a place or is close to it; of a whole file or a long result its beginning is. */
-function isNear(number, role, known) {
-  if (!role.start) return number <= known[0].number + 2 * AROUND;
-  if (role.kind === "hit" && role.end - role.start >= LONG)
-    return number >= role.start - AROUND && number < role.start + 2 * AROUND;
-  return number >= role.start - AROUND && number <= role.end + AROUND;
+function isNear(number, role, known, { around, lines }) {
+  if (!role.start) return number <= known[0].number + 2 * around;
+  if (role.kind === "hit" && role.end - role.start >= lines)
+    return number >= role.start - around && number < role.start + 2 * around;
+  return number >= role.start - around && number <= role.end + around;
 }
 
 /** Tell whether a role covers a line. */
