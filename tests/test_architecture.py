@@ -1,6 +1,7 @@
 """The walls of the house: who may import whom, and what is public."""
 
 import ast
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -191,6 +192,35 @@ def _gold_modules(path: Path) -> set[str]:
     nodes = ast.walk(ast.parse(path.read_text(encoding="utf-8")))
     named = {node.module for node in nodes if isinstance(node, ast.ImportFrom) and node.module}
     return {name for name in named if name.startswith("assay.gold.")}
+
+
+BROWSER = SOURCE / "browser"
+SCRIPTS = sorted(BROWSER.rglob("*.js"))
+_SCRIPT_IMPORT = re.compile(r'import\s*(?:\{([^}]*)\}\s*from\s*)?"([^"]+)";')
+
+
+def script_imports(path: Path) -> dict[Path, list[str]]:
+    """The modules that a script imports, each with the names it takes, as they are called in the script."""
+    found = _SCRIPT_IMPORT.findall(path.read_text(encoding="utf-8"))
+    names = ([name.split(" as ")[-1].strip() for name in taken.split(",") if name.strip()] for taken, _ in found)
+    return dict(zip(((path.parent / target).resolve() for _, target in found), names, strict=True))
+
+
+@pytest.mark.parametrize("path", SCRIPTS, ids=lambda p: p.relative_to(BROWSER).as_posix())
+def test_pages_import_what_is_common_and_nothing_of_each_other(path):
+    page = path.relative_to(BROWSER).parts[0]
+    reached = {target.relative_to(BROWSER).parts[0] for target in script_imports(path)}
+    assert reached <= {page, "common"}
+
+
+@pytest.mark.parametrize("path", SCRIPTS, ids=lambda p: p.relative_to(BROWSER).as_posix())
+def test_scripts_use_what_they_import(path):
+    text = path.read_text(encoding="utf-8")
+    assert text.count("import ") == len(_SCRIPT_IMPORT.findall(text)), "an import that is not understood here"
+    body = _SCRIPT_IMPORT.sub("", text)
+    names = [name for taken in script_imports(path).values() for name in taken]
+    used = {name for name in names if re.search(rf"(?:(?<![\w$.])|(?<=\.\.\.)){re.escape(name)}(?![\w$])", body)}
+    assert [name for name in names if name not in used] == []
 
 
 def test_a_worker_starts_without_what_only_reports_need():

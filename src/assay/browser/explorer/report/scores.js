@@ -1,9 +1,8 @@
 // The table of scores: one row an engine, one column a measure, intervals in every cell.
 
 import { h } from "../../common/dom.js";
-import { counted, fixed, percent } from "../../common/format.js";
+import { counted, fixed } from "../../common/format.js";
 import { table } from "../../common/table.js";
-import { isReference } from "../data.js";
 import { engineColumn, folded, note, stack } from "./parts.js";
 import { endsText, meanText, rankedNames } from "./words.js";
 
