@@ -38,12 +38,8 @@ else:
     for name in sorted((n for n in names if score[n]), key=lambda n: (-score[n], n))[:10]:
         print(name)
 '''
-CONFIG = """\
-[run]
-gold = ["one.yaml", "two.yaml", "three.yaml"]
-baseline = "mine"
-jobs = 2
-
+#: An engine of ours, and the tool.
+ENGINES = """\
 [engines.mine]
 kind = "builtin"
 
@@ -51,6 +47,17 @@ kind = "builtin"
 kind = "command"
 argv = ["{python}", "{here}/tool.py", "search", "{store}", "{root}", "{query}", "1"]
 index = ["{python}", "{here}/tool.py", "index", "{store}", "{root}"]
+"""
+CONFIG = (
+    """\
+[run]
+gold = ["one.yaml", "two.yaml", "three.yaml"]
+baseline = "mine"
+jobs = 2
+
+"""
+    + ENGINES
+    + """\
 index_keys = []
 
 [variants.heavy]
@@ -61,6 +68,7 @@ set = { argv = ["{python}", "{here}/tool.py", "search", "{store}", "{root}", "{q
 engine = "mine"
 knobs = { "search.stem.files" = [0.1, 0.7], "search.index.chunks.kind" = ["ast", "lines"] }
 """
+)
 
 
 def lay_out(folder: Path) -> Path:

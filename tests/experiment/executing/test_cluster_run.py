@@ -20,10 +20,11 @@ from assay.experiment.running.loading import load_suite
 from assay.experiment.running.matrix import plan_of
 from assay.experiment.spec import load_spec
 from benchmarks.experiments.loopback import loopback
-from tests.experiment.sweeping import command, environment, lay_out, written
+from tests.experiment.sweeping import ENGINES, command, environment, lay_out, written
 
 #: Engines of ours and of others, and one slow enough that something can happen meanwhile.
-CONFIG = """\
+CONFIG = (
+    """\
 [run]
 gold = ["one.yaml", "two.yaml"]
 baseline = "mine"
@@ -31,13 +32,9 @@ forms = ["human"]
 references = false
 jobs = 1
 
-[engines.mine]
-kind = "builtin"
-
-[engines.tool]
-kind = "command"
-argv = ["{python}", "{here}/tool.py", "search", "{store}", "{root}", "{query}", "1"]
-index = ["{python}", "{here}/tool.py", "index", "{store}", "{root}"]
+"""
+    + ENGINES
+    + """\
 
 [engines.slow]
 kind = "command"
@@ -47,6 +44,7 @@ argv = ["sh", "-c", "sleep 0.5; echo shop/cart.py", "{query}"]
 engine = "mine"
 set = { "search.stem.files" = 0.7 }
 """
+)
 
 
 @pytest.fixture(scope="module")

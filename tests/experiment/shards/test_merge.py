@@ -11,27 +11,25 @@ from assay.errors import InputError, NotComparableError
 from assay.experiment.shards import unite
 from assay.experiment.shards.files import read_shard, write_shard
 from assay.search.signals.stem import FileStem
-from tests.experiment.sweeping import lay_out, written
+from tests.experiment.sweeping import ENGINES, lay_out, written
 
 OF = 4
-CONFIG = """\
+CONFIG = (
+    """\
 [run]
 gold = ["one.yaml", "two.yaml"]
 baseline = "mine"
 jobs = 1
 
-[engines.mine]
-kind = "builtin"
-
-[engines.tool]
-kind = "command"
-argv = ["{python}", "{here}/tool.py", "search", "{store}", "{root}", "{query}", "1"]
-index = ["{python}", "{here}/tool.py", "index", "{store}", "{root}"]
+"""
+    + ENGINES
+    + """\
 
 [sweeps.w]
 engine = "mine"
 knobs = { "search.stem.files" = [0.1, 0.7] }
 """
+)
 
 
 @pytest.fixture(scope="module")

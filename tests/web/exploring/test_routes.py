@@ -1,0 +1,146 @@
+"""The addresses of the explorer: what is refused, what is read anew, and which files are given."""
+
+import json
+import os
+import shutil
+from dataclasses import replace
+
+import pytest
+
+from assay.errors import ConfigError
+from assay.experiment import read_run, write_run
+from assay.web.exploring.limits import ExploringLimits
+from assay.web.exploring.routes import explorer_routes
+from assay.web.exploring.showing import problem_page
+from assay.web.server import serve
+from tests.report.explorer.unpacking import blocks
+from tests.web.asking import Client
+from tests.web.exploring.serving import OLD, ask, listed, make_run, source
+
+
+@pytest.mark.parametrize("run_id", ["nowhere", "..%2F..", "%2Fetc", "a%00b"])
+def test_runs_are_known_by_id_alone(client, run_id):
+    assert client.get(f"/run/{run_id}").status == 404
+    assert client.get(f"/api/run/{run_id}/source?gold=shop&path=cart.py").status == 404
+
+
+def test_replaced_run_is_read_anew_and_other_pages_are_kept(runs, tmp_path, monkeypatch):
+    made: list[str] = []
+
+    def page(opened):
+        made.append(opened.digest)
+        return problem_page(ConfigError("x"))
+
+    monkeypatch.setattr("assay.web.exploring.routes.run_page", page)
+    shutil.copytree(runs / "before", tmp_path / "run")
+    with serve(explorer_routes([tmp_path])) as server:
+        client = Client(server.start())
+        address = f"/run/{next(iter(listed(client).values()))['id']}"
+        client.get(address), client.get(address)
+        assert len(made) == 1
+        changed = read_run(runs / "deep/after")
+        write_run(changed, tmp_path / "run")
+        client.get(address)
+        assert len(made) == 2
+        shutil.rmtree(tmp_path / "run")
+        assert client.get(address).status == 400
+
+
+@pytest.mark.parametrize(
+    ("data", "status", "word"),
+    [
+        ({"text": " "}, 400, "characters"),
+        ({"text": "x" * 5000}, 400, "characters"),
+        ({}, 400, "'text' must be a text"),
+        ({"text": 3}, 400, "'text' must be a text"),
+        ({"text": "a", "engine": "keywords"}, 400, "no builtin engine"),
+        ({"text": "a", "gold": "other"}, 404, "no such gold set"),
+        ({"query": "nowhere", "form": "human"}, 404, "no such query"),
+        ({"query": "cart", "form": "other"}, 404, "no such query"),
+        ({"text": "a", "changes": [1]}, 400, "table of settings"),
+        ({"text": "a", "changes": {"search.stem.file": 1}}, 400, "is no setting"),
+        ({"text": "a", "changes": {"search.stem.files": -1}}, 400, "stem.files must be"),
+        ({"text": "a", "changes": {"search.stem.files": "much"}}, 400, "much"),
+        ({"text": "a", "changes": {"per": "page"}}, 400, "page"),
+        ({"text": "a", "changes": {"kind": "command"}}, 400, "is no setting"),
+        ({"text": "a", "changes": {"search.dense.token_env": "HOME"}}, 400, "is no setting"),
+        ({"text": "a", "changes": {"search.index.description.url": "http://evil"}}, 400, "is no setting"),
+        ({"text": "a", "changes": {"search.rerank.model": "chat:http://evil#m"}}, 400, "no new models"),
+        ({"text": "a", "changes": {"search.dense.model": "openai:http://evil#m"}}, 400, "no new models"),
+    ],
+)
+def test_what_cannot_be_asked_is_told(client, data, status, word):
+    reply = ask(client, **data)
+    assert (reply.status, word in json.dumps(reply.json)) == (status, True), reply.json
+
+
+def test_sealed_queries_are_not_tuned_on(runs, tmp_path):
+    one = read_run(runs / "before")
+    gold = one.suite.golds[0]
+    sealed = replace(gold, queries=tuple(replace(q, tags={**q.tags, "split": "sealed"}) for q in gold.queries))
+    write_run(replace(one, suite=replace(one.suite, golds=(sealed,))), tmp_path / "run")
+    with serve(explorer_routes([tmp_path])) as server:
+        client = Client(server.start())
+        reply = ask(client, name="run", query="cart", form="human")
+        assert (reply.status, reply.error) == (403, "this query is sealed: nothing is tuned on it")
+        for words in (
+            "how do we put items into the cart?",
+            " How do we\tPUT items into  the cart?\n",
+            "Try a payment again",
+        ):
+            reply = ask(client, name="run", text=words)
+            assert (reply.status, reply.error) == (403, "this query is sealed: nothing is tuned on it")
+        assert ask(client, name="run", text="how do we put items into the cart").status == 200, "other words are free"
+
+
+def test_whole_files_are_given(client, repository):
+    assert source(client, "cart.py").json == {
+        "path": "cart.py",
+        "text": (repository / "cart.py").read_text(encoding="utf-8"),
+    }
+
+
+@pytest.mark.parametrize(
+    "path", ["", ".env", "gold.yaml", "../shop/cart.py", "/etc/passwd", "./cart.py", "cart.py\0", "x/../cart.py"]
+)
+def test_only_files_that_the_run_names_are_given(client, path):
+    reply = source(client, path)
+    assert reply.status == 404
+    assert b"SECRET" not in reply.body
+    assert b"root:" not in reply.body
+
+
+def test_source_that_was_edited_in_place_is_not_shown(repository, tmp_path, tmp_path_factory):
+    """Every line is as long as it was, and yet it is not what the run saw."""
+    root = tmp_path / "shop"
+    shutil.copytree(repository, root)
+    make_run(root / "gold.yaml", tmp_path / "results", OLD, cache=tmp_path_factory.mktemp("cache"))
+    text = (root / "tax.py").read_text(encoding="utf-8")
+    (root / "tax.py").write_text(text.replace("a + b", "a - b"), encoding="utf-8")
+    with serve(explorer_routes([tmp_path / "results"])) as server:
+        client = Client(server.start())
+        run_id = listed(client)["results"]["id"]
+        reply = client.get(f"/api/run/{run_id}/source?gold=shop&path=tax.py")
+        assert (reply.status, "changed since the run" in reply.error) == (404, True)
+        found = blocks(client.get(f"/run/{run_id}").body)
+        assert "sources" not in found
+        assert b"changed since the run" in found["summary"]
+
+
+def test_link_out_of_the_corpus_is_not_followed(repository, tmp_path, tmp_path_factory):
+    root, secret = tmp_path / "shop", tmp_path / "secret.py"
+    shutil.copytree(repository, root)
+    make_run(root / "gold.yaml", tmp_path / "results", OLD, cache=tmp_path_factory.mktemp("cache"))
+    secret.write_bytes((root / "cart.py").read_bytes())  # of the same length, so that only the place tells it
+    (root / "cart.py").unlink()
+    os.symlink(secret, root / "cart.py")
+    with serve(explorer_routes([tmp_path / "results"])) as server:
+        client = Client(server.start())
+        reply = client.get(f"/api/run/{listed(client)['results']['id']}/source?gold=shop&path=cart.py")
+        assert reply.status == 404
+        assert b"def cart_0" not in reply.body
+
+
+def test_large_files_are_not_sent(runs):
+    with serve(explorer_routes([runs], limits=ExploringLimits(source=10))) as server:
+        assert source(Client(server.start()), "cart.py").status == 413
