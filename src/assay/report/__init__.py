@@ -1,4 +1,4 @@
-"""Claims → people: numbers first, then a document, then terminal, Markdown and HTML."""
+"""Claims → people: numbers first, then a document for terminal and Markdown, and the data that report.html draws."""
 
 from assay.report.analysis import analyse
 from assay.report.per_query import require_parquet

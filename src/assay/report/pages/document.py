@@ -1,4 +1,4 @@
-"""What a report says, before it is known where it will be shown: terminal, Markdown and HTML render these blocks."""
+"""What a report says, before it is known where: terminal and Markdown render these blocks, for an audit HTML too."""
 
 from __future__ import annotations
 
