@@ -223,6 +223,13 @@ def test_scripts_use_what_they_import(path):
     assert [name for name in names if name not in used] == []
 
 
+def test_what_is_common_serves_more_than_one_page():
+    users = {(path.relative_to(BROWSER).parts[0], target) for path in SCRIPTS for target in script_imports(path)}
+    pages = {path: sorted({page for page, used in users if used == path and page != "common"}) for path in SCRIPTS}
+    common = {path: found for path, found in pages.items() if path.is_relative_to(BROWSER / "common")}
+    assert [path.name for path, found in common.items() if len(found) == 1] == []
+
+
 def test_a_worker_starts_without_what_only_reports_need():
     program = "import sys, assay.experiment.cells.working; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

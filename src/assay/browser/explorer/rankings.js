@@ -1,6 +1,6 @@
 // The rankings of all engines, read from columns; a ranking becomes an object only when somebody looks at it.
 
-import { beginnings, readColumns } from "../common/columns.js";
+import { beginnings, readColumns } from "./packed_columns.js";
 
 /** Read the block of rankings: {ranking(engine, unit), status(engine, unit)}. */
 export function parseRankings(bytes) {

@@ -2,7 +2,7 @@
 
 import { h, fill } from "../../common/dom.js";
 import { fixed, percent, placeText, signed } from "../../common/format.js";
-import { heatCell } from "../../common/charts/heat.js";
+import { heatCell } from "../charts/heat.js";
 import { table } from "../../common/table.js";
 import { namesParam } from "../links.js";
 import { displacements } from "./displacing.js";

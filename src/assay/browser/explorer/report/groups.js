@@ -2,9 +2,9 @@
 // of the baseline helps and hurts.
 
 import { fixed } from "../../common/format.js";
-import { forest } from "../../common/charts/forest.js";
-import { heatCell, spanOf } from "../../common/charts/heat.js";
-import { linearAxis } from "../../common/charts/scale.js";
+import { forest } from "../charts/forest.js";
+import { heatCell, spanOf } from "../charts/heat.js";
+import { linearAxis } from "../charts/scale.js";
 import { table } from "../../common/table.js";
 import { chooser } from "./choices.js";
 import { engineColumn, note, stack, subtitle } from "./parts.js";

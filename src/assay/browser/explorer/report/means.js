@@ -1,8 +1,8 @@
 // The means as a picture: every engine with its interval, on the measure that is chosen.
 
 import { grouped, percent } from "../../common/format.js";
-import { forest } from "../../common/charts/forest.js";
-import { linearAxis } from "../../common/charts/scale.js";
+import { forest } from "../charts/forest.js";
+import { linearAxis } from "../charts/scale.js";
 import { isReference } from "../data.js";
 import { chooser } from "./choices.js";
 import { note, sideText, stack } from "./parts.js";

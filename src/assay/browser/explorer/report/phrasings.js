@@ -2,7 +2,7 @@
 
 import { h } from "../../common/dom.js";
 import { fixed } from "../../common/format.js";
-import { heatCell, spanOf } from "../../common/charts/heat.js";
+import { heatCell, spanOf } from "../charts/heat.js";
 import { table } from "../../common/table.js";
 import { queryHref } from "../links.js";
 import { chooser } from "./choices.js";

@@ -1,8 +1,8 @@
 // Tables that a run asked for beside the usual ones, as other documents show them: blocks of report/pages/document.py.
 
 import { h, prose } from "../../common/dom.js";
-import { forest } from "../../common/charts/forest.js";
-import { linearAxis } from "../../common/charts/scale.js";
+import { forest } from "../charts/forest.js";
+import { linearAxis } from "../charts/scale.js";
 import { table } from "../../common/table.js";
 import { note, stack, subtitle } from "./parts.js";
 import { meanText } from "./words.js";

@@ -2,8 +2,8 @@
 
 import { h } from "../../common/dom.js";
 import { duration, grouped } from "../../common/format.js";
-import { costAxis, linearAxis } from "../../common/charts/scale.js";
-import { scatter } from "../../common/charts/scatter.js";
+import { costAxis, linearAxis } from "../charts/scale.js";
+import { scatter } from "../charts/scatter.js";
 import { isReference } from "../data.js";
 import { note, stack, subtitle } from "./parts.js";
 import { meansOf, meanText, measureOf, sentences } from "./words.js";

@@ -2,7 +2,7 @@
 
 import { h } from "../../common/dom.js";
 import { counted, fixed, percent, signed } from "../../common/format.js";
-import { splitBar } from "../../common/charts/bars.js";
+import { splitBar } from "../charts/bars.js";
 import { table } from "../../common/table.js";
 import { pairOf, rowOf } from "../pairs.js";
 import { queriesHref } from "../links.js";

@@ -1,6 +1,6 @@
 // Cells whose ground says at a glance what their number says exactly.
 
-import { h } from "../dom.js";
+import { h } from "../../common/dom.js";
 
 const DEEPEST = 42; // per cent of the accent colour: more would take the contrast from the number
 

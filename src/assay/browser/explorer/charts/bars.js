@@ -1,6 +1,6 @@
 // Small bars: a distribution in the height of two lines, and a whole that is cut into parts.
 
-import { svg } from "../dom.js";
+import { svg } from "../../common/dom.js";
 import { tipped, walkable } from "./tips.js";
 
 const GAP_SHARE = 0.18; // of a bar's room that stays free beside it

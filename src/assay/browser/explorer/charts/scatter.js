@@ -3,8 +3,8 @@
 // scatter({label, points: [{name, x, y, low, high, tip, tone, hollow, weight}], xAxis, yAxis, xName, yName, xFormat})
 //   `weight`: whose name is shown first where names would cover each other (the greatest)
 
-import { h, svg } from "../dom.js";
-import { fixed } from "../format.js";
+import { h, svg } from "../../common/dom.js";
+import { fixed } from "../../common/format.js";
 import { tipped, walkable } from "./tips.js";
 
 // Where a name may stand beside its dot, best first: offset, anchor.

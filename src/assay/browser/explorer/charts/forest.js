@@ -10,8 +10,8 @@
 //   format(tick),              optional: how ticks are written
 // }) -> <figure class="chart forest">
 
-import { h, svg } from "../dom.js";
-import { fixed } from "../format.js";
+import { h, svg } from "../../common/dom.js";
+import { fixed } from "../../common/format.js";
 import { tipped, walkable } from "./tips.js";
 
 const REACH = 5; // pixels from the middle of a mark to its corners

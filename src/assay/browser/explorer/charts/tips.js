@@ -1,7 +1,7 @@
 // Words beside the mark that is pointed at or has the focus. The marks of one chart are one stop of the Tab key;
 // arrows go from mark to mark.
 
-import { h, tame } from "../dom.js";
+import { h, tame } from "../../common/dom.js";
 
 const GAP = 10; // pixels between a mark and its words
 const STEPS_BY_KEY = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 };
