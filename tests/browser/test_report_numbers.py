@@ -17,7 +17,7 @@ import pytest
 
 from assay.report.analysis import analyse_case
 from assay.report.case import open_case
-from assay.report.explorer import make_page
+from assay.report.explorer import build_page
 from assay.report.results import Results
 from assay.scoring import score
 from assay.types import Claim
@@ -113,7 +113,7 @@ def write_page(folder: Path, primary: str) -> tuple[Path, Results]:
     case = open_case(made_run(), Claim((primary, *(name for name in MEASURES if name != primary)), BASE))
     results = analyse_case(case)
     path = folder / "report.html"
-    path.write_bytes(make_page(case, results, texts=None))
+    path.write_bytes(build_page(case, results, texts=None).data)
     return path, results
 
 
