@@ -65,6 +65,11 @@ def test_search_follows_typing_and_stands_in_the_address(listed: Tab) -> None:
     listed.wait(lambda: len(listed.all(ROWS)) == 2)
     assert "search=lent+LOANS" in _hash(listed)
     assert "2 of 12 queries" in listed.text(".sums")
+    listed.fill("#search", "members.py")  # no word of a query: the path of an answer
+    listed.wait(lambda: "search=members.py" in _hash(listed))
+    assert len(listed.all(".query-link")) == 2
+    listed.fill("#search", "lent LOANS")
+    listed.wait(lambda: "search=lent+LOANS" in _hash(listed))
     listed.go("#/queries?search=fines")  # the cursor is still in the box: it follows all the same, there and back
     searched = "return document.querySelector('#search').value"
     listed.wait(lambda: listed.run(searched) == "fines", "the box did not follow the address")

@@ -315,6 +315,9 @@ def test_a_deep_link_opens_the_report_at_its_section(browser, sample):
     on_top(browser, "limits")
     browser.go("#/report/ranks")
     on_top(browser, "ranks")
+    browser.open(f"{(sample / 'report.html').resolve().as_uri()}#/report/adversaries?engine=random")
+    browser.find(".displaced table")  # drawn when the rankings are read, long after the address was
+    assert browser.run("return document.querySelector('.displaced select').value") == "random"
 
 
 def test_a_section_that_is_read_stays_in_sight_when_the_rankings_above_it_arrive(browser, sample):
