@@ -1,6 +1,6 @@
 """The documentation site, opened from a disk: nothing is missing, nobody is asked, and search finds."""
 
-from tests.test_site import site  # noqa: F401  # the fixture that builds it
+from tests.docs.test_site import site  # noqa: F401  # the fixture that builds it
 
 
 def test_search_works_from_a_disk(browser, site):  # noqa: F811  # the fixture, not the function

@@ -10,9 +10,9 @@ import pytest
 
 from assay.cli.main import build_parser, main
 from docs.generate import FOLDER, PAGES
-from tests.running_pages import pages
+from tests.docs.running import pages
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 

@@ -12,7 +12,7 @@ from assay.cli.main import build_parser
 from assay.experiment.spec.reading import load_spec
 from assay.training.config import TrainConfig
 from assay.training.recipe import read_recipe
-from tests.running_pages import DOCS, LANGUAGES, NOT_RUN, Block, blocks, pages, run_page, runnable
+from tests.docs.running import DOCS, LANGUAGES, NOT_RUN, Block, blocks, pages, run_page, runnable
 
 #: What the comment above a TOML block says when it is no assay.toml.
 RECIPE = "a recipe of assay train"

@@ -7,7 +7,7 @@ import pytest
 
 from assay.experiment import read_run
 from assay.types import Status
-from tests.running_pages import Ran, run_page
+from tests.docs.running import Ran, run_page
 
 TOKEN = b"open-sesame-42"
 

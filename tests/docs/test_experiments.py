@@ -9,7 +9,7 @@ import pytest
 
 from assay.experiment.spec.extending import shipped_experiments
 from assay.experiment.spec.reading import load_spec
-from tests.running_pages import DOCS, Ran, run_page
+from tests.docs.running import DOCS, Ran, run_page
 
 PAGE = DOCS / "guides/experiments.md"
 

@@ -31,7 +31,7 @@ import pytest
 from assay.corpus import open_corpus, parse_spec
 from assay.errors import EnvironmentFailure
 
-DOCS = Path(__file__).parent.parent / "docs"
+DOCS = Path(__file__).parents[2] / "docs"
 #: The languages of a block; each is checked in its own way, so that one nobody checks cannot slip in.
 LANGUAGES = ("sh", "python", "toml", "yaml", "json", "text")
 RUN = ("sh", "python")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from assay import load_gold
-from tests.running_pages import DOCS, Ran, run_page
+from tests.docs.running import DOCS, Ran, run_page
 
 PAGE = "tutorials/write-gold.md"
 LEAST = 30  # queries of a set that says anything

@@ -1,4 +1,4 @@
-"""docs/guides/ci.md says of the Action what the Action is. That its commands run is seen to by tests/test_pages.py."""
+"""docs/guides/ci.md says of the Action what the Action is; that its commands run, tests/docs/test_pages.py sees."""
 
 import re
 
@@ -6,7 +6,7 @@ import yaml
 
 from assay.report.commands.gating import VERDICTS
 from tests.action.runner import action
-from tests.running_pages import DOCS
+from tests.docs.running import DOCS
 
 PAGE = (DOCS / "guides" / "ci.md").read_text("utf-8")
 

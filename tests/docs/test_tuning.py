@@ -7,7 +7,7 @@ import pytest
 
 from assay.experiment.ledger.book import read_ledger
 from assay.experiment.ledger.rule import Rule
-from tests.running_pages import DOCS, Ran, run_page
+from tests.docs.running import DOCS, Ran, run_page
 
 PAGE = DOCS / "guides/tuning.md"
 

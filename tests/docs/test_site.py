@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.running_pages import DOCS, pages
+from tests.docs.running import DOCS, pages
 
 ROOT = DOCS.parent
 #: What a browser fetches by itself, as opposed to a link that a reader may follow.
