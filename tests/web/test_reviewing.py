@@ -10,11 +10,15 @@ import pytest
 
 from assay.errors import AssayError
 from assay.gold import load_gold
+from assay.gold.anchors.resolving import Problem
 from assay.gold.review import Origin, Queue, make_item
+from assay.gold.review.accepting import accept
 from assay.gold.review.agreement import agreement
-from assay.gold.review.decisions import read_decisions
+from assay.gold.review.decisions import Decision, decide, read_decisions
 from assay.gold.review.desk import Desk
-from assay.gold.review.votes import MEANINGS, QUESTIONS, Ballot, all_votes
+from assay.gold.review.looking import looks_file
+from assay.gold.review.standing import ReviewRules
+from assay.gold.review.votes import MEANINGS, QUESTIONS, Ballot, Vote, all_votes
 from assay.types import Adversary, Query, Span, Target
 from assay.web.messages import Request, status_of
 from assay.web.reviewing import review_routes
@@ -29,10 +33,10 @@ SECRET = "zzz-secret-reason"
 class Client:
     """Asks the routes as a browser does, without one; each name has a browser of its own, unless it is given one."""
 
-    def __init__(self, gold_file, name="ada", *, browser=None, sits=True):
+    def __init__(self, gold_file, name="ada", *, browser=None, sits=True, check=lambda _: (), rules=None):
         self.desk = Desk(gold_file)
         self.told: list[str] = []
-        self.routes = review_routes(self.desk, lambda _: (), tell=self.told.append)
+        self.routes = review_routes(self.desk, check, tell=self.told.append, rules=rules)
         self.name, self.browser = name, browser or f"browser-of-{name}".ljust(32, "-")
         if sits:
             assert self.post("sit")[0] == 200
@@ -233,8 +237,13 @@ def answers(client):
 def test_a_proposal_does_not_say_who_found_it(client, gold_file):
     item = client.get("queue")["items"][0]["item"]
     status, made = client.as_("bob").post("place", item=item, anchor="shop/tax.py::with_tax", value="2", reason=SECRET)
-    assert (status, made["new"]) == (200, True)
-    seen = json.dumps([client.get("queue"), client.get("item", item=made["item"]["item"])])
+    assert status == 200
+    shown = client.get("item", item=made["item"]["item"])
+    pooled = client.get("item", item=item)
+    assert [shown[key] for key in ("origin", "has_engines")] == [pooled[key] for key in ("origin", "has_engines")]
+    again = client.as_("cy").post("place", item=item, anchor="shop/tax.py::with_tax", value="2", reason="x")
+    assert again[1].keys() == made.keys(), "whether somebody was there before is not said"
+    seen = json.dumps([client.get("queue"), shown])
     assert "bob" not in seen
     assert "reviewer" not in seen
     assert SECRET not in seen
@@ -369,6 +378,76 @@ def test_agreement_is_that_of_the_command(client, gold_file):
     assert [(kind["kind"], kind["percent"]) for kind in found][:2] == [("query", 1.0), ("target", 0.0)]
 
 
+def test_agreement_leaves_out_what_was_voted_after_the_set_took_an_item_up(client, gold_file):
+    vote_on_all(client.as_("bob"))
+    vote_on_all(client)
+    queue = Queue(gold_file)
+    accept(queue, client.desk.load, lambda _: (), on="2026-01-01T00:00:00.000+00:00")
+    assert [kind["kind"] for kind in client.get("agreement")["kinds"]] == ["adversary"], "which the set would not take"
+    assert agreement(queue.items(), all_votes(queue), [])
+
+
+def test_how_many_must_agree_is_what_the_server_was_started_with(gold_file):
+    for least, states in ((1, {"agreed": 6}), (2, {"waiting": 6})):
+        client = Client(gold_file, rules=ReviewRules(least))
+        vote_on_all(client)
+        answer = client.get("standing")
+        assert (answer["least"], answer["tally"]["states"] | states) == (least, answer["tally"]["states"])
+
+
+def test_what_lint_refuses_would_not_be_accepted(gold_file):
+    def check(gold):
+        anchors = [target.anchor for query in gold.queries for target in query.targets]
+        bad = [anchor for anchor in anchors if anchor == "shop/cart.py:1-4"]
+        return tuple(Problem("x", "tax-lookup", anchor, "no such place", "gold.yaml", 1, "") for anchor in bad)
+
+    client = Client(gold_file, check=check, rules=ReviewRules(1))
+    vote_on_all(client)
+    found = client.get("accepted")
+    assert "no such place" in [one["reason"] for one in found["refused"]]
+    assert "shop/cart.py:1-4" not in [one["anchor"] for one in found["taken"]]
+
+
+# --- what is voted after a look -------------------------------------------------------------------------------------
+
+
+def test_a_vote_changed_after_a_look_settles_and_is_no_agreement(client, gold_file):
+    vote_on_all(client.as_("bob"), value="0")
+    vote_on_all(client)
+    before = client.get("agreement")["kinds"]
+    seats_file(gold_file).unlink()  # who looked is known without the cache, and on other machines
+    again = Client(gold_file, sits=False)
+    again.post("code")
+    assert again.post("take-over", code=again.told[-1].rpartition(" ")[2])[0] == 200
+    for one in again.get("queue")["items"]:
+        if one["kind"] == "target":
+            again.post("vote", item=one["item"], value="0", reason="bob is right", after=one["mine"]["on"])
+    lines = [json.loads(line) for line in Ballot(Queue(gold_file), "ada").path.read_text().splitlines()]
+    assert [line.get("after") for line in lines] == [None] * 6 + ["look"] * 3
+    assert again.get("standing")["tally"]["states"]["disputed"] == 0
+    after = again.get("agreement")["kinds"]
+    assert [kind.pop("changed") for kind in before] == [0] * len(before)
+    assert {kind["kind"]: kind.pop("changed") for kind in after if kind["kind"] == "target"} == {"target": 3}
+    assert [kind | {"changed": 0} for kind in after] == [kind | {"changed": 0} for kind in before]
+
+
+def test_a_vote_on_what_came_after_the_look_is_blind(client, gold_file):
+    vote_on_all(client)
+    client.get("standing")
+    made = client.as_("bob").post("place", item=client.get("queue")["items"][0]["item"], anchor="shop/cart.py:4-6",
+                                  value="2", reason="x")[1]["item"]["item"]  # fmt: skip
+    assert client.answer("GET", "standing", {"as": "ada"})[0] == 409
+    _, first = client.post("vote", item=made, value="1", reason="blind")
+    client.post("vote", item=made, value="0", reason="on reflection", after=first["mine"]["on"])
+    client.get("standing")
+    client.get("standing")
+    last = Ballot(Queue(gold_file), "ada").votes()[made]
+    client.post("vote", item=made, value="2", reason="now I know", after=last.on)
+    said = [(vote.value, vote.after) for vote in Ballot(Queue(gold_file), "ada").history() if vote.item == made]
+    assert said == [("1", ""), ("0", ""), ("2", "look")]
+    assert len(looks_file(Queue(gold_file), "ada").read_text().splitlines()) == 2, "to look twice is to look once"
+
+
 def test_hostile_text_comes_back_as_it_was_said(client, gold_file):
     item = client.get("queue")["items"][0]["item"]
     reason = HOSTILE.replace("\x00", "") + "\n\ttwo lines"
@@ -397,6 +476,35 @@ def test_a_name_belongs_to_one_browser(client):
     assert refusals[0][1]["error"] == "ada sits at another browser"
     assert "terminal of the server" in refusals[0][1]["hint"]
     assert len(client.get("item", item=item)["past"]) == 0, "the vote of the other was not taken"
+
+
+def speak_on_a_terminal(client, item, gold_file):
+    Ballot(Queue(gold_file), "ada").cast([Vote(item, "ada", "2", SECRET, "2026")])
+
+
+def speak_by_deciding(client, item, gold_file):
+    decide(Queue(gold_file), [Decision(item, "ada", "2", SECRET, "2026")])
+
+
+def speak_here(client, item, gold_file):
+    me = client.as_("ada")
+    assert me.post("vote", item=item, value="2", reason=SECRET)[0] == 200
+    me.post("leave")
+
+
+@pytest.mark.parametrize("speak", [speak_on_a_terminal, speak_by_deciding, speak_here])
+def test_a_name_that_somebody_spoke_under_needs_the_code(gold_file, speak):
+    eve = Client(gold_file, "eve")
+    speak(eve, eve.get("queue")["items"][0]["item"], gold_file)
+    eve.post("leave")
+    for browser in (eve.browser, "browser-of-ada".ljust(32, "-")):
+        curious = eve.as_("ada", browser=browser, sits=False)
+        refusals = [curious.post("sit"), curious.answer("GET", "queue", {"as": "ada"}), curious.post("give-up")]
+        assert [(status, refusal["error"]) for status, refusal in refusals] == [(423, "ada has been here before")] * 3
+        assert curious.as_("Ada", browser=browser, sits=False).post("sit")[0] in (400, 423)
+    curious.post("code")
+    assert curious.post("take-over", code=eve.told[-1].rpartition(" ")[2])[0] == 200
+    assert curious.get("queue")["as"] == "ada"
 
 
 def test_a_browser_has_one_name_until_it_signs_out(client):
@@ -437,7 +545,7 @@ def test_a_name_is_taken_over_with_the_code_of_the_terminal(client):
     assert new.post("take-over", code="")[0] == 409
     assert new.post("code") == (200, {})
     code = client.told[-1].rpartition(" ")[2]
-    assert client.told == [f"another browser wants to sit here as ada; the code that lets it: {code}"]
+    assert client.told == [f"a browser wants to sit here as ada; the code that lets it: {code}"]
     wrong = f"{(int(code) + 1) % 1_000_000:06}"
     assert new.post("take-over", code=wrong)[0] == 409
     assert client.get("queue")["as"] == "ada"

@@ -514,3 +514,20 @@ def test_one_number_says_how_many_must_agree(shop, items, capsys, monkeypatch):
     assert called(capsys, "review", "gold.yaml", "--status", "--least", "1")["states"]["agreed"] == 1
     monkeypatch.setattr(ReviewRules.__init__, "__defaults__", (1,))
     assert called(capsys, "review", "gold.yaml", "--status")["states"]["agreed"] == 1
+
+
+def test_who_looks_on_the_terminal_is_blind_no_more_and_agreement_says_so(shop, items, capsys):
+    for name, value in (("ada", "2"), ("bob", "0")):
+        votes = [f"--vote={item}={value}" for item in items[:2]]
+        assert call(capsys, "review", "gold.yaml", "--as", name, *votes, "--reason", "blind")[0] == 0
+    called(capsys, "review", "gold.yaml", "--as", "bob", "--adjudicate")
+    called(capsys, "review", "gold.yaml", "--as", "cy", "--adjudicate")
+    called(capsys, "review", "gold.yaml", "--adjudicate")
+    for name in ("bob", "cy"):
+        assert call(capsys, "review", "gold.yaml", "--as", name, f"--vote={items[0]}=2", "--reason", "seen")[0] == 0
+    (kind,) = called(capsys, "agreement", "gold.yaml")["kinds"]
+    assert (kind["percent"], kind["changed"], kind["reviewers"]) == (0.0, 2, ["ada", "bob"])
+    assert "2 votes cast anew after a look at those of others" in " ".join(
+        call(capsys, "agreement", "gold.yaml")[1].split()
+    )
+    assert called(capsys, "review", "gold.yaml", "--status")["states"]["agreed"] == 1

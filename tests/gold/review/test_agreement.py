@@ -73,6 +73,18 @@ def test_votes_after_the_set_took_an_item_up_do_not_count():
     assert agreement([one], said, late, FEW, {one.id: "2026-01-05"})[0].percent == 1
 
 
+def test_what_was_said_before_a_look_counts_and_what_was_changed_after_it_is_told():
+    items = [item(n) for n in range(3)]
+    said = votes(items, ada="210", bob="012")
+    said += [
+        Vote(one.id, "bob", value, "y", "2026-01-02", after="look") for one, value in zip(items, "210", strict=True)
+    ]
+    said.append(Vote(items[0].id, "cy", "2", "never blind", "2026-01-02", after="look"))
+    found, blind = (agreement(items, some, [], FEW)[0] for some in (said, said[:6]))
+    assert (found.changed, blind.changed) == (4, 0)
+    assert (found.percent, found.pairs, found.reviewers) == (blind.percent, blind.pairs, ("ada", "bob"))
+
+
 def test_three_reviewers_make_three_pairs():
     items = [item(n) for n in range(4)]
     found = agreement(items, votes(items, ada="2102", bob="2101", cy="2100"), [], FEW)[0]

@@ -1,9 +1,11 @@
 """Votes are kept apart, in full, and say what they must."""
 
+import threading
+
 import pytest
 
 from assay.errors import ConfigError, GoldError
-from assay.gold.review.votes import Ballot, Vote, all_votes, check_vote, find_item, reviewers
+from assay.gold.review.votes import Ballot, Unseen, Vote, all_votes, check_vote, find_item, reviewers
 from tests.gold.review.conftest import cast, query_item, target_item
 
 ON = "2026-02-03T04:05:06.000+00:00"
@@ -24,6 +26,59 @@ def test_a_vote_keeps_all_that_is_known_of_it(queue):
     )
     Ballot(queue, "qwen").cast([vote])
     assert Ballot(queue, "qwen").history() == (vote,)
+
+
+def test_a_merge_may_mix_and_double_lines(queue):
+    item = target_item(queue)
+    votes = [Vote(item.id, "ada", value, "why", f"2026-01-0{value}") for value in "012"]
+    Ballot(queue, "ada").cast(votes)
+    path = Ballot(queue, "ada").path
+    lines = path.read_text().splitlines(keepends=True)
+    path.write_text("".join([lines[2], lines[0], lines[1], lines[2], lines[0]]))
+    assert Ballot(queue, "ada").history() == tuple(votes)
+
+
+def test_a_clock_that_was_set_back_puts_no_vote_before_an_earlier_one(queue):
+    item = target_item(queue)
+    cast(queue, "ada", item, "2", on="2026-02-03")
+    cast(queue, "ada", item, "0", on="2026-02-02")
+    assert Ballot(queue, "ada").votes()[item.id].value == "0"
+
+
+def test_a_vote_that_is_sent_again_is_the_one_there_is_whatever_came_since(queue):
+    item, ballot = target_item(queue), Ballot(queue, "ada")
+    first = Vote(item.id, "ada", "2", "first", "2026-01-01")
+    second = Vote(item.id, "ada", "0", "second", "2026-01-02")
+    assert ballot.cast_once(first, None) == first
+    assert ballot.cast_once(Vote(item.id, "ada", "2", "first", "2026-01-03"), None) == first
+    assert ballot.cast_once(second, first.on) == second
+    assert ballot.cast_once(Vote(item.id, "ada", "2", "first", "2026-01-04"), None) == second
+    assert ballot.cast_once(Vote(item.id, "ada", "0", "second", "2026-01-05"), first.on) == second
+    with pytest.raises(Unseen, match="you voted 0 on it elsewhere: second"):
+        ballot.cast_once(Vote(item.id, "ada", "1", "third", "2026-01-06"), first.on)
+    third = Vote(item.id, "ada", "2", "first", "2026-01-07")
+    assert ballot.cast_once(third, second.on) == third, "to go back to what one said first is a vote of its own"
+    assert ballot.history() == (first, second, third)
+
+
+def test_of_two_servers_the_second_sees_the_vote_of_the_first(queue):
+    refused: list[str] = []
+
+    def work(value):
+        ballot = Ballot(queue, "ada")
+        for number in range(20):
+            try:
+                ballot.cast_once(Vote(f"item {number}", "ada", value, "at once", ON), None)
+            except Unseen as error:
+                refused.append(error.message)
+
+    threads = [threading.Thread(target=work, args=(value,)) for value in "21"]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(vote.item for vote in Ballot(queue, "ada").history()) == sorted(f"item {n}" for n in range(20))
+    assert len(refused) == 20
 
 
 def test_reviewers_write_into_files_of_their_own(queue):

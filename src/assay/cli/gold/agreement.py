@@ -1,7 +1,8 @@
 """Say how far the reviewers of a set agree, beyond chance.
 
 Cohen's κ for two reviewers, Krippendorff's α for any number; votes that say unsure count as missing.
-Only votes that were cast before an item was decided or accepted are taken: after that nobody is blind.
+Only votes that were cast before an item was decided or accepted are taken: after that nobody is blind. Of a reviewer
+who voted again after looking at what others said, the vote from before is.
 """
 
 from __future__ import annotations
@@ -57,13 +58,20 @@ def _blocks(kind: KindAgreement) -> list[Block]:
 
     many = f"{counted(kind.items, 'item')} with two votes or more, {counted(kind.votes, 'vote')}, {kind.unsure} unsure"
     share = "" if kind.percent is None else f"; {kind.percent:.0%} of the pairs of votes agree"
+    anew = (
+        f" {counted(kind.changed, 'vote')} cast anew after a look at those of others: the ones from before are taken."
+    )
     rows = [[f"Krippendorff's α ({metric})", *_cells(value)] for metric, value in kind.alpha.items()]
     for pair in kind.pairs:
         rows.append([f"Cohen's κ: {pair.first}, {pair.second}", *_cells(pair.kappa)])
         rows += (
             [[f"κ with squared weights: {pair.first}, {pair.second}", *_cells(pair.weighted)]] if pair.weighted else []
         )
-    blocks: list[Block] = [Heading(kind.kind), Paragraph(f"{many}{share}."), table(_COLUMNS, rows, _NOTE)]
+    blocks: list[Block] = [
+        Heading(kind.kind),
+        Paragraph(f"{many}{share}.{anew if kind.changed else ''}"),
+        table(_COLUMNS, rows, _NOTE),
+    ]
     return [*blocks, *(_confusion(kind, pair) for pair in kind.pairs)]
 
 

@@ -26,6 +26,7 @@ def show_status(args: argparse.Namespace, desk: Desk) -> int:
     from assay.gold.review.tally import tally
     from assay.report.pages.document import Document, table
 
+    _note_look(args, desk)
     found = tally(_standings(args, desk), read_closed(desk.queue))
     kinds = list(found.kinds)
     rows = [
@@ -63,11 +64,21 @@ def _standings(args: argparse.Namespace, desk: Desk) -> tuple[Standing, ...]:
     return read_standings(desk.queue, rules_of(args))
 
 
+def _note_look(args: argparse.Namespace, desk: Desk, disputed: Sequence[Standing] = ()) -> None:
+    """Write down who is shown what others said, where somebody is named."""
+    from assay.gold.review.looking import note_look
+    from assay.gold.review.votes import Ballot
+
+    if args.reviewer:
+        note_look(Ballot(desk.queue, reviewer_of(args)), [standing.item.id for standing in disputed])
+
+
 def adjudicate(args: argparse.Namespace, desk: Desk) -> int:
     """Show what is disputed with all votes, and take decisions where there is a terminal."""
     from assay.gold.review.saying import has_voted
 
     disputed = [standing for standing in _standings(args, desk) if standing.state == "disputed"]
+    _note_look(args, desk, disputed)
     if args.json or not on_terminal():
         return _list_disputed(args, desk, disputed)
     reviewer = reviewer_of(args)

@@ -74,8 +74,8 @@ def read_closed(queue: Queue) -> frozenset[str]:
 
 
 def _written(queue: Queue) -> list[dict[str, Field]]:
-    """Read what the set has taken up, in order."""
-    return [row.mapping(_WRITTEN) for row in read_rows(_file(queue))]
+    """Read what the set has taken up, by time: a merge may have mixed the lines."""
+    return sorted((row.mapping(_WRITTEN) for row in read_rows(_file(queue))), key=lambda fields: fields["on"].text())
 
 
 def accept(

@@ -45,6 +45,7 @@ class KindAgreement:
     items: int  # with at least two votes
     votes: int
     unsure: int
+    changed: int  # votes that were cast anew after a look at those of others; the ones from before are taken
     percent: float | None
     alpha: dict[str, Coefficient]  # by metric
     pairs: tuple[PairAgreement, ...]
@@ -59,24 +60,33 @@ def agreement(
 ) -> tuple[KindAgreement, ...]:
     """Compute the agreement for each kind; `taken` is when the set took an item up or turned it down.
 
-    After a decision, or once the set shows what holds, nobody is blind: later votes are left out.
+    After a decision, or once the set shows what holds, nobody is blind: later votes are left out. So are those of a
+    reviewer who had been shown what others said of the item.
     """
     first = dict(taken or {})
     for decision in decisions:
         first[decision.item] = min(first.get(decision.item, decision.on), decision.on)
     blind: dict[str, dict[str, Vote]] = {}
+    looked: dict[str, set[str]] = {}
     for vote in votes:
-        if vote.item not in first or vote.on <= first[vote.item]:
+        if vote.item in first and vote.on > first[vote.item]:
+            continue
+        if vote.after:
+            looked.setdefault(vote.item, set()).add(vote.reviewer)
+        else:
             blind.setdefault(vote.item, {})[vote.reviewer] = vote
     found = []
     for kind in KINDS:
-        of_kind = [blind[item.id] for item in items if item.kind == kind and item.id in blind]
+        ids = [item.id for item in items if item.kind == kind]
+        of_kind = [blind[item] for item in ids if item in blind]
         if of_kind:
-            found.append(_kind(kind, of_kind, resampling))
+            found.append(_kind(kind, of_kind, sum(len(looked.get(item, ())) for item in ids), resampling))
     return tuple(found)
 
 
-def _kind(kind: ItemKind, items: Sequence[dict[str, Vote]], resampling: Resampling | None) -> KindAgreement:
+def _kind(
+    kind: ItemKind, items: Sequence[dict[str, Vote]], changed: int, resampling: Resampling | None
+) -> KindAgreement:
     """Compute the agreement on the items of one kind."""
     values = tuple(sorted(value for value in values_for(kind) if value != UNSURE))
     sure = [{who: vote.value for who, vote in votes.items() if vote.value != UNSURE} for votes in items]
@@ -90,6 +100,7 @@ def _kind(kind: ItemKind, items: Sequence[dict[str, Vote]], resampling: Resampli
         items=ratings.items,
         votes=sum(len(votes) for votes in sure),
         unsure=sum(len(votes) for votes in items) - sum(len(votes) for votes in sure),
+        changed=changed,
         percent=percent_agreement(ratings),
         alpha={
             metric: with_interval(lambda some, m=metric: krippendorff_alpha(some, values, m), ratings, resampling)  # type: ignore[misc]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from assay.gold.journal import opened, read_row, read_rows
@@ -37,19 +37,21 @@ def decisions_file(queue: Queue) -> Path:
 
 
 def read_decisions(queue: Queue) -> tuple[Decision, ...]:
-    """Give all decisions in the order they were taken."""
-    return tuple(_read(row) for row in read_rows(decisions_file(queue)))
+    """Give all decisions in the order they were taken, each once: a merge may have mixed or doubled their lines."""
+    found = [_read(row) for row in read_rows(decisions_file(queue))]
+    return tuple(sorted(dict.fromkeys(found), key=lambda decision: decision.on))
 
 
 def decide(queue: Queue, decisions: Sequence[Decision]) -> None:
     """Add decisions; they are on the disk when this returns."""
     queue.prepare()
     path = decisions_file(queue)
-    lines = [_mapping(decision) for decision in decisions]
-    for number, line in enumerate(lines, 1):
-        _read(read_row(line, path, number))
+    for number, decision in enumerate(decisions, 1):
+        _read(read_row(_mapping(decision), path, number))
     with opened(path) as journal:
-        journal.append(lines)
+        past = read_decisions(queue)
+        last = past[-1].on if past else ""  # whoever decides last has the last word, whatever the clocks say
+        journal.append([_mapping(replace(one, on=max(one.on, last))) for one in decisions])
 
 
 def _mapping(decision: Decision) -> dict[str, object]:

@@ -13,6 +13,7 @@ from assay.gold.review.items import Item, item_mapping, read_item
 
 SUFFIX = ".review"
 _IGNORE = "# Votes are not source: this keeps them out of every corpus.\n*\n"
+_ATTRIBUTES = "# Every line stands for itself: git keeps those of both sides.\n*.jsonl merge=union\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,10 +71,10 @@ class Queue:
         return Added(len(new), len(given) - len(new), journal.cut)
 
     def prepare(self) -> None:
-        """Make the folder, with the file that keeps it out of every corpus; a set that cannot be made gets none."""
+        """Make the folder, out of every corpus and such that git merges it; a set that cannot be made gets none."""
         if not self.gold_file.exists() and self.gold_file.suffix not in (".yaml", ".yml"):
             hint = "give it a name that ends in .yaml"
             raise GoldError("there is no such set yet, and a new one is a native one", file=self.gold_file, hint=hint)
-        ignore = self.folder / ".assayignore"
-        if not ignore.exists():
-            write_atomic(ignore, _IGNORE)
+        for name, text in {".assayignore": _IGNORE, ".gitattributes": _ATTRIBUTES}.items():
+            if not (self.folder / name).exists():
+                write_atomic(self.folder / name, text)

@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from assay.errors import ConfigError
 from assay.gold.circumstances import now
 from assay.gold.review.accepting import read_closed
-from assay.gold.review.adjudicators import check_votes
-from assay.gold.review.decisions import Decision
+from assay.gold.review.adjudicators import adjudicates, check_votes
+from assay.gold.review.decisions import Decision, read_decisions
 from assay.gold.review.desk import Desk
 from assay.gold.review.items import Item
+from assay.gold.review.queue import Queue
 from assay.gold.review.standing import Standing
-from assay.gold.review.votes import UNSURE, Ballot, Vote, check_vote, find_item
+from assay.gold.review.votes import UNSURE, Ballot, Vote, check_vote, find_item, reviewers
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +58,12 @@ def make_decision(desk: Desk, reviewer: str, said: Said, found: Sequence[Standin
     check_vote(item, said.value, said.reason)
     _check_third(next(standing for standing in found if standing.item.id == item.id), reviewer)
     return Decision(item.id, reviewer, said.value, said.reason, now(), desk.commit)
+
+
+def has_spoken(queue: Queue, name: str) -> bool:
+    """Tell whether somebody voted, decided or gave up voting under a name, however it is written."""
+    spoke = {*reviewers(queue), *(decision.by for decision in read_decisions(queue))}
+    return name.casefold() in {one.casefold() for one in spoke} or adjudicates(queue, name)
 
 
 def has_voted(standing: Standing, reviewer: str) -> bool:

@@ -92,7 +92,8 @@ def describe(view: View, *, engines: bool = False) -> Iterator[str]:
         one = item.adversary
         yield f"proposed adversary ({one.relationship}, {one.strength}): {one.confusion}"
     source = f", {item.origin.source}" if item.origin.source else ""
-    yield f"proposed by: {item.origin.how}{source}"
+    if shows_origin(item):
+        yield f"proposed by: {item.origin.how}{source}"
     if engines and item.origin.shown_by:
         yield f"returned by: {', '.join(item.origin.shown_by)}"
     yield from (f"note: {note}" for note in item.notes)
@@ -118,6 +119,21 @@ def _place_lines(place: Excerpt) -> Iterator[str]:
         yield f"  … {place.more} more lines"
 
 
+def shows_origin(item: Item) -> bool:
+    """Tell whether one who votes sees where an item comes from.
+
+    Who marked a place voted for it, and that is nobody's business yet: places that engines returned, that the set has
+    and that reviewers marked look alike.
+    """
+    return item.origin.how not in ("pool", "set", "reviewer")
+
+
+def _origin(item: Item) -> dict[str, str]:
+    """Write where an item comes from, as far as it is shown."""
+    origin = item.origin if shows_origin(item) else None
+    return {"how": origin.how if origin else "", "source": origin.source if origin else ""}
+
+
 def view_mapping(view: View, *, engines: bool = False) -> dict[str, object]:
     """Give a view as data, for agents; which engines returned it only where that is asked for."""
     from assay.gold.native.writing import query_mapping
@@ -136,7 +152,7 @@ def view_mapping(view: View, *, engines: bool = False) -> dict[str, object]:
         "question": question_for(item.kind),
         "votes": list(values_for(item.kind)),
         "query": query_mapping(item.query),
-        "origin": {"how": item.origin.how, "source": item.origin.source, **shown},
+        "origin": {**_origin(item), **shown},
         "notes": list(item.notes),
         "places": places,
     }

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, cast, get_args
 
 from assay.errors import ConfigError, GoldError
 from assay.gold.journal import Remembered, opened, read_row, read_rows
 from assay.gold.review.items import Item, ItemKind
+from assay.gold.review.looking import LOOK, marked, read_looks
 from assay.gold.review.queue import Queue
 from assay.gold.schema import Keys
 
@@ -53,7 +54,7 @@ QUESTIONS: Mapping[ItemKind, str] = {
 }
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@+-]{0,63}")
-_VOTE = Keys(("item", "reviewer", "reader", "value", "reason", "on"), ("prompt", "commit", "shown"))
+_VOTE = Keys(("item", "reviewer", "reader", "value", "reason", "on"), ("prompt", "commit", "shown", "after"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +70,15 @@ class Vote:
     prompt: str = ""  # version of a model's prompt
     commit: str = ""  # of the corpus that was looked at
     shown: tuple[str, ...] = ()  # engines whose results the reviewer saw named
+    after: str = ""  # LOOK: the reviewer had been shown what others said of the item
+
+    def same(self, other: Vote) -> bool:
+        """Tell whether two votes on an item say the same, whenever they were cast."""
+        return (self.value, self.reason, self.shown) == (other.value, other.reason, other.shown)
+
+
+class Unseen(ConfigError):
+    """A vote that would take the place of one that its reviewer has not seen, from another tab or terminal."""
 
 
 def values_for(kind: ItemKind) -> tuple[str, ...]:
@@ -120,17 +130,36 @@ class Ballot:
         return self._history()
 
     def _read(self) -> tuple[Vote, ...]:
-        """Read the reviewer's file."""
-        return tuple(_read_vote(row, self.reviewer) for row in read_rows(self.path))
+        """Read the reviewer's file, by time: a merge may have mixed its lines, or doubled them."""
+        votes = [_read_vote(row, self.reviewer) for row in read_rows(self.path)]
+        return tuple(sorted(dict.fromkeys(votes), key=lambda vote: vote.on))
 
     def cast(self, votes: Sequence[Vote]) -> None:
         """Add votes; they are on the disk when this returns."""
+        self._append(lambda: votes, votes)
+
+    def cast_once(self, vote: Vote, seen: str | None) -> Vote:
+        """Cast a vote that was given when `seen` was the time of the last one; sent again, it is the one there is."""
+
+        def fresh() -> tuple[Vote, ...]:
+            past = [known for known in self.history() if known.item == vote.item]
+            return () if _is_known(vote, seen, past) else (vote,)
+
+        cast = self._append(fresh, [vote])
+        return cast[0] if cast else self.votes()[vote.item]
+
+    def _append(self, choose: Callable[[], Sequence[Vote]], all_of: Sequence[Vote]) -> tuple[Vote, ...]:
+        """Add what is chosen of some votes while nobody else writes; all must be such that they can be read."""
         self.prepare()
-        lines = [vote_mapping(vote) for vote in votes]
-        for number, line in enumerate(lines, 1):
-            _read_vote(read_row(line, self.path, number), self.reviewer)
+        for number, vote in enumerate(all_of, 1):
+            _read_vote(read_row(vote_mapping(vote), self.path, number), self.reviewer)
         with opened(self.path) as journal:
-            journal.append(lines)
+            past, chosen = self.history(), choose()
+            last = past[-1].on if past else ""  # a clock that was set back must not put a vote before an earlier one
+            timed = [replace(vote, on=max(vote.on, last)) for vote in chosen]
+            cast = marked([*past, *timed], read_looks(self.queue, self.reviewer))[len(past) :]
+            journal.append([vote_mapping(vote) for vote in cast])
+        return cast
 
     def prepare(self) -> None:
         """Make the folder of the review, under a name that is nobody else's."""
@@ -142,6 +171,18 @@ class Ballot:
         for other in reviewers(self.queue):
             if other != self.reviewer and other.casefold() == self.reviewer.casefold():
                 raise ConfigError(f"there is a reviewer called '{other}'", hint=f"vote as {other}, or by another name")
+
+
+def _is_known(vote: Vote, seen: str | None, past: Sequence[Vote]) -> bool:
+    """Tell whether a vote was taken before; `past` is what was said of its item, and its last word must be seen."""
+    before = [None, *(known.on for known in past[:-1])]
+    again = any(known.same(vote) and on == seen for on, known in zip(before, past, strict=False))
+    if not past or again or past[-1].same(vote):
+        return bool(past)
+    if seen != past[-1].on:
+        message = f"you voted {past[-1].value} on it elsewhere: {past[-1].reason[:200]}"
+        raise Unseen(message, hint="save again to let this vote take the place of that one")
+    return False
 
 
 def votes_folder(queue: Queue) -> Path:
@@ -156,7 +197,8 @@ def reviewers(queue: Queue) -> tuple[str, ...]:
 
 def all_votes(queue: Queue) -> tuple[Vote, ...]:
     """Read what everybody ever said, reviewer by reviewer: for status, adjudication and agreement, never to vote."""
-    return tuple(vote for reviewer in reviewers(queue) for vote in Ballot(queue, reviewer).history())
+    found = [marked(Ballot(queue, name).history(), read_looks(queue, name)) for name in reviewers(queue)]
+    return tuple(vote for votes in found for vote in votes)
 
 
 def vote_mapping(vote: Vote) -> dict[str, object]:
@@ -169,7 +211,7 @@ def vote_mapping(vote: Vote) -> dict[str, object]:
         "reason": vote.reason,
         "on": vote.on,
     }
-    extra = {"prompt": vote.prompt, "commit": vote.commit, "shown": list(vote.shown)}
+    extra = {"prompt": vote.prompt, "commit": vote.commit, "shown": list(vote.shown), "after": vote.after}
     return line | {key: value for key, value in extra.items() if value}
 
 
@@ -189,6 +231,7 @@ def _read_vote(row: Field, reviewer: str) -> Vote:
         prompt=_text(fields, "prompt"),
         commit=_text(fields, "commit"),
         shown=fields["shown"].texts() if "shown" in fields else (),
+        after=fields["after"].one_of((LOOK,)) if "after" in fields else "",
     )
 
 

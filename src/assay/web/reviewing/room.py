@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from assay.gold.review.adjudicators import adjudicates
 from assay.gold.review.desk import Desk
 from assay.gold.review.items import Item
+from assay.gold.review.looking import note_look
 from assay.gold.review.saying import open_items
 from assay.gold.review.standing import ReviewRules
 from assay.gold.review.votes import Ballot
@@ -73,10 +74,11 @@ class Room:
 
     def looker(self, request: Request) -> str:
         """Name who is shown what others said: one who still votes is not, and that somebody was is noted."""
-        name = self.asker(request).reviewer
-        self.check_curtain(name)
-        self.seats.look(request, name)
-        return name
+        ballot = self.asker(request)
+        self.check_curtain(ballot.reviewer)
+        self.seats.look(request, ballot.reviewer)
+        note_look(ballot)
+        return ballot.reviewer
 
     def adjudicates(self, name: str) -> bool:
         """Tell whether somebody gave up voting."""

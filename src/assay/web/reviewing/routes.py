@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from assay.browser.shell import page
 from assay.corpus import spec_text
 from assay.gold.review.desk import Desk
+from assay.gold.review.saying import has_spoken
 from assay.gold.review.standing import ReviewRules
 from assay.syntax.colours import COLOURS
 from assay.web.messages import Request, Response, page_response
@@ -40,7 +41,8 @@ def review_routes(
     `tell` says something at the terminal of the server, which not everybody sees who sits at a browser.
     """
     desk.corpus, desk.commit  # noqa: B018  # opened before anybody asks, from one thread
-    room = Room(desk, check, Seats(seats_file(desk.path), tell), rules or ReviewRules())
+    seats = Seats(seats_file(desk.path), tell, lambda name: has_spoken(desk.queue, name))
+    room = Room(desk, check, seats, rules or ReviewRules())
     voting, settling, code = Voting(room), Settling(room), Code(desk)
 
     def show(request: Request) -> Response:

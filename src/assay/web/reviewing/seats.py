@@ -1,8 +1,9 @@
 """Who sits where: one name a browser, one browser a name, so that nobody looks around under somebody else's name.
 
-A browser is known by a cookie of its own. What it did is one line each in a file of the cache, which outlives the
-server and is in no repository; the file holds digests of the cookies. It keeps people from seeing votes by accident or
-out of curiosity. Who reads the files of the review sees everything.
+A name that somebody voted under, here, on a terminal or on another machine, is given away only for a code that the
+terminal of the server shows. A browser is known by a cookie of its own. What it did is one line each in a file of the
+cache, which outlives the server and is in no repository; the file holds digests of the cookies. It keeps people from
+seeing votes by accident or out of curiosity. Who reads the files of the review sees everything.
 """
 
 from __future__ import annotations
@@ -49,10 +50,19 @@ class Seating:
 
 
 class Seats:
-    """The seats of the review of one set; `tell` says something at the terminal of the server."""
+    """The seats of the review of one set; `tell` says something at the terminal of the server.
 
-    def __init__(self, path: Path, tell: Callable[[str], None], rules: CodeRules | None = None) -> None:
-        self._path, self._tell, self._rules = path, tell, rules or CodeRules()
+    `has_spoken` tells whether there is something to read under a name that nobody sits there with.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        tell: Callable[[str], None],
+        has_spoken: Callable[[str], bool],
+        rules: CodeRules | None = None,
+    ) -> None:
+        self._path, self._tell, self._has_spoken, self._rules = path, tell, has_spoken, rules or CodeRules()
         self._seating = Remembered(path, lambda: _seating(read_rows(path)))
         self._codes: dict[str, tuple[str, int]] = {}  # code and tries left, by name
 
@@ -102,10 +112,10 @@ class Seats:
         """Print at the terminal what lets another browser have a name."""
         code = "".join(secrets.choice("0123456789") for _ in range(self._rules.digits))
         self._codes[name.casefold()] = (code, self._rules.tries)
-        self._tell(f"another browser wants to sit here as {name}; the code that lets it: {code}")
+        self._tell(f"a browser wants to sit here as {name}; the code that lets it: {code}")
 
     def take_over(self, request: Request, name: str, given: str) -> None:
-        """Give a name that is taken to the browser that knows the code; the code is good once."""
+        """Give a name that is somebody's to the browser that knows the code; the code is good once."""
         browser = browser_of(request)
         code, tries = self._codes.pop(name.casefold(), ("", 0))
         if not code or not hmac.compare_digest(given.strip().encode(), code.encode()):
@@ -116,14 +126,15 @@ class Seats:
         with opened(self._path) as journal:
             self._check_own(_seating(journal.rows()), browser, name)
             journal.append([_line(_SIT, browser, name)])
-        self._tell(f"{name} was taken over by another browser")
+        self._tell(f"{name} was taken over by that browser")
 
     def _check_free(self, seating: Seating, browser: str, name: str) -> None:
-        """Refuse a name that another browser has, and a second name for one browser."""
+        """Refuse a name that another browser has, one that somebody voted under, and a second one for one browser."""
         self._check_own(seating, browser, name)
-        if name.casefold() in seating.browsers:
+        taken = name.casefold() in seating.browsers
+        if taken or self._has_spoken(name):
             hint = "if that is you, take it over with a code from the terminal of the server; if not, take another name"
-            raise Taken(f"{name} sits at another browser", hint=hint)
+            raise Taken(f"{name} sits at another browser" if taken else f"{name} has been here before", hint=hint)
 
     @staticmethod
     def _check_own(seating: Seating, browser: str, name: str) -> None:
@@ -135,7 +146,7 @@ class Seats:
 
 
 class Taken(Refused):
-    """A name that another browser has; the page asks for the code."""
+    """A name that is somebody's; the page asks for the code."""
 
     def __init__(self, message: str, *, hint: str) -> None:
         super().__init__(423, message, hint=hint)
@@ -146,6 +157,11 @@ def seats_file(gold_file: Path) -> Path:
     digest = hashlib.sha256(str(gold_file.resolve()).encode("utf-8", "surrogateescape")).hexdigest()
     folder = cache_dir() / SEATS.name
     return folder / f"{digest[:16]}.jsonl"
+
+
+def port_file(gold_file: Path) -> Path:
+    """Give the file of the cache that holds the port that the review of one set was last at."""
+    return seats_file(gold_file).with_suffix(".port")
 
 
 def browser_of(request: Request) -> str:

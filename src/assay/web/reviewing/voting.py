@@ -9,8 +9,8 @@ from assay.gold.review.adjudicators import give_up
 from assay.gold.review.items import KINDS, Item
 from assay.gold.review.proposing import other_place
 from assay.gold.review.saying import Said, make_vote
-from assay.gold.review.viewing import Excerpt, view_mapping
-from assay.gold.review.votes import MEANINGS, QUESTIONS, Ballot, Vote, check_vote, values_for
+from assay.gold.review.viewing import Excerpt, shows_origin, view_mapping
+from assay.gold.review.votes import MEANINGS, QUESTIONS, Ballot, Unseen, Vote, check_vote, values_for
 from assay.web.messages import Refused, Request, Response, json_response
 from assay.web.reviewing.room import Room, asked_by
 
@@ -58,10 +58,8 @@ class Voting:
         shown["places"] = [_place(place) for place in view.places]
         shown["query"] = _query(item)
         shown["adversary"] = _adversary(item)
-        if item.origin.how == "reviewer":  # who proposed it voted for it, and that is nobody's business yet
-            shown["origin"] = {"how": "", "source": ""}
         past = [_said(vote) for vote in ballot.history() if vote.item == item.id]
-        engines = bool(item.origin.shown_by)
+        engines = bool(item.origin.shown_by) or not shows_origin(item)
         return json_response(shown | {"mine": past[-1] if past else None, "past": past[:-1], "has_engines": engines})
 
     def vote(self, request: Request) -> Response:
@@ -81,9 +79,9 @@ class Voting:
             item = other_place(self.room.desk, about, request.text("anchor"))
             said = Said(item.id, request.text("value"), request.text("reason"))
             check_vote(item, said.value, said.reason)
-            added = self.room.desk.queue.add([item])
+            self.room.desk.queue.add([item])
             vote = self._cast(ballot, self.room.item(item.id), said, request)
-        return json_response({"item": _listed(item, vote), "new": bool(added.new)})
+        return json_response({"item": _listed(item, vote)})
 
     def give_up(self, request: Request) -> Response:
         """Take somebody's word that they vote no more, and lift the curtain for them."""
@@ -93,15 +91,12 @@ class Voting:
 
     def _cast(self, ballot: Ballot, item: Item, said: Said, request: Request) -> Vote:
         """Cast a vote once; one that would replace a vote the page has not seen, from another tab, is refused."""
-        now = ballot.votes().get(item.id)
         vote = make_vote(self.room.desk, ballot.reviewer, item, said, engines=request.data.get("engines") is True)
-        if now and (now.value, now.reason, now.shown) == (vote.value, vote.reason, vote.shown):
-            return now
-        if now and request.data.get("after") != now.on:
-            message = f"you voted {now.value} on it elsewhere: {now.reason[:200]}"
-            raise Refused(409, message, hint="save again to let this vote take the place of that one")
-        ballot.cast([vote])
-        return vote
+        seen = request.data.get("after")
+        try:
+            return ballot.cast_once(vote, seen if isinstance(seen, str) else None)
+        except Unseen as error:
+            raise Refused(409, error.message, hint=error.hint) from error
 
     def _adjudicates(self, ballot: Ballot) -> bool:
         """Tell whether the reviewer gave up voting."""
