@@ -2,11 +2,14 @@
 
 import json
 import os
+import random
 import signal
 import subprocess
 import sys
 import threading
-from contextlib import contextmanager
+import time
+from collections.abc import Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -48,7 +51,7 @@ def propose(gold_file: Path, count: int) -> list[str]:
 
 @dataclass
 class House:
-    """A server in a process of its own, which can be killed and comes back at the same port."""
+    """A server in a process of its own, which can be killed and comes back at the port it had, by itself."""
 
     gold_file: Path
     port: int = 0
@@ -67,11 +70,13 @@ class House:
         own = {"ASSAY_CACHE_DIR": str(self.gold_file.parent.parent / "cache")}
         with open(self.terminal_file, "a") as terminal:
             self.process = subprocess.Popen(
-                [*command, "--port", str(self.port)],
+                command,
                 stdout=subprocess.PIPE, stderr=terminal, text=True, cwd=PROJECT, env=os.environ | own,
             )  # fmt: skip
         self.url = json.loads(self.process.stdout.readline())["url"]
-        self.port = int(self.url.split(":")[2].split("/")[0])
+        port = int(self.url.split(":")[2].split("/")[0])
+        assert self.port in (0, port), "pages that are open would not find it"
+        self.port = port
         self.urls.append(self.url)
         return self.url
 
@@ -127,12 +132,12 @@ class Person:
     error: BaseException | None = None
 
     def work(self, house: House, ids: list[str], both: threading.Barrier) -> None:
-        """Vote on everything; midway the server is killed while both sit over an item, and both vote all the same."""
+        """Vote on everything, whatever becomes of the server; both vote once while it is certainly away."""
         try:
             sign_in(self.tab, house.urls[0], self.name)
             for place, value in enumerate(self.says):
-                self.tab.wait(partial(self.has, house, ids[place]), f"{self.name} waits for item {place}")
-                away = place == len(self.says) // 2
+                self.tab.wait(partial(self.has, house, ids[place]), f"{self.name} waits for item {place}", KILLS_TAKE)
+                away = place == len(self.says) - 2
                 if away and both.wait() == 0:
                     house.kill()
                 if away:
@@ -142,9 +147,15 @@ class Person:
                     self.tab.wait(lambda: "1 vote kept here" in self.post(), "the page does not keep the vote")
                 if away and both.wait() == 0:
                     house.start()
-            self.tab.wait(lambda: self.readmitted(house) and "all saved" in self.post(), "not all was saved")
+            saved = partial(self.has_saved, house)
+            self.tab.wait(saved, "not all was saved", KILLS_TAKE)
         except BaseException as error:
             self.error = error
+            both.abort()
+
+    def has_saved(self, house: House) -> bool:
+        """Tell whether all is on the disk, as far as the page knows."""
+        return self.readmitted(house) and "all saved" in self.post()
 
     def has(self, house: House, item: str) -> bool:
         """Tell whether an item can be voted on."""
@@ -156,15 +167,38 @@ class Person:
 
     def readmitted(self, house: House) -> bool:
         """Open a new address in a tab beside this one, as soon as there is one."""
+        from selenium.common.exceptions import WebDriverException
+
         if len(house.urls) > self.known:
             self.known = len(house.urls)
             driver = self.tab.driver
             here = driver.current_window_handle
             driver.switch_to.new_window("tab")
-            driver.get(house.url)
+            with suppress(WebDriverException):  # killed again by now; the next address lets in as well
+                driver.get(house.url)
             driver.close()
             driver.switch_to.window(here)
         return True
+
+
+#: Seconds that a page may need until it goes on: it asks a dead server once a second, and a server takes some to start.
+KILLS_TAKE = 60.0
+
+
+def kill_at_work(house: House, draw: random.Random, moments: Sequence[int]) -> None:
+    """Kill the server while votes are on their way: some milliseconds after so many are on the disk."""
+    for moment in moments:
+        until = time.monotonic() + KILLS_TAKE
+        while written(house.gold_file) < moment and time.monotonic() < until:
+            time.sleep(0.001)
+        time.sleep(draw.choice((0.0, draw.uniform(0.0, 0.3))))
+        house.kill()
+        house.start()
+
+
+def written(gold_file: Path) -> int:
+    """Count the votes on the disk."""
+    return sum(path.read_bytes().count(b"\n") for path in (gold_file.parent / "gold.review" / "votes").glob("*"))
 
 
 def test_two_reviewers_at_once_lose_nothing_when_the_server_is_killed(gold_file, two_browsers):
@@ -174,14 +208,17 @@ def test_two_reviewers_at_once_lose_nothing_when_the_server_is_killed(gold_file,
     said = {"ada": list("22110012201100221210"), "bob": list("22110022200100u21211")}
     with served(gold_file) as house:
         people = [Person(name, tab, said[name]) for name, tab in zip(said, two_browsers, strict=True)]
-        both = threading.Barrier(2, timeout=60)
+        both = threading.Barrier(2, timeout=3 * KILLS_TAKE)
         threads = [threading.Thread(target=person.work, args=(house, ids, both)) for person in people]
+        draw = random.Random(8)
+        moments = sorted(draw.sample(range(2, 30), 3))
+        threads.append(threading.Thread(target=kill_at_work, args=(house, draw, moments)))
         for thread in threads:
             thread.start()
         for thread in threads:
-            thread.join(timeout=120)
+            thread.join(timeout=4 * KILLS_TAKE)
         assert [person.error for person in people] == [None, None]
-        assert len(house.urls) == 2, "the server did not come back"
+        assert len(house.urls) == 5, "the server did not come back"
         two_browsers[0].go("#/agreement")
         rows = two_browsers[0].wait(lambda: two_browsers[0].texts(".table-box tbody tr"))
 
@@ -290,7 +327,8 @@ def test_what_is_written_survives_a_reload_and_another_tab_is_not_overwritten(go
         sign_in(browser, house.url, "ada")
         browser.wait(lambda: shown(browser) == ids[0])
         browser.keys("1", "half a thought")
-        browser.driver.refresh()
+        browser.run("sessionStorage.clear()")  # as a crash of the browser does
+        sign_in(browser, house.url, "ada")
         browser.wait(lambda: shown(browser) == ids[0])
         assert browser.find("#reason").get_attribute("value") == "half a thought"
         assert browser.find(".value-1").get_attribute("aria-pressed") == "true"
@@ -306,6 +344,52 @@ def test_what_is_written_survives_a_reload_and_another_tab_is_not_overwritten(go
         browser.wait(lambda: browser.texts(".queue .sign")[0] == "1")
     history = [(vote.value, vote.reason) for vote in Ballot(Queue(gold_file), "ada").history()]
     assert history == [("0", "in another tab"), ("1", "half a thought made whole")]
+
+
+def test_votes_that_were_not_saved_outlive_the_browser_and_are_sent_under_no_other_name(gold_file, browser):
+    ids = propose(gold_file, 2)
+    with served(gold_file) as house:
+        sign_in(browser, house.url, "ada")
+        browser.wait(lambda: shown(browser) == ids[0])
+        house.kill()
+        vote(browser, "2", "while the server is away")
+        browser.wait(lambda: "1 vote kept here" in browser.run("return document.querySelector('.post').textContent"))
+        browser.run("sessionStorage.clear()")  # as a crash of the browser does
+        browser.open(house.start())
+        browser.find("#reviewer")
+        sign_out = "return fetch('/review/leave', {method: 'POST', headers: {'Content-Type': 'application/json'}, "
+        browser.run(sign_out + "body: '{}'}).then((answer) => answer.status)")
+        sign_in(browser, house.url, "bob")
+        browser.wait(lambda: shown(browser) == ids[0])
+        assert browser.texts(".queue .sign") == ["○", "○"]
+        assert (votes_on_disk(gold_file, "ada"), votes_on_disk(gold_file, "bob")) == ([], [])
+        browser.click(".who")
+        browser.fill("#reviewer", "ada")
+        browser.keys(ENTER)
+        browser.wait(lambda: browser.texts(".queue .sign") == ["2", "○"])
+        assert [line["reason"] for line in votes_on_disk(gold_file, "ada")] == ["while the server is away"]
+        assert browser.run("return Object.keys(localStorage).filter((key) => key.includes('outbox'))") == []
+
+        browser.wait(lambda: shown(browser) == ids[1])
+        browser.run(CUT, "/vote")
+        vote(browser, "1", "its answer is cut off")
+        browser.wait(lambda: browser.texts(".queue .sign") == ["2", "1"])
+        assert [line["value"] for line in votes_on_disk(gold_file, "ada")] == ["2", "1"]
+        browser.run(CUT, "/item")
+        browser.go(f"#/item/{ids[0]}")
+        browser.wait(lambda: shown(browser) == ids[0])
+
+
+#: Have the next answer to a question cut off, as a kill of the server does; what was asked for is done.
+CUT = """
+const ask = window.fetch; let cut = true;
+window.fetch = async (address, given) => {
+  const answer = await ask(address, given);
+  if (!cut || !String(address).includes(arguments[0])) return answer;
+  cut = false;
+  return new Response((await answer.text()).slice(0, 9), { status: answer.status });
+}
+"""
 
 
 def test_a_vote_without_value_or_reason_is_not_sent(gold_file, browser):
@@ -341,6 +425,13 @@ def disputed_set(gold_file: Path) -> list[str]:
         votes = [Vote(item.id, name, value, HOSTILE, now) for item, value in zip(made, values, strict=True)]
         Ballot(Queue(gold_file), name).cast(votes)
     return [item.id for item in made]
+
+
+def take_over(tab: Tab, house: House) -> None:
+    """Say that one is who one says, with the code that the terminal shows."""
+    tab.click(".take-over button")
+    tab.wait(lambda: tab.all("#take-over-code"))
+    tab.fill("#take-over-code", house.terminal_file.read_text().split()[-1] + ENTER)
 
 
 def test_hostile_text_is_text_and_an_adjudicator_settles(gold_file, browser):
@@ -432,6 +523,7 @@ def test_the_queue_follows_and_its_marks_differ_by_more_than_colour(gold_file, b
     )
     with served(gold_file) as house:
         sign_in(browser.resize(1280, 700), house.url, "ada")
+        take_over(browser, house)
         browser.wait(lambda: shown(browser) == ids[3])
         for item in (ids[30], ids[4]):
             browser.go(f"#/item/{item}")
@@ -469,6 +561,9 @@ def test_every_view_is_accessible(gold_file, browser):
         browser.find("#reviewer")
         assert browser.axe() == []
         sign_in(browser, house.url, "ada")
+        browser.wait(lambda: "Ada has been here before" in browser.text(".sign-in"))
+        take_over(browser, house)
+        browser.wait(lambda: browser.all(".queue"))
         for view, sign, look in LOOKS:
             browser.dark(look == "dark").resize(390 if look == "phone" else 1280, 844)
             browser.go(f"#/{view}/{ids[0]}" if view == "item" else f"#/{view}")

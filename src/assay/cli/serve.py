@@ -34,13 +34,14 @@ def handle(args: argparse.Namespace) -> int:
     """Serve until somebody ends it."""
     from assay.web.exploring.library import Library
     from assay.web.exploring.routes import explorer_routes
+    from assay.web.reviewing.seats import port_file
 
     folders = [Path(name) for name in args.folders or ["."]]
     routes = (*explorer_routes(folders, review=args.gold is not None), *_review_routes(args.gold))
     facts: dict[str, object] = {"folders": [str(folder.resolve()) for folder in folders], "gold": args.gold}
     if not Library(folders).scan():
         say(args, "there is no run there yet: the page shows the first that `assay run` writes")
-    with listen(args, routes) as server:
+    with listen(args, routes, port_file(Path(args.gold)) if args.gold else None) as server:
         announce(args, server, "/", facts)
         server.wait()
     say(args, "\nended")

@@ -46,7 +46,8 @@ class Server:
         self._listener = listener
         self._thread: threading.Thread | None = None
         name = f"[{host}]" if ":" in host else host
-        self.origin = f"http://{name}:{listener.server_address[1]}"
+        self.port = int(listener.server_address[1])
+        self.origin = f"http://{name}:{self.port}"
 
     @property
     def url(self) -> str:

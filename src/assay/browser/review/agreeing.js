@@ -14,8 +14,9 @@ export function agreementView(session, main) {
       h(
         "p",
         { class: "soft" },
-        "Votes that say unsure count as missing. Only votes from before an item was settled are taken: " +
-          "after that nobody is blind. Intervals: 95 %, bootstrap over items.",
+        "Votes that say unsure count as missing. Only votes from before an item was settled are taken, and from " +
+          "before their reviewer saw what others said: after that nobody is blind. " +
+          "Intervals: 95 %, bootstrap over items.",
       ),
       answer.kinds.length ? answer.kinds.map(kindSection) : h("p", null, "Nobody has voted yet."),
     ),
@@ -24,6 +25,9 @@ export function agreementView(session, main) {
 
 /** Show one kind: a sentence, the coefficients, what each pair said. */
 function kindSection(kind) {
+  const anew = kind.changed
+    ? ` ${counted(kind.changed, "vote")} cast anew after a look at those of others: the ones from before are taken.`
+    : "";
   const share = kind.percent === null ? "" : ` ${percent(kind.percent)} of the pairs of votes agree.`;
   return h(
     "section",
@@ -33,7 +37,7 @@ function kindSection(kind) {
       "p",
       null,
       `${counted(kind.items, "item")} with two votes or more, ${counted(kind.votes, "vote")}, ` +
-        `${kind.unsure} unsure.${share}`,
+        `${kind.unsure} unsure.${share}${anew}`,
     ),
     table({
       caption: `Agreement on ${kind.kind}`,

@@ -1,4 +1,4 @@
-// How a vote is given: a value by one key, a reason, Enter. What is written is kept in the tab until it is saved.
+// How a vote is given: a value by one key, a reason, Enter. What is written is kept in the browser until it is saved.
 
 import { fill, h } from "../common/dom.js";
 

@@ -85,7 +85,7 @@ export function troubleNote(error) {
   const again =
     error.kind === "refused"
       ? null
-      : h("p", { class: "note" }, "Trying again every second. What you wrote is kept in this tab.");
+      : h("p", { class: "note" }, "Trying again every second. What you wrote is kept in this browser.");
   return h(
     "div",
     { class: "trouble-note", role: "alert" },

@@ -1,26 +1,53 @@
 // What was said and is not on the server's disk yet. It is sent in order, one after the other, until it is there; the
-// server takes the same vote twice for one, so that an answer that got lost costs nothing.
+// server takes the same vote twice for one, so that an answer that got lost costs nothing. Each tab has a box of its
+// own, and a lock on it for as long as it lives; what a tab leaves behind, another one of the same reviewer sends.
 
 import { pause, tell } from "./asking.js";
 
 /** Open the outbox of one reviewer; `heard` is told of each answer and refusal, `changed` when anything changes. */
-export function openOutbox(memory, name, { heard, changed }) {
-  const waiting = memory.read(`outbox ${name}`, []);
+export async function openOutbox(kept, { heard, changed }) {
+  const own = `outbox ${crypto.randomUUID()}`;
+  const waiting = [];
   const keep = () => {
-    memory.write(`outbox ${name}`, waiting);
+    kept.write(own, waiting.length ? waiting : null);
     changed();
   };
   const box = { waiting, trouble: null, sending: false, keep, heard, changed };
+  navigator.locks?.request(lockOf(own), () => new Promise(() => {}));
   window.addEventListener("beforeunload", (event) => {
     if (waiting.length) event.preventDefault();
   });
-  sendAll(box);
+  await takeInAll(box, kept);
   return {
     add: (what, data) => putIn(box, what, data),
     waits: (id) => waiting.some((one) => one.data.item === id && !one.data.anchor),
     count: () => waiting.length,
     trouble: () => box.trouble,
   };
+}
+
+/** Name the lock that a tab has on its box. */
+function lockOf(box) {
+  return `assay-review ${box}`;
+}
+
+/** Take in all that is left: at once what no tab has, the rest when its tab is gone. To send twice would be no harm. */
+async function takeInAll(box, kept) {
+  for (const left of kept.names("outbox ")) {
+    const take = (lock) => lock && takeIn(box, kept, left);
+    if (!navigator.locks) take(true);
+    else if (!(await navigator.locks.request(lockOf(left), { ifAvailable: true }, take)))
+      navigator.locks.request(lockOf(left), take);
+  }
+}
+
+/** Take in what a tab left behind when it crashed or was closed. */
+function takeIn(box, kept, left) {
+  box.waiting.push(...kept.read(left, []));
+  box.keep();
+  kept.write(left, null);
+  sendAll(box);
+  return true;
 }
 
 /** Put a message in; one about the same item that was not tried yet is replaced by it. */

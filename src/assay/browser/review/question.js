@@ -87,6 +87,7 @@ function originNote(item, actions) {
           ". Your vote will say that you saw this.",
         ]
       : null,
+    engines && !engines.length ? "No engine returned it." : null,
     item.has_engines && !engines && actions.reveal
       ? h(
           "button",

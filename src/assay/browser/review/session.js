@@ -2,12 +2,13 @@
 
 import { ask, tell } from "./asking.js";
 import { announce } from "../common/copying.js";
-import { openDrafts, openMemory } from "./memory.js";
+import { openDrafts, openKept, openMemory } from "./memory.js";
 import { openOutbox } from "./outbox.js";
 
 /** Begin a session: takes the seat of that name, which the server may refuse, and asks for the queue. */
 export async function beginSession(about, name) {
   const memory = openMemory(about.place);
+  const kept = openKept(about.place, name);
   await tell("sit", { as: name });
   const answer = await ask("queue", { as: name });
   const session = {
@@ -16,13 +17,13 @@ export async function beginSession(about, name) {
     memory,
     items: answer.items,
     adjudicates: answer.adjudicates,
-    drafts: openDrafts(memory, name),
+    drafts: openDrafts(kept),
     engines: new Set(memory.read(`engines ${name}`, [])), // items of which this reviewer saw the engines
     trail: [], // items voted on, the last one at the end
     refusals: new Map(), // what the server would not take, by item
     listeners: new Set(),
   };
-  session.outbox = openOutbox(memory, name, {
+  session.outbox = await openOutbox(kept, {
     heard: (message) => hear(session, message),
     changed: () => tellAll(session),
   });
@@ -55,7 +56,7 @@ export function nextOpen(session, id) {
   return order.find((one) => isOpen(session, one) && one.item !== id) ?? null;
 }
 
-/** Say something of an item: kept in the tab at once, sent as soon as the server is there. */
+/** Say something of an item: kept in the browser at once, sent as soon as the server is there. */
 export function say(session, what, data) {
   session.refusals.delete(data.item);
   session.outbox.add(what, { as: session.name, ...data });

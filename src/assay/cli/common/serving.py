@@ -5,9 +5,12 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from assay.cli.common.output import say
+from assay.cli.common.output import say, warn
+from assay.errors import EnvironmentFailure
 
 if TYPE_CHECKING:
     from assay.web.routing import Route
@@ -16,16 +19,40 @@ if TYPE_CHECKING:
 
 def add_listening(parser: argparse.ArgumentParser) -> None:
     """Add the flags that every command with a server has."""
-    parser.add_argument("--port", type=int, default=0, metavar="N", help="the port to listen at (any free one)")
+    port = "the port to listen at (any free one; a review comes back at the one it had)"
+    parser.add_argument("--port", type=int, metavar="N", help=port)
     parser.add_argument("--host", help="an address of this machine's own: 127.0.0.1 (if left out) or ::1")
     parser.add_argument("--open", action="store_true", help="open the browser")
 
 
-def listen(args: argparse.Namespace, routes: Sequence[Route]) -> Server:
-    """Open the server where the flags say."""
+def listen(args: argparse.Namespace, routes: Sequence[Route], last: Path | None = None) -> Server:
+    """Open the server where the flags say; `last` is a file with the port to come back at, and is told the new one.
+
+    A page keeps what was not saved yet by its address, port and all: at another one it would not find it.
+    """
+    from assay.files import write_atomic
     from assay.web.server import LOOPBACK, serve
 
-    return serve(routes, port=args.port, host=LOOPBACK[0] if args.host is None else args.host)
+    host = LOOPBACK[0] if args.host is None else args.host
+    before = _port_in(last) if last and args.port is None else 0
+    try:
+        server = serve(routes, port=args.port or before, host=host)
+    except EnvironmentFailure:
+        if not before:
+            raise
+        server = serve(routes, host=host)
+        warn(f"port {before}, where this review was before, is taken; pages that are open there wait for it")
+    if last:
+        write_atomic(last, f"{server.port}\n")
+    return server
+
+
+def _port_in(file: Path) -> int:
+    """Read the port that a server had; 0, any free one, where none is known."""
+    with suppress(OSError, ValueError):
+        port = int(file.read_text("ascii"))
+        return port if 0 < port < 1 << 16 else 0
+    return 0
 
 
 def announce(args: argparse.Namespace, server: Server, path: str, facts: dict[str, object]) -> None:

@@ -19,11 +19,12 @@ if TYPE_CHECKING:
 def review_in_browser(args: argparse.Namespace, desk: Desk) -> int:
     """Serve the review of one set until somebody ends it."""
     from assay.web.reviewing.routes import REVIEW
+    from assay.web.reviewing.seats import port_file
 
     desk.items()
     tell_torn(desk)
     routes = desk_routes(desk, rules_of(args), name=reviewer_of(args) if args.reviewer else "")
-    with listen(args, routes) as server:
+    with listen(args, routes, port_file(desk.path)) as server:
         announce(args, server, REVIEW, {"gold": str(desk.path)})
         server.wait()
     say(args, "\nended; every vote that the page calls saved is in its file")
