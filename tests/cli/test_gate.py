@@ -1,6 +1,7 @@
 """`assay gate` on repeats and baseline files, `assay run --repeat`, and what GitHub is told by gate and lint."""
 
 import json
+import re
 
 import pytest
 
@@ -138,6 +139,44 @@ def test_results_of_a_run_that_failed_are_not_judged(flaky, capsys):
         assert main(gate) == code
     made.write_text('{"schema": "assay/results/1"}')
     assert main(gate) == 0
+
+
+def test_gold_that_cannot_be_read_is_shown_at_its_line_by_lint_and_by_the_gate(shop, capsys, monkeypatch):
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(shop / "summary.md"))
+    monkeypatch.setenv("GITHUB_WORKSPACE", str(shop))
+    monkeypatch.delenv("GITHUB_REPOSITORY", raising=False)
+    (shop / "assay.toml").write_text('[run]\ngold = "gold.yaml"\n')
+    text = (shop / "gold.yaml").read_text()
+    (shop / "gold.yaml").write_text(text.replace("queries:\n", "'##[add-mask]pass': 1\nqueries:\n", 1))
+    line = text.splitlines().index("queries:") + 1
+    assert main(["gold", "lint", "--github", "--quiet"]) == 2
+    told = capsys.readouterr().err
+    assert re.search(rf"^::error file=gold.yaml,line={line},title=assay gold lint::", told, re.M)
+    assert "add-mask" in told
+    assert "##[" not in told
+    code, data = as_json(capsys, "run", "--quiet")
+    assert (code, data["file"], data["line"]) == (2, "gold.yaml", line)
+    assert data["message"] in data["error"]
+    (shop / "run.json").write_text(json.dumps(data))
+    assert main(["gate", "--made-by", "run.json", "--github"]) == 2
+    told = capsys.readouterr()
+    assert re.search(rf"^::error file=gold.yaml,line={line},title=assay gate::", told.err, re.M)
+    assert "##[" not in told.err + told.out
+
+
+def test_summary_of_lint_lists_every_finding(shop, capsys, monkeypatch):
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(shop / "summary.md"))
+    queries = "".join(
+        f"  - id: q{n}\n    retrieval: {{primary: [gone{n}.py]}}\n    cognitive: {{human: where is it {n}}}\n"
+        for n in range(20)
+    )
+    (shop / "many.yaml").write_text(f"assay: 1\nname: many\ncorpus: {{path: shop}}\nqueries:\n{queries}")
+    assert main(["gold", "lint", "many.yaml", "--github", "--quiet", "--select", "G1"]) == 2
+    told = capsys.readouterr()
+    assert "and 32 more: the job summary lists them" in told.err
+    assert "12 more; --json has them all" in " ".join(told.out.split())
+    summary = (shop / "summary.md").read_text()
+    assert all(f"gone{n}.py" in summary for n in range(20))
 
 
 def test_github_is_told_of_errors_too(flaky, capsys, monkeypatch):

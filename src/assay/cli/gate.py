@@ -25,7 +25,7 @@ from assay.cli.common.output import counted, emit, warn
 from assay.errors import AssayError, ConfigError, EnvironmentFailure
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from assay.report.commands.gating import Gate
     from assay.report.evidence.record import Evidence
@@ -156,9 +156,20 @@ def _check_made(path: Path) -> None:
     if not isinstance(data, dict) or "schema" not in data:
         raise EnvironmentFailure("the run wrote no result", file=path, hint="its log says why")
     if data["schema"] == "assay/error/1":
-        failure = AssayError(f"the run failed: {data.get('error')}")
-        failure.exit_code = int(data.get("exit_code", AssayError.exit_code))
-        raise failure
+        raise _of_run(data)
+
+
+def _of_run(data: Mapping[str, object]) -> AssayError:
+    """Make the error again that a run ended with, at its file and line."""
+    file, line, hint, code = (data.get(key) for key in ("file", "line", "hint", "exit_code"))
+    made = AssayError(
+        f"the run failed: {data.get('message') or data.get('error')}",
+        file=file if isinstance(file, str) else None,
+        line=line if isinstance(line, int) else None,
+        hint=hint if isinstance(hint, str) else None,
+    )
+    made.exit_code = code if isinstance(code, int) else AssayError.exit_code
+    return made
 
 
 def _old(args: argparse.Namespace, run: Run, measures: Sequence[str]) -> Evidence | None:
@@ -197,10 +208,11 @@ def _stage(args: argparse.Namespace) -> Stage:
     """Say where GitHub listens; annotations go to stderr, where the runner reads them too and JSON does not."""
     import os
 
-    from assay.report.github.context import read_context
+    from assay.report.github.context import place_in_checkout, read_context
     from assay.report.github.publishing import Stage
 
-    subject = "\0".join([*(args.results or [_RESULTS]), args.engine or ""])
+    places = [place_in_checkout(os.environ, place) for place in args.results or [_RESULTS]]
+    subject = "\0".join([*places, args.engine or ""])
     return Stage(read_context(os.environ, subject), warn, comment=not args.no_comment)
 
 
@@ -219,12 +231,11 @@ def _tell_error(args: argparse.Namespace, error: AssayError) -> None:
     """Tell GitHub why there is no verdict, if asked to."""
     if not args.github:
         return
-    from assay.report.github.annotations import Annotation, Spot
+    from assay.report.github.annotations import of_error
     from assay.report.github.page import error_page
     from assay.report.github.publishing import publish
 
-    spot = Spot(error.file, error.line)
-    publish(_stage(args), error_page(error), [Annotation("error", "assay gate", str(error), spot)])
+    publish(_stage(args), error_page(error), [of_error(error, "assay gate")])
 
 
 def _places(run: Run) -> dict[tuple[str, str], Spot]:

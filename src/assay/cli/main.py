@@ -39,6 +39,7 @@ from assay.cli import (
     tune,
 )
 from assay.cli.common.actions import FLAGS
+from assay.cli.common.output import fit_for, quoted
 from assay.errors import AssayError, meant
 
 _EPILOG = """\
@@ -93,7 +94,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         code: int = args.handler(args)
         sys.stdout.flush()
     except AssayError as error:
-        return _fail(args, str(error), error.exit_code)
+        return _fail(args, str(error), error.exit_code, error)
     except KeyboardInterrupt as error:
         return _fail(args, _INTERRUPTED, error.code if isinstance(error, _Ended) else 130)
     except BrokenPipeError:
@@ -205,17 +206,28 @@ def _mute() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _fail(args: argparse.Namespace, message: str, code: int) -> int:
+def _fail(args: argparse.Namespace, message: str, code: int, error: AssayError | None = None) -> int:
     """Report a failure on stderr, and as JSON on stdout where JSON was asked for."""
     if getattr(args, "json", False):
         import json
 
         try:
             more = args.failure(code) if hasattr(args, "failure") else {}  # what a command says of its failures besides
-            print(json.dumps({"schema": "assay/error/1", "error": message, "exit_code": code, **more}), flush=True)  # noqa: T201  # stdout is the result
+            parts = error or AssayError(message)
+            told = {
+                "schema": "assay/error/1",
+                "error": message,
+                "exit_code": code,
+                "message": parts.message,
+                "file": parts.file,
+                "line": parts.line,
+                "hint": parts.hint,
+                **more,
+            }
+            print(quoted(json.dumps(told)), flush=True)  # noqa: T201  # stdout is the result
         except BrokenPipeError:
             _mute()
-    print(f"assay: {message}", file=sys.stderr)  # noqa: T201  # the one place errors are told
+    print(fit_for(args, f"assay: {message}"), file=sys.stderr)  # noqa: T201  # the one place errors are told
     return code
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from assay.report.commands.gating import Check, Gate
 from assay.report.github.annotations import Annotation
-from assay.report.github.context import read_context
+from assay.report.github.context import place_in_checkout, read_context
 from assay.report.github.page import gate_page
 from assay.report.github.publishing import Stage, publish
 from tests.action.forge import Forge, pull
@@ -73,6 +73,27 @@ def test_two_steps_share_one_summary(environ, tmp_path):
 )
 def test_what_is_missing_is_a_sentence(environ, change, said):
     assert said in told(environ | change)[-1]
+
+
+def test_summary_that_cannot_be_written_is_named(environ, tmp_path):
+    said = told(environ | {"GITHUB_STEP_SUMMARY": str(tmp_path / "none" / "summary.md"), "GITHUB_REPOSITORY": ""})
+    assert f"no job summary: {tmp_path}/none/summary.md: No such file or directory" in said
+
+
+def test_sentences_command_nothing():
+    said: list[str] = []
+    Stage(read_context({}, ""), said.append).tell("no comment: ##[add-mask]x\n::error::y")
+    assert said == ["no comment: ##\u2060[add-mask]x\n:\u2060:error::y"]
+
+
+def test_place_is_that_in_the_checkout_from_wherever_it_is_named(tmp_path, monkeypatch):
+    (tmp_path / "api").mkdir()
+    environ = {"GITHUB_WORKSPACE": str(tmp_path)}
+    assert place_in_checkout(environ, str(tmp_path / "results")) == "results"
+    monkeypatch.chdir(tmp_path / "api")
+    assert place_in_checkout(environ, "results") == "api/results"
+    assert place_in_checkout(environ, "../../elsewhere") == "../../elsewhere"
+    assert place_in_checkout({}, "results") == "results"
 
 
 def test_outside_of_a_job_nothing_fails(monkeypatch):

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.report.pages.texts import clip, repository_names, shape, tame
+from assay.report.pages.texts import clip, inert, repository_names, shape, tame
 
 
 def test_terminal_sequences_are_taken_out():
@@ -21,6 +21,11 @@ def test_direction_of_writing_cannot_be_turned():
 
 def test_half_a_character_is_shown_as_missing():
     assert tame("\ud800x").encode("utf-8") == "\ufffdx".encode()
+
+
+def test_no_line_of_a_log_is_a_command_to_the_runner():
+    assert inert("a::b ##[add-mask]x") == "a::b ##\u2060[add-mask]x"
+    assert inert("::error::x\n  ::debug::y\r::z") == ":\u2060:error::x\n  :\u2060:debug::y\r:\u2060:z"
 
 
 @given(st.text())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import io
 import json
 import sys
 from collections.abc import Callable, Mapping
@@ -18,17 +19,41 @@ def emit(args: argparse.Namespace, document: Document, data: Mapping[str, object
     if args.json:
         from assay.report.pages.plain import plain
 
-        print(json.dumps(plain(data), ensure_ascii=False, indent=1, allow_nan=False))  # noqa: T201  # stdout is the result
+        print(quoted(json.dumps(plain(data), ensure_ascii=False, indent=1, allow_nan=False)))  # noqa: T201  # stdout is the result
         return
     from assay.report.pages.terminal import print_document
 
-    print_document(document)
+    if not for_runner(args):
+        print_document(document)
+        return
+    shown = io.StringIO()
+    print_document(document, shown)
+    print(fit_for(args, shown.getvalue()), end="")  # noqa: T201  # stdout is the result
+
+
+def quoted(text: str) -> str:
+    """Write JSON so that no runner of GitHub takes a part of it for a command; it says the same."""
+    return text.replace("##[", "##\\u005b")
+
+
+def for_runner(args: argparse.Namespace) -> bool:
+    """Tell whether GitHub's runner reads what is printed."""
+    return bool(getattr(args, "github", False))
+
+
+def fit_for(args: argparse.Namespace, text: str) -> str:
+    """Give a text as it can be printed: where GitHub's runner reads it, words of others must command nothing."""
+    if not for_runner(args):
+        return text
+    from assay.report.pages.texts import inert
+
+    return inert(text)
 
 
 def say(args: argparse.Namespace, text: str) -> None:
     """Tell something on stderr, unless asked to be quiet."""
     if not args.quiet:
-        print(text, file=sys.stderr, flush=True)  # noqa: T201  # stderr is for people who wait
+        print(fit_for(args, text), file=sys.stderr, flush=True)  # noqa: T201  # stderr is for people who wait
 
 
 def warn(text: str) -> None:

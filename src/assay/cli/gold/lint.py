@@ -19,10 +19,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from assay.cli.common.output import emit, say, warn
-from assay.errors import ConfigError
+from assay.errors import AssayError, ConfigError
 
 if TYPE_CHECKING:
     from assay.gold.lint import Finding, LintConfig, Power, Reach, Report, Selection
+    from assay.report.github.publishing import Stage
     from assay.report.pages.document import Document
     from assay.types import CorpusSpec, Gold, Suite
 
@@ -68,6 +69,16 @@ class _Rules:
 
 def handle(args: argparse.Namespace) -> int:
     """Lint every set, repair if asked to, and say what is left."""
+    try:
+        return _handle(args)
+    except AssayError as error:
+        if args.github:
+            _tell_error(error)
+        raise
+
+
+def _handle(args: argparse.Namespace) -> int:
+    """Lint the sets that can be read."""
     from assay.gold.lint import LintConfig, join, read_chunks
 
     selection, config = _selection(args), LintConfig()
@@ -190,26 +201,38 @@ def _emit(args: argparse.Namespace, suite: Suite, report: Report, repaired: Sequ
         "repaired": [_plain(finding) for finding in repaired],
         "leaks": [asdict(leak) for leak in report.leaks],
     }
-    shown = document(report, repaired)
-    emit(args, shown, data)
+    emit(args, document(report, repaired), data)
     if args.github:
-        _tell_github(shown, report)
+        _tell_github(document(report, repaired, every=True), report)
 
 
 def _tell_github(shown: Document, report: Report) -> None:
-    """Show findings beside their lines, and all of it in the job summary."""
-    import os
-
-    from assay.report.github.annotations import commands, of_findings
-    from assay.report.github.context import read_context
+    """Show findings beside their lines, and every one in the job summary."""
+    from assay.report.github.annotations import of_findings
     from assay.report.github.page import SUMMARY_BYTES, to_summary
-    from assay.report.github.publishing import Stage, summarise
+    from assay.report.github.publishing import summarise
 
-    stage = Stage(read_context(os.environ, ""), warn)
-    for line in commands(of_findings(report.findings), stage.context.workspace, "the job summary has them all"):
-        stage.say(line)
+    stage = _stage()
+    stage.annotate(of_findings(report.findings), "the job summary lists them")
     if report.findings:
         summarise(stage, to_summary(shown, SUMMARY_BYTES))
+
+
+def _tell_error(error: AssayError) -> None:
+    """Show what cannot be read at its line."""
+    from assay.report.github.annotations import of_error
+
+    _stage().annotate([of_error(error, "assay gold lint")], "")
+
+
+def _stage() -> Stage:
+    """Say where GitHub listens."""
+    import os
+
+    from assay.report.github.context import read_context
+    from assay.report.github.publishing import Stage
+
+    return Stage(read_context(os.environ, ""), warn)
 
 
 def _plain(finding: Finding) -> dict[str, object]:

@@ -20,11 +20,11 @@ _ROWS = 8
 _QUERIES = 4
 
 
-def document(report: Report, repaired: Sequence[Finding]) -> Document:
-    """Show what was found, what was repaired, and the counts."""
+def document(report: Report, repaired: Sequence[Finding], *, every: bool = False) -> Document:
+    """Show what was found, what was repaired, and the counts; `every` finding by itself, or the same fact once."""
     blocks: list[Block] = []
     for gold in dict.fromkeys(finding.gold for finding in report.findings):
-        blocks += [Heading(gold), _table([one for one in report.findings if one.gold == gold])]
+        blocks += [Heading(gold), _table([one for one in report.findings if one.gold == gold], every)]
     if repaired:
         blocks += [Heading("Repaired"), *(Paragraph(_repair(finding), "good") for finding in repaired)]
     if report.leaks:
@@ -32,22 +32,34 @@ def document(report: Report, repaired: Sequence[Finding]) -> Document:
     return Document("assay gold lint", (*blocks, _counts(report)))
 
 
-def _table(findings: Sequence[Finding]) -> Block:
-    """Show the findings of one set, each fact once with the queries it is true of."""
-    rows = [row for severity in SEVERITIES for row in _rows([f for f in findings if f.severity == severity])]
+def _table(findings: Sequence[Finding], every: bool) -> Block:
+    """Show the findings of one set, the worst first."""
+    listed = _each if every else _rows
+    rows = [row for severity in SEVERITIES for row in listed([f for f in findings if f.severity == severity])]
     return table(["code", "query", "line", "finding"], rows)
 
 
+def _each(findings: Sequence[Finding]) -> Iterator[list[str | Cell]]:
+    """Yield a row for every finding of one severity, by code."""
+    for finding in sorted(findings, key=lambda one: one.code):  # the order inside of a code stays
+        yield _row([finding])
+
+
+def _row(same: Sequence[Finding]) -> list[str | Cell]:
+    """Write one fact with the queries it is true of, and the line of the first."""
+    first = same[0]
+    line = "" if first.line is None else str(first.line)
+    return [Cell(first.code, _TONES[first.severity]), _queries(same), line, _fact(first)]
+
+
 def _rows(findings: Sequence[Finding]) -> Iterator[list[str | Cell]]:
-    """Yield the rows of one severity, by code; beyond some they are counted."""
+    """Yield the rows of one severity, by code, each fact once; beyond some they are counted."""
     for code in sorted({finding.code for finding in findings}):
         facts: dict[str, list[Finding]] = {}
         for finding in findings:
             if finding.code == code:
                 facts.setdefault(_fact(finding), []).append(finding)
-        for fact, same in list(facts.items())[:_ROWS]:
-            lines = "" if same[0].line is None else str(same[0].line)
-            yield [Cell(code, _TONES[same[0].severity]), _queries(same), lines, fact]
+        yield from map(_row, list(facts.values())[:_ROWS])
         if len(facts) > _ROWS:
             yield [Cell(code, "quiet"), "", "", f"… and {len(facts) - _ROWS} more; --json has them all"]
 

@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from assay.errors import AssayError
 from assay.gold.lint import Finding
 from assay.report.commands.gating import Gate
 from assay.report.evidence.losses import Loss
-from assay.report.pages.texts import SHOWN, clip
+from assay.report.github.context import inside
+from assay.report.pages.texts import SHOWN, clip, inert
 
 Level = Literal["error", "warning", "notice"]
 #: GitHub shows ten annotations of a level for each step, and drops the rest without a word.
@@ -53,6 +55,11 @@ def _of_loss(loss: Loss, places: Mapping[tuple[str, str], Spot]) -> Annotation:
     return Annotation("notice", "assay gate", text, places.get((loss.gold, loss.query), Spot(None)))
 
 
+def of_error(error: AssayError, command: str) -> Annotation:
+    """Show what stopped a command, at the line where it is wrong."""
+    return Annotation("error", command, str(error), Spot(error.file, error.line))
+
+
 def of_findings(findings: Sequence[Finding]) -> list[Annotation]:
     """Make annotations of what `assay gold lint` found."""
     return [
@@ -79,23 +86,16 @@ def commands(annotations: Sequence[Annotation], workspace: Path | None, rest: st
 
 def _command(one: Annotation, workspace: Path | None) -> str:
     """Write one annotation; nothing in it can begin another command."""
-    file = None if one.spot.file is None else _inside(one.spot.file, workspace)
+    # GitHub knows paths below the checkout; a file elsewhere has no line to stand beside
+    file = None if one.spot.file is None else inside(one.spot.file, workspace or Path())
     given = {"file": file, "line": one.spot.line if file else None, "title": one.title}
     properties = ",".join(f"{key}={_property(str(value))}" for key, value in given.items() if value is not None)
     return f"::{one.level} {properties}::{_data(clip(one.text, SHOWN.stderr))}"
 
 
-def _inside(file: str, workspace: Path | None) -> str | None:
-    """Give a path as GitHub knows it: below the checkout. A file elsewhere has no line to stand beside."""
-    try:
-        return Path(file).resolve().relative_to((workspace or Path()).resolve()).as_posix()
-    except (OSError, ValueError):
-        return None
-
-
 def _data(text: str) -> str:
-    """Escape the text of a command, as GitHub's toolkit does."""
-    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+    """Escape the text of a command, as GitHub's toolkit does; the old form of one may stand anywhere in a line."""
+    return inert(text).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 
 def _property(text: str) -> str:

@@ -13,6 +13,7 @@ from assay.report.github.annotations import Annotation, commands
 from assay.report.github.comment import Thread, stick
 from assay.report.github.context import TOKEN, Context
 from assay.report.github.page import COMMENT_BYTES, CUT, SUMMARY_BYTES, Page, to_github
+from assay.report.pages.texts import inert
 
 _Record = TypeVar("_Record")
 _IN_SUMMARY = "*Cut here: GitHub takes no longer comment. The job summary has the rest.*"
@@ -28,19 +29,27 @@ class Stage:
     say: Callable[[str], None]
     comment: bool = True
 
+    def annotate(self, annotations: Sequence[Annotation], rest: str) -> None:
+        """Have remarks shown beside their lines; `rest` says where those are that GitHub would not show."""
+        for line in commands(annotations, self.context.workspace, rest):
+            self.say(line)
+
+    def tell(self, sentence: str) -> None:
+        """Say something that is no command, whatever words of others are in it."""
+        self.say(inert(sentence))
+
 
 def publish(stage: Stage, page: Page, annotations: Sequence[Annotation]) -> None:
     """Say a page everywhere; what does not work is a sentence in the log."""
     hidden = Redactor([_token(stage.context)])  # before anything is escaped: what is escaped is not recognised
     page, annotations = _struck(page, hidden), [_struck(one, hidden) for one in annotations]
     footer = _footer(stage.context)
-    for line in commands(annotations, stage.context.workspace, "the job summary has them all"):
-        stage.say(line)
+    stage.annotate(annotations, "the job summary has them all")
     summarise(stage, to_github(page, SUMMARY_BYTES, footer, CUT))
     if stage.comment:
         marker = stage.context.marker
         body = to_github(page, COMMENT_BYTES - len(marker) - 1, footer, _IN_SUMMARY)
-        stage.say(_commented(stage.context, f"{marker}\n{body}"))
+        stage.tell(_commented(stage.context, f"{marker}\n{body}"))
 
 
 def _struck(record: _Record, hidden: Redactor) -> _Record:
@@ -57,13 +66,13 @@ def _struck(record: _Record, hidden: Redactor) -> _Record:
 def summarise(stage: Stage, text: str) -> None:
     """Add a text to the job summary; several steps may."""
     if stage.context.summary is None:
-        stage.say("no job summary: GITHUB_STEP_SUMMARY is not set")
+        stage.tell("no job summary: GITHUB_STEP_SUMMARY is not set")
         return
     try:
         with open(stage.context.summary, "a", encoding="utf-8") as stream:
             stream.write(f"{text}\n")
     except OSError as error:
-        stage.say(f"no job summary: {error.strerror or error}")
+        stage.tell(f"no job summary: {stage.context.summary}: {error.strerror or error}")
 
 
 def _token(context: Context) -> str:

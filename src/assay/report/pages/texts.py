@@ -23,6 +23,8 @@ _UNFIT = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud8
 _FOLDER = re.compile(r"path:(.+)-[0-9a-f]{6}")
 #: What stands in single backticks; a lone one and several together are no more than characters.
 _CODE = re.compile(r"(?<!`)`([^`\s](?:[^`\n]*[^`\s])?)`(?!`)")
+#: How a command to GitHub's runner begins; it looks behind spaces, and takes a lone \\r for the end of a line.
+_COMMANDS = re.compile(r"(?:^|(?<=[\r\n]))\s*:(?=:)")
 _NUMBERS = re.compile(r"\d[\d.,]*")
 _QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"")
 
@@ -42,6 +44,11 @@ SHOWN = Shown()
 def tame(text: str) -> str:
     """Take out what steers a terminal and show what has no shape as `�`; lines and tabs stay."""
     return _UNFIT.sub("\ufffd", _LINE_ENDS.sub("\n", _SEQUENCES.sub("", text)))
+
+
+def inert(text: str) -> str:
+    """Keep text in the log of GitHub's runner from being a command: `::` that begins a line, `##[` anywhere."""
+    return _COMMANDS.sub("\\g<0>\u2060", text).replace("##[", "##\u2060[")
 
 
 def code_spans(text: str) -> list[tuple[str, bool]]:
