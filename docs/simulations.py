@@ -1,7 +1,7 @@
 """Run the simulations of the statistics at their stated counts, and write down what they gave.
 
-`python -m docs.simulations`. The settings are those of `tests/stats/simulating.py`;
-the page is written from the figures by `python -m docs.generate`.
+`python -m docs.simulations`, or with the beginnings of some names, to run those alone. The settings are those of
+`tests/stats/simulating.py`; the page is written from the figures by `python -m docs.generate`.
 """
 
 from __future__ import annotations
@@ -21,15 +21,17 @@ def read_figures() -> dict[str, dict[str, float]]:
     return figures
 
 
-def write_figures() -> None:
-    """Run every simulation and write its figures."""
-    figures = {}
+def write_figures(chosen: tuple[str, ...] = ("",)) -> None:
+    """Run the simulations whose names begin as chosen, and write all figures; those of the others stay."""
+    figures = {name: given for name, given in read_figures().items() if not name.startswith(chosen)}
     for name, simulation in SIMULATIONS.items():
-        figures[name] = {figure: round(value, 5) for figure, value in simulation.draw(STATED).items()}
-        sys.stderr.write(f"{name}: {figures[name]}\n")
+        if name.startswith(chosen):
+            figures[name] = {figure: round(value, 5) for figure, value in simulation.draw(STATED).items()}
+            sys.stderr.write(f"{name}: {figures[name]}\n")
+    figures = {name: figures[name] for name in SIMULATIONS if name in figures}
     settings = {"seed": SEED, "replications": STATED.replications, "resamples": STATED.resamples, "batch": BATCH}
     FILE.write_text(json.dumps({**settings, "figures": figures}, indent=1) + "\n", "utf-8")
 
 
 if __name__ == "__main__":
-    write_figures()
+    write_figures(tuple(sys.argv[1:]) or ("",))

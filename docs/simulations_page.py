@@ -6,7 +6,17 @@ from collections.abc import Mapping
 
 from docs.engines_page import MADE
 from docs.simulations import read_figures
-from tests.stats.simulating import BATCH, SEED, SIMULATIONS, SMALL, STATED, Bound, Simulation, error_of
+from tests.stats.simulating import (
+    BATCH,
+    REPEATED_QUERIES,
+    SEED,
+    SIMULATIONS,
+    SMALL,
+    STATED,
+    Bound,
+    Simulation,
+    error_of,
+)
 from tests.stats.worlds import ICC, LEAST_QUERIES, MOST_QUERIES, NONZERO, SPIKES
 
 
@@ -77,12 +87,12 @@ make such promises under assumptions that code search does not keep: queries of 
 are mostly zero and otherwise jump, measures end at 1. So the promises are checked on worlds whose truth is known, by
 the very functions that make a report.
 
-Every figure below is a share of {STATED.replications:,} simulated sets (agreement: a quarter of that), with
-{STATED.resamples:,} sign flips where a test draws them, seed {SEED}, {BATCH} sets sharing cluster sizes and draws.
-Behind ± stands its Monte-Carlo standard error: two figures that differ by less than twice that do not differ. The
-test suite runs every row with {SMALL.replications} sets and {SMALL.resamples:,} flips, fails when a promise is broken
-by more than three errors, or when this page says something else; `make soak` runs the full counts. The figures are
-also a [JSON file](simulations.json)."""
+Every figure below is a share of {STATED.replications:,} simulated sets (agreement: a quarter of that; repeats: a
+sixth), with {STATED.resamples:,} sign flips where a test draws them, seed {SEED}, {BATCH} sets sharing cluster sizes
+and draws. Behind ± stands its Monte-Carlo standard error: two figures that differ by less than twice that do not
+differ. The test suite runs every row with {SMALL.replications} sets and {SMALL.resamples:,} flips, fails when a promise
+is broken by more than three errors, or when this page says something else; `make soak` runs the full counts. The
+figures are also a [JSON file](simulations.json)."""
 
 
 def _worlds() -> str:
@@ -133,6 +143,19 @@ twenty at the most. *Equivalent* is not claimed at all with fewer than 20 cluste
 
 All engines are as good as the baseline. How often is at least one of them called better or worse? By Holm's adjustment,
 which reports use, and without any.""",
+    "slices": """\
+## Many slices at once
+
+Slices are explored, not declared, and their p-values are adjusted by Benjamini and Hochberg (1995). Of the differences
+that such a table claims at 5 %, which share is false? By that adjustment, and without any. Where nothing differs, every
+claim is false, and the share is how often there is one.""",
+    "repeats": f"""\
+## Chance between whole runs
+
+An engine is compared with itself on {REPEATED_QUERIES} queries of one repository. All queries of a run share its luck,
+so that no spread over queries shows it; runs are repeated on one side or on both. *Type I*: how often p ≤ 0.05.
+*Interval*: how often the 95 % interval holds zero. Chance of queries and of runs is added on the safe side, so a little
+less than 5 % errs; where nothing is repeated the promise is not made, as the last table shows.""",
     "agreement": """\
 ## Agreement of reviewers
 
@@ -150,6 +173,8 @@ What follows from it:
 - **One repository that outweighs all others.** The *test* still keeps its 5 %. The *interval* does not: where one
   repository has more queries than the rest together it holds the truth far too seldom. Do not let one repository own
   the set, or report each repository once (macro). A comparison says so where one holds more than 30 % of the queries.
+- **One repository with few queries.** Test and reported interval hold; the bootstrap-t beside it is too narrow for 8 to
+  30 queries, and is no check there.
 - **Few repositories.** Below six, a report says "on these repositories only". The row above shows what happens to an
   interval when such a claim is stretched to other repositories. With six to nine, the test is cautious: there are
   so few ways to flip signs that it must fall short of 5 %.
@@ -158,6 +183,8 @@ What follows from it:
   about a quarter. That is the reason for all of this.
 - **The percentile bootstrap** that many publications print for 30 queries near the ceiling covers far less than 95 %.
   `[run] tables = ["bootstrap"]` prints it beside our interval, so that published numbers can be compared.
+- **Two single runs of an engine that answers by chance** are called different far too often where a whole run has luck
+  of its own. Repeat at least one side (`assay run --repeat 3`).
 - **κ of twenty items** has an interval that is too narrow. Forty items are the least to read it as written.
 
 What no simulation shows: whether your queries are like those your people will ask, whether labels are right

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -15,15 +15,18 @@ import numpy as np
 from assay.gold.review.coefficients import Ratings, Resampling, cohen_kappa, with_interval
 from assay.stats import percentile_bootstrap
 from assay.stats.clustered import cluster_table, estimate
-from assay.stats.config import DEFAULT
+from assay.stats.config import DEFAULT, Settings
 from assay.stats.intervals import Ends, bootstrap_t, difference_interval, mean_interval
-from assay.stats.multiple import holm
+from assay.stats.multiple import benjamini_hochberg, holm
 from assay.stats.paired import sign_flip
 from assay.stats.power import observed_minimal_difference
-from assay.stats.records import Interval, Range, Verdict
+from assay.stats.records import Comparison, Interval, Range, Verdict
+from assay.stats.repeating import RunChance, run_chance, with_run_chance
+from assay.stats.runs import compare_scores
 from assay.stats.units import partition
 from assay.stats.verdict import decide
-from tests.stats.worlds import World, measure_values, nested_differences
+from assay.types import Scores
+from tests.stats.worlds import World, make_units, measure_values, nested_differences
 
 SEED = 2026
 BATCH = 100  # replications that share cluster sizes and resamples
@@ -198,6 +201,73 @@ def together(counts: Counts, *, repositories: int, engines: int) -> Figures:
     return _mean(found)
 
 
+def explored(counts: Counts, *, slices: int, real: int = 0, shift: float = 0.0, halves: bool = False) -> Figures:
+    """Look at many slices, of which some truly differ: which share of the differences that are claimed is false?
+
+    Each slice has queries of its own, or is one of several random `halves` of one set, as tags are that cross.
+    """
+    found: dict[str, list[float]] = {"false share, Benjamini–Hochberg": [], "false share, unadjusted": []}
+    true = np.arange(slices) < real
+    for rng in batches(counts):
+        draw = _halves if halves else _apart
+        p = draw(rng, slices, counts.resamples, np.where(true, shift, 0.0))
+        adjusted = np.array([benjamini_hochberg(row) for row in p.tolist()])
+        for name, values in zip(found, (adjusted, p), strict=True):
+            claimed = values <= LEVEL
+            false = (claimed & ~true).sum(axis=1) / np.maximum(claimed.sum(axis=1), 1)
+            found[name].append(float(np.mean(false)))
+    return _mean(found)
+
+
+def _apart(rng: np.random.Generator, slices: int, resamples: int, shifts: np.ndarray) -> np.ndarray:
+    """Give the p-values of slices of ten repositories each, one row a replication."""
+    return np.stack([_p(nested_differences(rng, 10, BATCH), rng, resamples, float(one)) for one in shifts], axis=1)
+
+
+def _halves(rng: np.random.Generator, slices: int, resamples: int, _: np.ndarray) -> np.ndarray:
+    """Give the p-values of random halves of one set of 20 repositories without a difference."""
+    world = nested_differences(rng, 20, BATCH)
+    kept = [np.flatnonzero(rng.random(len(world.units)) < 0.5) for _ in range(slices)]
+    parts = [World([world.units[i] for i in half], world.values[half], 0.0) for half in kept]
+    return np.stack([_p(part, rng, resamples) for part in parts], axis=1)
+
+
+REPEATED_PART = 6  # a sixth of the replications: each is a whole comparison
+REPEATED_QUERIES = 24
+
+
+def repeated(counts: Counts, *, runs: tuple[int, int], ratio: float) -> Figures:
+    """Compare an engine with itself, where whole runs have luck: `ratio` times the chance of the queries' mean.
+
+    p is where the interval touches zero, or that of the sign-flips if it is greater; both are looked at here, since to
+    find the former takes a hundred times as long as to see on which side of 5 % it is.
+    """
+    found: dict[str, list[float]] = {"type I": [], "interval": []}
+    for rng in batches(Counts(counts.replications // REPEATED_PART, counts.resamples)):
+        for _ in range(BATCH):
+            bare, chance = _against_itself(rng, runs, ratio, counts.resamples)
+            flips = bare.rows[0].p
+            plain = replace(bare, rows=(replace(bare.rows[0], p=None),))
+            ends = with_run_chance(plain, lambda _: chance, Settings()).rows[0].interval  # noqa: B023  # called at once
+            held = ends.low <= 0.0 <= ends.high
+            found["type I"].append(float(not held and flips is not None and flips <= LEVEL))
+            found["interval"].append(float(held))
+    return _mean(found)
+
+
+def _against_itself(
+    rng: np.random.Generator, runs: tuple[int, int], ratio: float, resamples: int
+) -> tuple[Comparison, RunChance | None]:
+    """Draw the queries and the luck of every run; give the comparison of the means, and what the runs say of chance."""
+    old, new = (ratio * 0.1 / math.sqrt(REPEATED_QUERIES) * rng.normal(size=size) for size in runs)
+    own = 0.1 * rng.normal(size=REPEATED_QUERIES)
+    units = tuple(make_units([0] * REPEATED_QUERIES))
+    values = (np.zeros(REPEATED_QUERIES), own + new.mean() - old.mean())
+    sides = [Scores(("e",), ("RR@10",), units, one[None, None]) for one in values]
+    found = compare_scores(sides[0], sides[1], primary="RR@10", B=resamples)
+    return found, run_chance(tuple(old), tuple(own.mean() + new))
+
+
 VOTES = ("accept", "reject")
 AGREED_PART = 4  # a quarter of the replications: each is a bootstrap in Python
 
@@ -221,17 +291,23 @@ def agreed(counts: Counts, *, items: int, same: float) -> Figures:
 
 _TYPE_ONE = Bound(0.03, 0.07)
 _FEW_PATTERNS = Bound(0.0, 0.07)  # so few clusters have so few p-values that the test must fall short
-_NESTED = (2, 3, 4, 5, 6, 10, 20, 60)
+_NESTED = (1, 2, 3, 4, 5, 6, 10, 20, 60)
 _POWERED = (6, 7, 8, 9, 10, 12, 16, 20, 60)
 _WORLDS: tuple[dict[str, int], ...] = ({"queries": 30}, {"queries": 60}, {"repositories": 10}, {"repositories": 20})
 _LEVELS = (("hit", 0.6), ("hit", 0.87), ("hit", 0.95), ("ndcg", 0.87))
+_REPEATED = (((1, 2), 0.3), ((1, 2), 3.0), ((2, 2), 1.0), ((3, 3), 0.3), ((3, 3), 1.0), ((3, 3), 10.0))
+_SLICES: Mapping[str, tuple[str, Callable[[Counts], Figures]]] = {
+    "none": ("10 slices, none of which differs", partial(explored, slices=10)),
+    "some": ("10 slices, 3 of which differ by 0.2", partial(explored, slices=10, real=3, shift=0.2)),
+    "crossing": ("6 slices that cross each other, none of which differs", partial(explored, slices=6, halves=True)),
+}
 _WILSON = "Wilson at the effective n"
 
 
 def _said(repositories: int) -> str:
     """Say what is drawn anew."""
     drawn = "repositories are drawn" if repositories >= DEFAULT.repositories_as_clusters else "intents inside are drawn"
-    return f"{repositories} repositories, {drawn}"
+    return f"{repositories} repositories, {drawn}" if repositories > 1 else "one repository, intents inside are drawn"
 
 
 def _promised() -> dict[str, Simulation]:
@@ -244,6 +320,8 @@ def _promised() -> dict[str, Simulation]:
             "cluster-t": Bound(0.93),
             "bootstrap-t": Bound(0.92),
         }
+        if count == 1:
+            bounds.pop("bootstrap-t")  # of eight queries it is too narrow; it is only a check
         draw = partial(compared, repositories=count, fixed=fixed)
         listed[f"differences/{count}"] = Simulation("differences", _said(count), draw, bounds)
         draw = partial(estimated, repositories=count, lean=0.25, fixed=fixed)
@@ -270,6 +348,14 @@ def _promised() -> dict[str, Simulation]:
         draw = partial(together, repositories=count, engines=engines)
         bounds = {"any false claim, Holm": Bound(0.0, 0.07)}
         listed[f"family/{engines}"] = Simulation("family", about, draw, bounds)
+    for name, (about, looked) in _SLICES.items():
+        bounds = {"false share, Benjamini–Hochberg": Bound(0.0, 0.06)}
+        listed[f"slices/{name}"] = Simulation("slices", about, looked, bounds)
+    for (old, new), ratio in _REPEATED:
+        about = f"{old} and {new} runs, whole runs have {ratio:g} times the chance of the queries"
+        draw = partial(repeated, runs=(old, new), ratio=ratio)
+        bounds = {"type I": Bound(0.0, 0.07), "interval": Bound(0.93)}
+        listed[f"repeats/{old}-{new}-{ratio:g}"] = Simulation("repeats", about, draw, bounds, REPEATED_PART)
     for items in (20, 41, 100):
         about = f"{items} items, two reviewers who say the same of 9 in 10"
         draw = partial(agreed, items=items, same=0.9)
@@ -306,7 +392,10 @@ def _beyond() -> dict[str, Simulation]:
         "few/6": ("nDCG-like, 0.87 found, 6 repositories", partial(averaged, kind="ndcg", level=0.87, repositories=6)),
         "percentile/30": ("hits, 0.95 found, 30 queries", partial(resampled, level=0.95, queries=30)),
     }
-    return {f"beyond/{name}": Simulation("beyond", about, draw, {}) for name, (about, draw) in listed.items()}
+    found = {f"beyond/{name}": Simulation("beyond", about, draw, {}) for name, (about, draw) in listed.items()}
+    about = "one run each, whole runs have 3 times the chance of the queries"
+    draw = partial(repeated, runs=(1, 1), ratio=3.0)
+    return found | {"beyond/unrepeated": Simulation("beyond", about, draw, {}, REPEATED_PART)}
 
 
 SIMULATIONS: Mapping[str, Simulation] = _promised() | _beyond()

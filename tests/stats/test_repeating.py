@@ -1,4 +1,7 @@
-"""Chance between whole runs: Student's interval of it, and how it adds up with chance between queries."""
+"""Chance between whole runs: Student's interval of it, and how it adds up with chance between queries.
+
+That the level holds whatever part of the chance lies between runs is simulated: `repeats/` of simulating.py.
+"""
 
 import math
 
@@ -55,23 +58,3 @@ def test_half_widths_add_up_by_their_squares_and_p_is_where_the_interval_touches
     assert after.se == pytest.approx(math.hypot(before.se, 0.1))
     assert after.mde > before.mde
     assert after.p_adjusted == after.p
-
-
-def coverage(draws, ratio, df):
-    """Count how often the interval of zero effect excludes zero, where runs have `ratio` times the queries' chance."""
-    rng = np.random.default_rng(3)
-    missed = 0
-    for _ in range(draws):
-        queries = rng.normal(size=24)
-        runs = ratio * math.sqrt(1 / 24)
-        values = 0.1 * (queries + rng.normal() * runs)
-        _, found = compared(values, RunChance((0.1 * runs) ** 2 * rng.chisquare(df) / df, df))
-        missed += found.rows[0].p <= DEFAULT.alpha
-    return missed / draws
-
-
-@pytest.mark.soak
-@pytest.mark.parametrize("ratio", [0.3, 1.0, 3.0, 10.0])
-@pytest.mark.parametrize("df", [1, 2, 4])
-def test_level_holds_whatever_part_of_the_chance_lies_between_runs(ratio, df):
-    assert coverage(1000, ratio, df) <= 0.05 + 3 * math.sqrt(0.05 * 0.95 / 1000)
