@@ -92,6 +92,16 @@ class Tab:
         self.run("location.hash = arguments[0]", fragment)
         return self
 
+    def crash(self) -> Tab:
+        """Go on in another tab, as after a crash: what this one alone knew is gone, what the browser kept is not."""
+        old = self.driver.current_window_handle
+        open_beside(self.driver)
+        new = self.driver.current_window_handle
+        self.driver.switch_to.window(old)
+        self.driver.close()
+        self.driver.switch_to.window(new)
+        return self
+
     def all(self, css: str) -> list[Any]:
         """Give the elements there are now."""
         return list(self.driver.find_elements("css selector", css))
@@ -211,12 +221,17 @@ class Tab:
                 self._asked.append(message["params"]["request"]["url"])
 
 
-def new_tab(driver: Any) -> Iterator[Tab]:
-    """Open a tab with a history and settings of its own, and close it: one browser serves many tests."""
-    first = driver.current_window_handle
+def open_beside(driver: Any) -> None:
+    """Go to a tab of its own."""
     driver.switch_to.new_window("tab")
     # a second tab is not the one in front: without this no element of it would ever have the focus
     driver.execute_cdp_cmd("Emulation.setFocusEmulationEnabled", {"enabled": True})
+
+
+def new_tab(driver: Any) -> Iterator[Tab]:
+    """Open a tab with a history and settings of its own, and close it: one browser serves many tests."""
+    first = driver.current_window_handle
+    open_beside(driver)
     driver.delete_all_cookies()
     try:
         yield Tab(driver)

@@ -327,8 +327,7 @@ def test_what_is_written_survives_a_reload_and_another_tab_is_not_overwritten(go
         sign_in(browser, house.url, "ada")
         browser.wait(lambda: shown(browser) == ids[0])
         browser.keys("1", "half a thought")
-        browser.run("sessionStorage.clear()")  # as a crash of the browser does
-        sign_in(browser, house.url, "ada")
+        sign_in(browser.crash(), house.url, "ada")
         browser.wait(lambda: shown(browser) == ids[0])
         assert browser.find("#reason").get_attribute("value") == "half a thought"
         assert browser.find(".value-1").get_attribute("aria-pressed") == "true"
@@ -354,8 +353,7 @@ def test_votes_that_were_not_saved_outlive_the_browser_and_are_sent_under_no_oth
         house.kill()
         vote(browser, "2", "while the server is away")
         browser.wait(lambda: "1 vote kept here" in browser.run("return document.querySelector('.post').textContent"))
-        browser.run("sessionStorage.clear()")  # as a crash of the browser does
-        browser.open(house.start())
+        browser.crash().open(house.start())
         browser.find("#reviewer")
         sign_out = "return fetch('/review/leave', {method: 'POST', headers: {'Content-Type': 'application/json'}, "
         browser.run(sign_out + "body: '{}'}).then((answer) => answer.status)")
