@@ -1,6 +1,7 @@
 """A small shop: a repository and a gold set that every room's end-to-end tests share."""
 
 import os
+import signal
 import sys
 from pathlib import Path
 
@@ -9,6 +10,9 @@ from hypothesis import HealthCheck, settings
 
 # Tools that `make test` installs, such as rg, stand beside the interpreter.
 os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
+
+# A shell that starts the tests in the background has them ignore Ctrl-C, and with them the programs that are sent one.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # How long an example takes says how busy the machine is, and nothing about the law.
 settings.register_profile("assay", deadline=None, suppress_health_check=[HealthCheck.too_slow])

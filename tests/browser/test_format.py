@@ -7,7 +7,7 @@ import random
 import pytest
 
 from assay.browser.bundling import bundle
-from assay.report.comparison import p_text
+from assay.report.comparison_blocks import p_text
 from tests.browser.driving import Tab
 
 #: Ties in binary: exactly in the middle of two texts. Python takes the even digit, `toFixed` of a browser the larger.

@@ -42,7 +42,7 @@ def handle(args: argparse.Namespace) -> int:
     from assay.gold.split.parts import SEALED, part_of
     from assay.report.commands.finding import find_query, no_query
     from assay.report.commands.showing import show_query
-    from assay.report.commands.shown_pages import show_document, show_json
+    from assay.report.commands.showing_page import show_document, show_json
 
     folders, wanted = _words(args.words)
     if is_run(Path(wanted)):

@@ -90,7 +90,7 @@ def file_seen(path: str, limits: LookLimits = LOOK_LIMITS) -> str:
         facts = os.stat(path)
         if facts.st_size > limits.read_bytes:
             return f"{facts.st_size} bytes of {facts.st_mtime_ns}"
-        return _content(os.path.realpath(path), facts.st_size, facts.st_mtime_ns)
+        return _content(os.path.abspath(path), facts.st_size, facts.st_mtime_ns)
     except OSError:
         return ""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
+from functools import cache
 from pathlib import Path
 
 from assay.engines.fingerprints import code_in, file_seen
@@ -18,13 +19,13 @@ def sources_seen(*modules: str) -> list[tuple[str, str]]:
     seen: dict[str, str] = {}
     for module in modules:
         home, files = _files_of(module)
-        waiting, followed = list(files), set[str]()
+        waiting, met, followed = list(files), set[str](), set[str]()
         while waiting:
             path = waiting.pop()
-            name = os.path.relpath(path, home)
-            if name in seen:
+            if path in met:
                 continue
-            seen[name] = file_seen(path)
+            met.add(path)
+            seen[os.path.relpath(path, home)] = file_seen(path)
             news = _imported(path, home) - followed  # each module once: a package imports itself all over
             followed |= news
             waiting += [found for name in sorted(news) for found in _lying(name, home)]
@@ -51,16 +52,23 @@ def _lying(name: str, home: str) -> list[str]:
     return list(code_in(folder)) if os.path.isdir(folder) else []
 
 
-def _imported(path: str, home: str) -> set[str]:
-    """List the first names of all modules that a file imports; a line that only looks like an import does no harm.
+def _imported(path: str, home: str) -> frozenset[str]:
+    """List the first names of all modules that a file imports.
 
     What is installed imports what is installed: that is not followed.
     """
     if "site-packages" in home.split(os.sep) or not path.endswith(".py"):
-        return set()
+        return frozenset()
     try:
-        text = Path(path).read_text("utf-8", "replace")
+        facts = os.stat(path)
+        return _names_in(os.path.abspath(path), facts.st_size, facts.st_mtime_ns)
     except OSError:
-        return set()
+        return frozenset()
+
+
+@cache
+def _names_in(path: str, _size: int, _time: int) -> frozenset[str]:
+    """Read what a file imports, again only when it has another size or time; what only looks like it does no harm."""
+    text = Path(path).read_text("utf-8", "replace")
     named = [name for line in _IMPORT.findall(text) for name in line.split(",")]
-    return {name.split()[0].partition(".")[0] for name in [*named, *_FROM.findall(text)] if name.split()}
+    return frozenset(name.split()[0].partition(".")[0] for name in [*named, *_FROM.findall(text)] if name.split())

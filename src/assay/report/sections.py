@@ -8,7 +8,7 @@ from dataclasses import replace
 from assay.report.analysis import FEW_QUERIES
 from assay.report.behaviour import behaviour_blocks, breach_blocks, mishap_blocks, stderr_blocks
 from assay.report.case import level_of
-from assay.report.comparison import comparison_blocks, p_text
+from assay.report.comparison_blocks import comparison_blocks, p_text
 from assay.report.groups import PAGE_CUTS
 from assay.report.headlines import headline, headline_tone
 from assay.report.pages.document import (

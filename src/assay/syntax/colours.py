@@ -27,7 +27,7 @@ _PLAIN, _COMMENT, _STRING, _NUMBER, _KEYWORD, _DEFINITION, _TYPE = range(len(COL
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class Stretch:
     """A piece of a line in one colour."""
 
     text: str
@@ -100,12 +100,12 @@ _WORD: Final = re.compile(rb"[#@]?[A-Za-z_]\w*!?")
 _DIGITS: Final = frozenset(b"0123456789.+-")
 
 
-def coloured(text: str, grammar: str | None, limits: ColourLimits = LIMITS) -> tuple[tuple[Run, ...], ...]:
+def coloured(text: str, grammar: str | None, limits: ColourLimits = LIMITS) -> tuple[tuple[Stretch, ...], ...]:
     """Give the runs of each line of a text; a line that is empty has none."""
     marks = _marks(text, grammar, limits) if grammar else None
     lines = split_lines(text)
     if marks is None:
-        return tuple((Run(line, "plain"),) if line else () for line in lines)
+        return tuple((Stretch(line, "plain"),) if line else () for line in lines)
     return tuple(_line_runs(lines, marks, limits))
 
 
@@ -177,25 +177,25 @@ def _paint_names(tree: Tree, grammar: str, marks: bytearray) -> None:
                 marks[node.start_byte : node.end_byte] = bytes((_DEFINITION,)) * (node.end_byte - node.start_byte)
 
 
-def _line_runs(lines: tuple[str, ...], marks: bytearray, limits: ColourLimits) -> Iterator[tuple[Run, ...]]:
+def _line_runs(lines: tuple[str, ...], marks: bytearray, limits: ColourLimits) -> Iterator[tuple[Stretch, ...]]:
     """Cut each line where its colour changes."""
     at = 0
     for line in lines:
         size = len(line) if line.isascii() else len(line.encode("utf-8", "replace"))
         if len(line) > limits.columns:
-            yield (Run(line, "plain"),)
+            yield (Stretch(line, "plain"),)
         else:
             yield tuple(_runs(line, marks[at : at + size]))
         at += size + 1
 
 
-def _runs(line: str, marks: bytearray) -> Iterator[Run]:
+def _runs(line: str, marks: bytearray) -> Iterator[Stretch]:
     """Cut one line."""
     colours = marks if len(marks) == len(line) else _by_character(line, marks)
     at = 0
     for colour, group in groupby(colours):
         end = at + sum(1 for _ in group)
-        yield Run(line[at:end], COLOURS[colour])
+        yield Stretch(line[at:end], COLOURS[colour])
         at = end
 
 

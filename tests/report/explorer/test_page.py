@@ -13,7 +13,7 @@ from assay.experiment.places.texts import corpus_texts
 from assay.experiment.running.tracing import Asked, Traced, Traces
 from assay.report.analysis import FEW_QUERIES, analyse_case
 from assay.report.case import open_case
-from assay.report.comparison import verdict_tone
+from assay.report.comparison_blocks import verdict_tone
 from assay.report.explorer import PageLimits, build_page
 from assay.report.explorer.building import TooSmallError
 from assay.report.explorer.excerpts import wanted

@@ -3,21 +3,19 @@
 import { fill, h } from "../common/dom.js";
 import { placeText } from "../common/format.js";
 
-const PROPOSAL_VALUES = ["2", "1"]; // who finds a place holds it for an answer, or for help
-
 /** Make a strip below the code: {element, offer(anchor), focus()}; `propose({anchor, value, reason})` hears of it. */
-export function proposalStrip(meanings, propose, cancel) {
+export function proposalStrip(about, propose, cancel) {
   const strip = h("section", { class: "proposal", "aria-label": "Propose another place", hidden: true });
   const offer = (anchor) => {
     strip.hidden = !anchor;
-    fill(strip, anchor ? proposalForm(anchor, meanings, propose, cancel) : null);
+    fill(strip, anchor ? proposalForm(anchor, about, propose, cancel) : null);
   };
   return { element: strip, offer, focus: () => strip.querySelector("input")?.focus() };
 }
 
 /** Make the form that proposes a place. */
-function proposalForm(anchor, meanings, propose, cancel) {
-  const kind = proposalKind(meanings);
+function proposalForm(anchor, about, propose, cancel) {
+  const kind = proposalKind(about);
   const reason = h("input", { type: "text", id: "proposal-reason", placeholder: "Why? A few words", required: true });
   const submit = (event) => {
     event.preventDefault();
@@ -36,14 +34,14 @@ function proposalForm(anchor, meanings, propose, cancel) {
 }
 
 /** Let one choose what the place is: {element, value()}. */
-function proposalKind(meanings) {
-  let [value] = PROPOSAL_VALUES;
-  const buttons = PROPOSAL_VALUES.map((one) =>
-    h("button", { type: "button", onclick: () => press(one) }, meanings[one].word),
+function proposalKind({ proposed, values }) {
+  let [value] = proposed;
+  const buttons = proposed.map((one) =>
+    h("button", { type: "button", onclick: () => press(one) }, values[one].word),
   );
   const press = (chosen) => {
     value = chosen;
-    buttons.forEach((button, place) => button.setAttribute("aria-pressed", String(PROPOSAL_VALUES[place] === value)));
+    buttons.forEach((button, place) => button.setAttribute("aria-pressed", String(proposed[place] === value)));
   };
   press(value);
   return {

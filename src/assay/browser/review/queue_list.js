@@ -59,8 +59,8 @@ function queueState(session, one) {
   if (session.refusals.has(one.item)) return { sign: "!", words: "not saved", tone: "refused" };
   if (session.outbox.waits(one.item)) return { sign: "…", words: "on its way" };
   if (!one.mine) return { sign: "○", words: "open" };
-  const { mark, word } = session.about.values[one.mine.value];
-  return { sign: mark, words: `you said ${word}`, tone: `done said-${one.mine.value}` };
+  const { mark, word, tone } = session.about.values[one.mine.value];
+  return { sign: mark, words: `you said ${word}`, tone: `done said-${tone}` };
 }
 
 /** Make a line of a list of items; what it asks is not said again below an item that asks the same. */

@@ -16,7 +16,7 @@ export function workplace(session, { below, last }) {
   place.question = h("div", { class: "question-box" });
   place.form = h("div", { class: "form-box" });
   place.strip = proposalStrip(
-    session.about.values,
+    session.about,
     (proposal) => propose(place, proposal),
     () => place.source.pick(null),
   );

@@ -23,6 +23,7 @@ READERS: tuple[Reader, ...] = get_args(Reader)
 
 UNSURE = "unsure"
 GRADES = ("2", "1", "0")  # primary, secondary, wrong
+PROPOSED = ("2", "1")  # who finds a place holds it for an answer, or for help
 ACCEPT, REJECT = "accept", "reject"
 
 
@@ -34,16 +35,17 @@ class Meaning:
     mark: str
     word: str
     outcome: str
+    tone: Literal["good", "accent", "bad", "warn"]
 
 
 #: Every value there is. Pages, terminals and models all read their words here.
 MEANINGS = {
-    "2": Meaning("2", "2", "the answer", "an answer"),
-    "1": Meaning("1", "1", "helps", "a helping place"),
-    "0": Meaning("0", "0", "wrong", "turned down"),
-    ACCEPT: Meaning("a", "✓", "accept", "gold"),
-    REJECT: Meaning("r", "✕", "reject", "turned down"),
-    UNSURE: Meaning("u", "?", "unsure", "adjudicated"),
+    "2": Meaning("2", "2", "the answer", "an answer", "good"),
+    "1": Meaning("1", "1", "helps", "a helping place", "accent"),
+    "0": Meaning("0", "0", "wrong", "turned down", "bad"),
+    ACCEPT: Meaning("a", "✓", "accept", "gold", "good"),
+    REJECT: Meaning("r", "✕", "reject", "turned down", "bad"),
+    UNSURE: Meaning("u", "?", "unsure", "adjudicated", "warn"),
 }
 #: What a vote on each kind answers.
 QUESTIONS: Mapping[ItemKind, str] = {

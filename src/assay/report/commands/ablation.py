@@ -12,7 +12,7 @@ from assay.experiment.tuning.devdata import DataNote
 from assay.report.case import dead_engines, pick
 from assay.report.commands.data_notes import data_notes
 from assay.report.comparing import mark_identical
-from assay.report.comparison import p_text, verdict_tone
+from assay.report.comparison_blocks import p_text, verdict_tone
 from assay.report.pages.document import Block, Cell, Document, Heading, Paragraph, table
 from assay.report.pages.texts import repository_names
 from assay.report.synthetic import synthetic_notes

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from assay.report.comparison import comparison_blocks, verdict_tone
+from assay.report.comparison_blocks import comparison_blocks, verdict_tone
 from assay.report.pages.document import Block, Document, Heading, Paragraph, table
 from assay.report.wording import difference_text
 from assay.stats.records import AllPairs, Comparison, ComparisonRow, Verdict

@@ -11,7 +11,7 @@ from typing import Literal
 from assay.errors import ConfigError
 from assay.report.analysis import FAILED_SHARE
 from assay.report.case import contestants, pick
-from assay.report.comparison import NOT_COMPARED, comparison_blocks
+from assay.report.comparison_blocks import NOT_COMPARED, comparison_blocks
 from assay.report.evidence.losses import Loss, loss_blocks, losses
 from assay.report.evidence.record import EngineEvidence, Evidence
 from assay.report.evidence.steadiness import (

@@ -10,7 +10,7 @@ from assay.experiment.ledger.book import Ledger
 from assay.experiment.ledger.entry import Entry, Evidence, as_mapping
 from assay.experiment.tuning.devdata import used_up
 from assay.report.commands.ablation import worst_text
-from assay.report.comparison import p_text
+from assay.report.comparison_blocks import p_text
 from assay.report.pages.document import Block, Cell, Document, Heading, Paragraph, table
 from assay.report.pages.texts import repository_names
 from assay.report.rows.records import HASH_DIGITS, corpora_hash

@@ -10,7 +10,7 @@ from assay.experiment.tuning.devdata import DataNote
 from assay.experiment.tuning.grid import GridPoint
 from assay.experiment.tuning.tuned import Tuned
 from assay.report.commands.data_notes import data_notes
-from assay.report.comparison import p_text, verdict_tone
+from assay.report.comparison_blocks import p_text, verdict_tone
 from assay.report.pages.document import Block, Cell, Code, Document, Heading, Paragraph, table
 from assay.report.wording import difference_text, ends, signed_ends
 from assay.stats.records import ComparisonRow

@@ -12,7 +12,7 @@ import numpy as np
 from assay.gold import overlaps
 from assay.report.analysis import FEW_QUERIES
 from assay.report.case import Case, forms_of, level_of, rank_measure
-from assay.report.comparison import verdict_tone
+from assay.report.comparison_blocks import verdict_tone
 from assay.report.explorer.limits import PageLimits
 from assay.report.headlines import headline, headline_tone, verdict_sentence
 from assay.report.pages.plain import plain

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from assay.errors import AssayError
 from assay.report.commands.gating import DOUBT, VERDICTS, Gate, check_table
-from assay.report.comparison import comparison_blocks
+from assay.report.comparison_blocks import comparison_blocks
 from assay.report.evidence.losses import loss_blocks
 from assay.report.evidence.steadiness import steadiness_blocks
 from assay.report.pages.document import Block, Code, Document, Heading, Paragraph, Table

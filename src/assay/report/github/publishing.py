@@ -10,9 +10,9 @@ from assay.errors import AssayError
 from assay.http import Denied, read_token
 from assay.redaction import Redactor
 from assay.report.github.annotations import Annotation, commands
-from assay.report.github.comment import Thread, stick
 from assay.report.github.context import TOKEN, Context
 from assay.report.github.page import COMMENT_BYTES, CUT, SUMMARY_BYTES, Page, to_github
+from assay.report.github.thread import Thread, stick
 from assay.report.pages.texts import inert
 
 _Record = TypeVar("_Record")

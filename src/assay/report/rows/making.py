@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from assay.experiment.records import config_hash
 from assay.experiment.records.merging import Footing, day_of, footing_of
 from assay.report.case import Case
-from assay.report.comparison import NOT_COMPARED
+from assay.report.comparison_blocks import NOT_COMPARED
 from assay.report.rows.records import Row, Value
 from assay.stats.records import Comparison
 from assay.types import EngineRun, Status

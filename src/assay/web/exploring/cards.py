@@ -12,7 +12,7 @@ from typing import Any
 from assay.errors import AssayError
 from assay.experiment.records.generations import peek_generation
 from assay.experiment.records.layout import COMMITTED, MANIFEST, RESULTS
-from assay.report.comparison import verdict_tone
+from assay.report.comparison_blocks import verdict_tone
 from assay.stats.records import ComparisonRow, Verdict
 from assay.web.exploring.library import Found
 from assay.web.messages import sentence_of

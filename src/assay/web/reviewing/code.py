@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from assay.corpus import read_text
 from assay.gold.review.desk import Desk
-from assay.syntax.colours import COLOURS, Run, coloured
+from assay.syntax.colours import COLOURS, Stretch, coloured
 from assay.syntax.grammars import grammar_name
 from assay.syntax.nesting import looks_torn
 from assay.syntax.symbols import symbols
@@ -75,7 +75,7 @@ class Code:
                 return file
         raise Refused(404, f"the corpus has no file '{path[:200]}'", hint="choose one that the search lists")
 
-    def _row(self, runs: tuple[Run, ...]) -> list[list[object]]:
+    def _row(self, runs: tuple[Stretch, ...]) -> list[list[object]]:
         """Write the runs of a line, cut where nobody reads on."""
         row: list[list[object]] = []
         left = self.limits.columns

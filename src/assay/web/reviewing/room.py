@@ -99,3 +99,15 @@ def asked_by(request: Request) -> str:
     if not isinstance(name, str) or not name:
         raise Refused(400, "nobody is named", hint="say who you are")
     return name
+
+
+def listed(item: Item) -> dict[str, object]:
+    """Write an item as every list of them begins."""
+    query = item.query
+    return {
+        "item": item.id,
+        "kind": item.kind,
+        "query": query.id,
+        "headline": query.headline,
+        "anchor": item.anchor,
+    }

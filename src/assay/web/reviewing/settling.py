@@ -12,7 +12,7 @@ from assay.gold.review.standing import Standing
 from assay.gold.review.tally import tally
 from assay.gold.review.votes import UNSURE, all_votes, values_for, vote_mapping
 from assay.web.messages import Request, Response, json_response
-from assay.web.reviewing.room import Room
+from assay.web.reviewing.room import Room, listed
 
 
 @dataclass(frozen=True)
@@ -69,27 +69,12 @@ class Settling:
 
 def _disputed(standing: Standing) -> dict[str, object]:
     """Write a disputed item with what everybody said."""
-    item = standing.item
-    return {
-        "item": item.id,
-        "kind": item.kind,
-        "query": item.query.id,
-        "headline": item.query.headline,
-        "anchor": item.anchor,
-        "values": [value for value in values_for(item.kind) if value != UNSURE],
+    return listed(standing.item) | {
+        "values": [value for value in values_for(standing.item.kind) if value != UNSURE],
         "votes": [vote_mapping(vote) for vote in standing.votes],
     }
 
 
 def _settled(standing: Standing) -> dict[str, object]:
     """Write an item that would be accepted, or turned down, and by whom."""
-    item = standing.item
-    return {
-        "item": item.id,
-        "kind": item.kind,
-        "query": item.query.id,
-        "headline": item.query.headline,
-        "anchor": item.anchor,
-        "value": standing.value,
-        "by": list(standing.supporters),
-    }
+    return listed(standing.item) | {"value": standing.value, "by": list(standing.supporters)}

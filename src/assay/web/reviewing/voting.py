@@ -10,9 +10,9 @@ from assay.gold.review.items import KINDS, Item
 from assay.gold.review.proposing import other_place
 from assay.gold.review.saying import Said, make_vote
 from assay.gold.review.viewing import Excerpt, shows_origin, view_mapping
-from assay.gold.review.votes import MEANINGS, QUESTIONS, Ballot, Unseen, Vote, check_vote, values_for
+from assay.gold.review.votes import MEANINGS, PROPOSED, QUESTIONS, Ballot, Unseen, Vote, check_vote, values_for
 from assay.web.messages import Refused, Request, Response, json_response
-from assay.web.reviewing.room import Room, asked_by
+from assay.web.reviewing.room import Room, asked_by, listed
 
 
 @dataclass(frozen=True)
@@ -105,14 +105,7 @@ class Voting:
 
 def _listed(item: Item, vote: Vote | None) -> dict[str, object]:
     """Write an item as a line of the queue."""
-    return {
-        "item": item.id,
-        "kind": item.kind,
-        "query": item.query.id,
-        "headline": item.query.headline,
-        "anchor": item.anchor,
-        "mine": _said(vote) if vote else None,
-    }
+    return listed(item) | {"mine": _said(vote) if vote else None}
 
 
 def _said(vote: Vote) -> dict[str, object]:
@@ -148,4 +141,5 @@ def _adversary(item: Item) -> dict[str, str] | None:
 def words() -> dict[str, object]:
     """Say for each kind of item what is asked and what may be answered, and for each value what it means."""
     kinds = {kind: {"question": QUESTIONS[kind], "values": list(values_for(kind))} for kind in KINDS}
-    return {"kinds": kinds, "values": {value: asdict(meaning) for value, meaning in MEANINGS.items()}}
+    values = {value: asdict(meaning) for value, meaning in MEANINGS.items()}
+    return {"kinds": kinds, "values": values, "proposed": list(PROPOSED)}
