@@ -26,6 +26,7 @@ check: $(VENV)/.developed  ## lint, format, types
 
 soak: $(VENV)/.developed  ## the stated counts: long simulations, many kills, every rule broken on purpose
 	$(BIN)/python -m pytest -m soak -n $(WORKERS)
+	$(BIN)/python -m pytest -m hypothesis --hypothesis-profile soak -n $(WORKERS)
 	$(BIN)/python -m tests.mutate
 
 bench: $(VENV)/.developed  ## Assay beside its peers, in one run; writes benchmarks/RESULTS.md

@@ -15,8 +15,9 @@ os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.envir
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # How long an example takes says how busy the machine is, and nothing about the law.
-settings.register_profile("assay", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("assay")
+settings.register_profile("soak", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("short", settings.get_profile("soak"), max_examples=40)
+settings.load_profile("short")
 
 FILES = {
     "shop/__init__.py": "",
