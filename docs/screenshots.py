@@ -40,19 +40,31 @@ class Shot:
 #: One for each view of the report; `{query}` is a query that the engines of the run answer differently.
 REPORT = (
     Shot("report", "#/", "main h1"),
+    Shot("means", "#/report/means", "#section-means"),
     Shot("differences", "#/report/differences", "#section-differences"),
-    Shot("cost", "#/report/tradeoffs", "#section-tradeoffs"),
+    Shot("ranks", "#/report/ranks", "#section-ranks"),
+    Shot("tradeoffs", "#/report/tradeoffs", "#section-tradeoffs"),
+    Shot("groups", "#/report/groups", "#section-groups"),
     Shot("phrasings", "#/report/phrasings", "#section-phrasings"),
     Shot("adversaries", "#/report/adversaries", "#section-adversaries"),
     Shot("wins", "#/report/wins", "#section-wins"),
+    Shot("limits", "#/report/limits", "#section-limits"),
     Shot("queries", "#/queries", "main table tbody tr"),
     Shot("query", "#/query/{query}", "main h1", height=780),
     Shot("rankings", "#/query/{query}", "#rankings-title", at="#rankings-title"),
+    Shot("source", "#/query/{query}", "#source-title", at="#source-title"),
+    Shot("trace", "#/query/{query}", "#trace-title", at="#trace-title"),
     Shot("report-phone", "#/", "main h1", width=390, height=780),
     Shot("query-dark", "#/query/{query}", "main h1", dark=True),
 )
 RUNS = (Shot("runs", "", "main table tbody tr", height=400),)
-REVIEW = Shot("review", "", "main", height=720)
+RERUN = Shot("rerun", "", ".moves .move", at="#rerun-title")
+REVIEW = Shot("review", "", ".line.marked", height=720)
+#: What is behind the curtain, once two others have voted.
+SETTLING = (
+    Shot("adjudicate", "#/adjudicate", ".votes tr", height=720),
+    Shot("agreement", "#/agreement", "main table", height=720),
+)
 QUERY = "stdlib/json-error-position/human"
 
 
@@ -76,8 +88,20 @@ def _take_all(tab: Tab, results: Path, work: Path) -> None:
     gold = _candidates(work)
     with _served(_runs(work, results, gold), "serve") as address:
         _take(tab, address, RUNS)
+        _take_rerun(tab)
     with _served(work, "gold", "review", str(gold), "--browser") as address:
-        _take_review(tab, address)
+        _sign_in(tab, address, "ann", REVIEW)
+        _picture(tab, REVIEW)
+    _vote(work, gold)
+    with _served(work, "gold", "review", str(gold), "--browser") as address:
+        tab.driver.delete_all_cookies()
+        _sign_in(tab, address, "eve", SETTLING[0])
+        tab.go(SETTLING[0].route)
+        tab.click(".curtain button")
+        for shot in SETTLING:
+            tab.go(shot.route)
+            tab.find(shot.waits)
+            _picture(tab, shot)
 
 
 def _take(tab: Tab, address: str, shots: Sequence[Shot]) -> None:
@@ -89,14 +113,41 @@ def _take(tab: Tab, address: str, shots: Sequence[Shot]) -> None:
         _picture(tab, shot)
 
 
-def _take_review(tab: Tab, address: str) -> None:
-    """Say who reviews, then take the picture of the first candidate."""
-    tab.resize(REVIEW.width, REVIEW.height).dark(REVIEW.dark)
+def _take_rerun(tab: Tab) -> None:
+    """Ask the query of the small run again, with other words and another setting."""
+    tab.resize(RERUN.width, RERUN.height)
+    next(link for link in tab.all("tbody th a") if link.text == "first-look").click()
+    tab.find(".verdict h1")
+    tab.go("#/query/library/sniff/human")
+    tab.click(".setting-picker summary")
+    tab.fill("#rerun-search", "feedback weight")
+    tab.click(".setting-button")
+    tab.fill("#rerun-words", "which delimiter does the file use")
+    tab.click(".rerun .primary")
+    tab.find(RERUN.waits)
+    _picture(tab, RERUN)
+
+
+def _sign_in(tab: Tab, address: str, name: str, shot: Shot) -> None:
+    """Say who reviews, and wait for the first candidate."""
+    tab.resize(shot.width, shot.height).dark(shot.dark)
     tab.open(address)
-    tab.fill("input", "ann")
+    tab.fill("input", name)
     tab.click("button[type=submit], form button")
-    tab.find("pre, .source, code")
-    _picture(tab, REVIEW)
+    tab.find(REVIEW.waits)
+
+
+def _vote(work: Path, gold: Path) -> None:
+    """Have two others vote: they agree on most candidates, and not on every fifth."""
+    rows = (gold.parent / "gold.review" / "items.jsonl").read_text("utf-8").splitlines()
+    items = [str(row["id"]) for row in map(json.loads, rows) if "id" in row]
+    for name, rejects in (("bob", (3,)), ("cy", (3, 4))):
+        votes = [f"{item},{'reject' if i % 5 in rejects else 'accept'},{_REASON}" for i, item in enumerate(items)]
+        (work / f"{name}.csv").write_text("\n".join(["item,vote,reason", *votes, ""]), "utf-8")
+        _assay(work, "gold", "review", str(gold), "--as", name, "--votes", f"{name}.csv")
+
+
+_REASON = "read beside the code it points to"
 
 
 def _picture(tab: Tab, shot: Shot) -> None:
