@@ -16,7 +16,8 @@ AXE := axe-playwright-python==0.1.8
 demo: $(VENV)/.installed  ## measure the shipped engines on the Python standard library
 	$(BIN)/assay demo
 
-test: check $(VENV)/.peers $(VENV)/.browser  ## everything that must hold, in minutes
+test: $(VENV)/.developed  ## everything that must hold, in minutes
+	@$(MAKE) --no-print-directory --jobs 2 check $(VENV)/.peers $(VENV)/.browser  # one computes, the others download
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
 check: $(VENV)/.developed  ## lint, format, types

@@ -14,7 +14,7 @@ from assay.scoring import nDCG
 from assay.types import Run, Suite
 
 #: Of so many intents one is asked: all of them take minutes.
-EVERY = 3
+EVERY = 5
 
 
 @pytest.fixture(scope="module")
