@@ -53,11 +53,12 @@ REPORT = (
     Shot("query", "#/query/{query}", "main h1", height=780),
     Shot("rankings", "#/query/{query}", "#rankings-title", at="#rankings-title"),
     Shot("source", "#/query/{query}", "#source-title", at="#source-title"),
-    Shot("trace", "#/query/{query}", "#trace-title", at="#trace-title"),
     Shot("report-phone", "#/", "main h1", width=390, height=780),
     Shot("query-dark", "#/query/{query}", "main h1", dark=True),
 )
 RUNS = (Shot("runs", "", "main table tbody tr", height=400),)
+#: Of the small run, whose one query was traced; and the same query asked again.
+TRACE = Shot("trace", "#/query/library/sniff/human", "#trace-title", at="#trace-title")
 RERUN = Shot("rerun", "", ".moves .move", at="#rerun-title")
 REVIEW = Shot("review", "", ".line.marked", height=720)
 #: What is behind the curtain, once two others have voted.
@@ -86,7 +87,9 @@ def _take_all(tab: Tab, results: Path, work: Path) -> None:
     _assay(work, "report", str(results), "--out", str(page), "--traces", "20")
     _take(tab, page.as_uri(), REPORT)
     gold = _candidates(work)
-    with _served(_runs(work, results, gold), "serve") as address:
+    folder = _runs(work, results, gold)
+    _take(tab, (folder / "first-look" / "report.html").as_uri(), [TRACE])
+    with _served(folder, "serve") as address:
         _take(tab, address, RUNS)
         _take_rerun(tab)
     with _served(work, "gold", "review", str(gold), "--browser") as address:
@@ -114,15 +117,15 @@ def _take(tab: Tab, address: str, shots: Sequence[Shot]) -> None:
 
 
 def _take_rerun(tab: Tab) -> None:
-    """Ask the query of the small run again, with other words and another setting."""
+    """Ask the query of the small run again, with another setting."""
     tab.resize(RERUN.width, RERUN.height)
     next(link for link in tab.all("tbody th a") if link.text == "first-look").click()
     tab.find(".verdict h1")
     tab.go("#/query/library/sniff/human")
     tab.click(".setting-picker summary")
-    tab.fill("#rerun-search", "feedback weight")
+    tab.fill("#rerun-search", "lexical.k1")
     tab.click(".setting-button")
-    tab.fill("#rerun-words", "which delimiter does the file use")
+    tab.fill("[data-setting='search.lexical.k1']", "0.1")
     tab.click(".rerun .primary")
     tab.find(RERUN.waits)
     _picture(tab, RERUN)
