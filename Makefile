@@ -11,7 +11,7 @@ SEMBLE := semble[mcp]==0.7.0
 # The script of axe-core, which a package for another driver brings: that driver is not needed.
 AXE := axe-playwright-python==0.1.8
 
-.PHONY: demo test check bench soak fix docs site clean
+.PHONY: demo test check contracts nightly soak bench fix docs site clean
 
 demo: $(VENV)/.installed  ## measure the shipped engines on the Python standard library
 	$(BIN)/assay demo
@@ -25,9 +25,15 @@ check: $(VENV)/.developed  ## lint, format, types
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-soak: $(VENV)/.developed  ## the stated counts: long simulations, many kills, every rule broken on purpose
-	$(BIN)/python -m pytest -m soak -n $(WORKERS)
-	$(BIN)/python -m pytest -m hypothesis --hypothesis-profile soak -n $(WORKERS)
+contracts: $(VENV)/.developed  ## record the contract files again and show what changed
+	ASSAY_RECORD=1 $(BIN)/python -m pytest -n $(WORKERS) tests/contracts
+	@git --no-pager diff --stat -- tests/contracts/recorded
+
+nightly: $(VENV)/.developed $(VENV)/.peers $(VENV)/.browser  ## the full browser, documentation, peer, cluster and action sets
+	$(BIN)/python -m pytest -m nightly -n $(WORKERS) --dist worksteal
+
+soak: $(VENV)/.developed $(VENV)/.peers $(VENV)/.browser  ## long simulations, many kills, bounds on time and memory, mutants
+	$(BIN)/python -m pytest -m "soak or hypothesis" --hypothesis-profile soak -n $(WORKERS) --dist worksteal
 	$(BIN)/python -m tests.mutate
 
 bench: $(VENV)/.developed  ## Assay beside its peers, in one run; writes benchmarks/RESULTS.md

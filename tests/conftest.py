@@ -6,7 +6,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, settings
+
+from tests.properties import register_profiles
 
 # Tools that `make test` installs, such as rg, stand beside the interpreter.
 os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
@@ -14,10 +15,7 @@ os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.envir
 # A shell that starts the tests in the background has them ignore Ctrl-C, and with them the programs that are sent one.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# How long an example takes says how busy the machine is, and nothing about the law.
-settings.register_profile("soak", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.register_profile("short", settings.get_profile("soak"), max_examples=40)
-settings.load_profile("short")
+register_profiles()
 
 FILES = {
     "shop/__init__.py": "",

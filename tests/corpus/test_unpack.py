@@ -10,13 +10,14 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.corpus.config import Limits
 from assay.corpus.unpack import unpack
 from assay.errors import CorpusError
 from tests.corpus.conftest import everything_below, tar_of, zip_of
+from tests.properties import examples
 
 LIMITS = Limits()
 
@@ -210,7 +211,7 @@ _name = st.lists(_part, min_size=1, max_size=4).map("/".join)
 _member = st.tuples(st.sampled_from(["file", "link", "hard", "folder"]), _name, _name)
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(st.lists(_member, max_size=6))
 def test_unpack_never_writes_outside_its_root(
     tmp_path_factory: pytest.TempPathFactory, members: list[tuple[str, str, str]]

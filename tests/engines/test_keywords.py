@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.engines import make_engine
@@ -29,6 +29,7 @@ from assay.processes import ProcessLimits
 from assay.types import Corpus, CorpusSpec, Hit, SourceFile
 from tests.clocked import clocked
 from tests.processes import wait_until_gone
+from tests.properties import examples
 
 CorpusOf = Callable[..., Corpus]
 TOOLS: list[Callable[[Corpus], WordCounter]] = [PythonCounter]
@@ -195,7 +196,7 @@ def test_counters_agree_when_memory_and_command_lines_are_short(
 _texts = st.text(alphabet="abAB_é \n\0", max_size=30)
 
 
-@settings(max_examples=15)
+@examples(15)
 @given(contents=st.lists(_texts, min_size=1, max_size=5), words=st.lists(st.sampled_from(["a", "ab", "ba", "_", "b"])))
 def test_counters_agree_on_random_corpora(corpus_of: CorpusOf, contents: list[str], words: list[str]) -> None:
     corpus = corpus_of({f"f{n}.py": text for n, text in enumerate(contents)})

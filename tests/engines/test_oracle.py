@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.engines import make_engine
@@ -12,6 +12,7 @@ from assay.engines.calling import ask
 from assay.engines.reading.hits import read_reply
 from assay.errors import EngineError
 from assay.types import Corpus, CorpusSpec, Gold, Hit, Query, Span, Status, Suite, Target
+from tests.properties import examples
 
 CorpusOf = Callable[..., Corpus]
 SPEC = CorpusSpec("stdlib")
@@ -75,7 +76,7 @@ _targets = st.lists(
 )
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(raw=_targets)
 def test_oracle_is_perfect_when_everything_is_reachable(corpus_of: CorpusOf, raw: list[tuple[str, int, int]]) -> None:
     targets = tuple(Target(Span(path, line, line), grade) for path, line, grade in raw)

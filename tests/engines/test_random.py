@@ -5,13 +5,14 @@ import sys
 from collections import Counter
 from collections.abc import Callable
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.engines import make_engine
 from assay.engines.random import draw
 from assay.engines.reading.hits import read_reply
 from assay.types import Corpus, Hit
+from tests.properties import examples
 
 CorpusOf = Callable[..., Corpus]
 
@@ -35,7 +36,7 @@ def test_random_does_not_depend_on_the_process() -> None:
         assert done.stdout.strip() == expected
 
 
-@settings(max_examples=25)
+@examples(25)
 @given(lengths=st.lists(st.integers(0, 90), max_size=8), k=st.integers(1, 10), query=st.text(max_size=5))
 def test_random_gives_distinct_files_with_windows_inside(
     corpus_of: CorpusOf, lengths: list[int], k: int, query: str
@@ -65,7 +66,7 @@ def test_random_draws_every_file_and_every_window_about_equally_often(corpus_of:
         assert chi_square < 18.5  # p = 0.001 at four degrees of freedom
 
 
-@settings(max_examples=25)
+@examples(25)
 @given(count=st.integers(1, 30), k=st.integers(1, 12), query=st.text(max_size=5), stray=st.text("abz_.", min_size=1))
 def test_random_stray_file_moves_no_other(corpus_of: CorpusOf, count: int, k: int, query: str, stray: str) -> None:
     files = {f"{n:02}.py": "x\n" * (n * 7 + 1) for n in range(count)}

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import jsonschema
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from assay import load_gold, run
@@ -36,6 +36,7 @@ from assay.types import (
     Target,
     Variation,
 )
+from tests.properties import examples
 
 GOLDEN = Path(__file__).parent / "golden"
 ENVIRONMENT = {
@@ -170,7 +171,7 @@ scores = st.none() | st.floats(allow_nan=False, allow_infinity=False)
 hits = st.builds(Hit, texts, st.none(), st.none(), scores, st.none())
 
 
-@settings(max_examples=50)
+@examples(50)
 @given(st.lists(hits, max_size=4), texts, texts)
 def test_any_path_name_and_error_survives_the_disk(tmp_path_factory, found, name, error):
     folder = tmp_path_factory.mktemp("run")

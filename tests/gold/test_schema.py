@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import jsonschema
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.errors import GoldError
@@ -15,6 +15,7 @@ from assay.gold import schema
 from assay.gold.native.reading import read_native
 from assay.gold.source import Source
 from assay.types import FORMS
+from tests.properties import examples
 
 SCHEMA = json.loads((files("assay") / "data" / "schemas" / "gold.schema.json").read_text("utf-8"))
 VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
@@ -102,7 +103,7 @@ def test_schema_and_reader_accept_the_same_single_changes():
         assert VALIDATOR.is_valid(document) == reader_accepts(document), (path, change, value)
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(documents())
 def test_schema_and_reader_accept_the_same_documents(document):
     assert VALIDATOR.is_valid(document) == reader_accepts(document), document

@@ -3,12 +3,13 @@
 import contextlib
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.errors import ConfigError
 from assay.gold import TagRule
 from tests.gold.formats.files import OCTOCODE, caught, load_one
+from tests.properties import examples
 
 
 def test_tag_rules_mark_rows(tmp_path):
@@ -24,7 +25,7 @@ def test_tag_rules_refuse_what_they_are_not(text):
         TagRule.parse(text)
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(st.text(max_size=40))
 def test_tag_rules_of_any_text_parse_or_are_refused(text):
     with contextlib.suppress(ConfigError):

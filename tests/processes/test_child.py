@@ -14,13 +14,14 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.errors import EnvironmentFailure
 from assay.processes import Child, ChildFlood, ChildGone, ChildLimits, ChildTimeout, Task
 from tests.clocked import clocked
 from tests.processes import wait_until_gone
+from tests.properties import examples
 
 Start = Callable[..., Child]
 ECHO = "for line in sys.stdin.buffer: sys.stdout.buffer.write(line); sys.stdout.flush()"
@@ -53,7 +54,7 @@ def test_child_answers_line_by_line() -> None:
         assert child.code is None
 
 
-@settings(max_examples=20)
+@examples(20)
 @given(st.lists(st.binary(max_size=300).filter(lambda data: b"\n" not in data), max_size=20))
 def test_child_gives_every_line_once_and_in_order(lines: list[bytes]) -> None:
     with started(ECHO) as child:

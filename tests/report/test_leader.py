@@ -4,12 +4,13 @@ from dataclasses import replace
 from itertools import permutations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.report import analyse
 from assay.report.headlines import headline
 from assay.types import Claim, Role
+from tests.properties import examples
 from tests.report.labs import lab
 
 CLAIM = Claim(("RR@10",), "mine")
@@ -67,7 +68,7 @@ def test_equals_are_told_apart_by_fewest_changes_then_by_their_order(order):
     assert told(ranks).challenger == order[0]
 
 
-@settings(max_examples=15)
+@examples(15)
 @given(st.lists(st.lists(st.integers(0, 10), min_size=6, max_size=6), min_size=2, max_size=4))
 def test_leader_is_never_behind_anybody(given_ranks):
     names = ["mine", "c", "b", "a"][: len(given_ranks)]

@@ -7,13 +7,14 @@ from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.scoring import RR, Measure, RecallAtTokens, Spread, Twins, identical_rankings, nDCG, score, ties
 from assay.scoring.audit import _answers, _draw, _reordered
 from assay.scoring.evaluate import Scorer
 from assay.types import Hit, Query, Ranking, Run, Scores, Status
+from tests.properties import examples
 
 
 def _scored(*pairs: tuple[str, float]) -> tuple[Hit, ...]:
@@ -135,7 +136,7 @@ def _shuffle_all(run: Run, rng: np.random.Generator) -> Run:
     return replace(run, engines=tuple(engines))
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(st.lists(st.lists(SCORES, min_size=3, max_size=3), min_size=1, max_size=3), st.integers(0, 9))
 def test_ties_are_what_shuffling_and_scoring_everything_gives(make_run, targets, engines, seed):
     queries = [Query(f"q{n}", {"human": "?"}, targets("a", "c=1")) for n in range(3)]

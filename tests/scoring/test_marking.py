@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.scoring.grid import Grid
 from assay.scoring.marking import Mark, Marker
 from assay.scoring.match import LEVELS
 from assay.types import Adversary, CorpusSpec, EngineRun, Gold, Hit, Query, Ranking, Run, Span, Suite, Target
+from tests.properties import examples
 
 
 def spans():
@@ -28,7 +29,7 @@ def cases(draw):
     return Query("q", {"human": "?"}, tuple(right), wrong), hits
 
 
-@settings(max_examples=120)
+@examples(120)
 @given(cases(), st.sampled_from(LEVELS))
 def test_marks_are_what_the_measures_count(case, level):
     query, hits = case

@@ -4,13 +4,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.errors import ConfigError
 from assay.scoring import parse_measure, score
 from assay.scoring.pooling import PoolConfig, Returned, pool
 from assay.types import Query, Span, Status, Target
+from tests.properties import examples
 
 nDCG = parse_measure("nDCG@10")
 LINES = parse_measure("nDCG(level=lines)@10")
@@ -110,7 +111,7 @@ def means(run, measure):
 names = st.lists(st.sampled_from(["a.py:1-9", "a.py:5-20", "b.py", "c.py:3-4", "d.py", "e.py:1-50"]), max_size=5)
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(
     answers=st.lists(st.lists(names, min_size=3, max_size=3), min_size=2, max_size=3),
     measure=st.sampled_from([nDCG, LINES, parse_measure("RR@5"), parse_measure("R@10"), parse_measure("Hit@1")]),
@@ -134,7 +135,7 @@ def test_every_change_is_what_scoring_again_gives(make_run, hits, targets, answe
     assert {b.engine: pytest.approx(b.now) for b in found.bounds} == before
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(answers=st.lists(st.lists(names, min_size=2, max_size=2), min_size=2, max_size=2))
 def test_the_ends_of_the_gap_hold_every_single_label_and_are_reached_by_the_scenes(make_run, hits, targets, answers):
     queries = [query(f"q{n}", targets(where)) for n, where in enumerate(["a.py:1-9", "b.py"])]

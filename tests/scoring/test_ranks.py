@@ -9,12 +9,13 @@ import ir_measures
 import numpy as np
 import pytest
 import pytrec_eval
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.scoring import AP, RR, Hit, Judged, P, R, nDCG, score
 from assay.types import Hit as Result
 from assay.types import Query, Run, Span, Target
+from tests.properties import examples
 
 #: Rankings in one example; with `max_examples` thousands of them are compared.
 BATCH = 25
@@ -51,7 +52,7 @@ def _scored(rankings: Rankings) -> dict[str, dict[str, float]]:
     return {f"q{n}": {f"d{d}": float(-rank) for rank, d in enumerate(ranked)} for n, (_, ranked) in enumerate(rankings)}
 
 
-@settings(max_examples=80)
+@examples(80)
 @given(RANKINGS)
 def test_ranks_equal_ir_measures(make_run, rankings):
     pairs = {
@@ -79,7 +80,7 @@ def test_ranks_equal_ir_measures(make_run, rankings):
             assert abs(value - expected) <= 1e-12 or (math.isnan(value) and expected == 0), (measure, number)
 
 
-@settings(max_examples=80)
+@examples(80)
 @given(RANKINGS)
 def test_ranks_equal_pytrec_eval(make_run, rankings):
     pairs = {

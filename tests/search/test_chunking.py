@@ -6,7 +6,7 @@ import random
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.corpus.walking.languages import detect
@@ -15,6 +15,7 @@ from assay.search.chunking.config import ChunkConfig, ChunkKind
 from assay.search.chunking.sections import cut_sections
 from assay.search.chunking.windows import cut_lines, cut_weighed
 from assay.syntax.lines import count_lines
+from tests.properties import examples
 from tests.search.samples import SAMPLES
 
 _CONFIG = ChunkConfig()
@@ -53,7 +54,7 @@ _pieces = st.sampled_from([*SAMPLES.values(), "\n", "\n" * 90, "}", "(", "end\n"
 _texts = st.lists(_pieces, max_size=4).map("".join)
 
 
-@settings(max_examples=80)
+@examples(80)
 @given(path=_paths, text=_texts, config=_configs, share=st.floats(0, 1))
 def test_units_by_syntax_and_by_heading_take_every_line_once(
     path: str, text: str, config: ChunkConfig, share: float
@@ -67,7 +68,7 @@ def test_units_by_syntax_and_by_heading_take_every_line_once(
     assert all(unit.lines <= max(config.longest, config.packed) for unit in cut_.units)
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(path=_paths, text=_texts, kind=st.sampled_from(_KINDS), size=st.integers(1, 60), overlap=st.integers(0, 59))
 def test_units_of_every_kind_cover_every_line(path: str, text: str, kind: ChunkKind, size: int, overlap: int) -> None:
     cut_ = cut_text(path, text, ChunkConfig(kind=kind, size=size, overlap=min(overlap, size - 1)))

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.corpus import open_corpus, parse_spec
@@ -28,6 +28,7 @@ from assay.search.embedding import embed_table
 from assay.search.refreshing import update
 from assay.search.tables import Table
 from assay.types import Corpus, Hit
+from tests.properties import examples
 from tests.search.conftest import CorpusOf, write_files
 from tests.search.samples import BY_WORDS, EDITS, SAMPLES
 
@@ -113,7 +114,7 @@ def updated_is_rebuilt(steps: list[tuple[str, str, int]], every: int, config: In
         shutil.rmtree(tree.root)
 
 
-@settings(max_examples=15)
+@examples(15)
 @given(steps=_steps, every=st.integers(1, 3), config=_index_configs)
 def test_update_is_rebuild_array_for_array_and_hit_for_hit(
     steps: list[tuple[str, str, int]], every: int, config: IndexConfig
@@ -122,7 +123,7 @@ def test_update_is_rebuild_array_for_array_and_hit_for_hit(
 
 
 @pytest.mark.soak
-@settings(max_examples=_SOAK)
+@examples(_SOAK)
 @given(steps=_steps, every=st.integers(1, 3), config=_index_configs)
 def test_update_is_rebuild_over_many_random_edits(
     steps: list[tuple[str, str, int]], every: int, config: IndexConfig
@@ -201,7 +202,7 @@ _filters = st.sampled_from(
 )  # fmt: skip
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(query=_words, per=_pers, wanted=_filters, k=st.integers(0, 12), more=st.integers(0, 12))
 def test_fewer_results_are_the_first_of_more(
     shop: Index, query: str, per: Per, wanted: dict[str, Any], k: int, more: int
@@ -209,7 +210,7 @@ def test_fewer_results_are_the_first_of_more(
     assert shop.search(query, k, per=per, **wanted) == shop.search(query, k + more, per=per, **wanted)[:k]
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(query=_words, per=_pers, wanted=_filters)
 def test_filter_only_strikes_out(shop: Index, query: str, per: Per, wanted: dict[str, Any]) -> None:
     every = shop.search(query, 9999, per=per)
@@ -294,7 +295,7 @@ def test_no_query_is_too_strange(shop: Index, query: str, per: Per) -> None:
         assert len(tuple(shop.explain(query, per=per).json_lines())) >= 1
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(query=st.text(max_size=50), per=_pers)
 def test_no_random_query_is_too_strange(shop: Index, query: str, per: Per) -> None:
     is_sound(shop.search(query, 5, per=per), per)

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.search import Index, SearchConfig
@@ -20,6 +20,7 @@ from assay.search.question import ask
 from assay.search.signals import Lexical
 from assay.search.words import runs, terms
 from assay.types import Corpus
+from tests.properties import examples
 from tests.search.samples import BY_WORDS, EDITS, SAMPLES
 
 _FIELDS = FieldConfig(body=1.0, name=2.5, scope=0.5, signature=0.25, stem=3.0, folder=0.75)
@@ -67,7 +68,7 @@ _queries = st.lists(
 ).map(" ".join)
 
 
-@settings(max_examples=25)
+@examples(25)
 @given(files=_files, query=_queries, k1=st.sampled_from([0.0, 1.2, 3.0]), b=st.sampled_from([0.0, 0.6, 1.0]))
 def test_lexical_scores_are_those_of_the_formula(
     corpus_of: Callable[[Mapping[str, str]], Corpus], files: dict[str, str], query: str, k1: float, b: float

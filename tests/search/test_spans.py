@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.search.analysis import Document, analyse
@@ -13,6 +13,7 @@ from assay.search.config import IndexConfig
 from assay.search.graph import GraphConfig
 from assay.search.spans import Growth, SpanHit, order_of, select_spans
 from assay.search.view import View
+from tests.properties import examples
 
 
 def view_of(lines: list[int], size: int, overlap: int = 0) -> View:
@@ -54,7 +55,7 @@ def test_overlapping_windows_are_not_found_twice() -> None:
     assert [hit.unit for hit in select([1.0, 0.9, 0.7], view, Growth())] == [0, 2]
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(
     lines=st.lists(st.integers(0, 60), min_size=1, max_size=4),
     overlap=st.integers(0, 3),

@@ -4,13 +4,14 @@ from dataclasses import asdict, replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.errors import ConfigError
 from assay.stats import Comparison, Verdict, all_pairs, compare
 from assay.stats.power import observed_minimal_difference
 from assay.types import Scores, Unit
+from tests.properties import examples
 
 from .conftest import B, random_table
 
@@ -52,7 +53,7 @@ def test_compare_labels_what_it_speaks_of(repositories, label, scores_of):
     assert found.rows[0].claim.endswith(label)
 
 
-@settings(max_examples=25)
+@examples(25)
 @given(seed=st.integers(0, 10**6), repositories=st.sampled_from([1, 3, 7, 20]))
 def test_swapping_engines_flips_every_sign(seed, repositories, scores_of):
     table = random_table(scores_of, repositories, 40, engines=2, seed=seed)
@@ -68,7 +69,7 @@ def test_swapping_engines_flips_every_sign(seed, repositories, scores_of):
     assert one.mde == pytest.approx(other.mde)
 
 
-@settings(max_examples=25)
+@examples(25)
 @given(order=st.permutations(range(30)), repositories=st.sampled_from([1, 3, 7]))
 def test_the_order_of_queries_does_not_matter(order, repositories, scores_of):
     table = random_table(scores_of, repositories, 30)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -22,6 +22,7 @@ from assay.stats.intervals import (
 )
 from assay.stats.records import Interval, Range
 from assay.stats.units import partition
+from tests.properties import examples
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -242,7 +243,7 @@ def test_bootstrap_t_does_not_depend_on_the_block_size(repositories, units_of):
     np.testing.assert_allclose([small.low, small.high], [large.low, large.high], rtol=1e-12)
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(values=st.lists(st.sampled_from([0.0, 0.0, 0.5, -1.0]), min_size=3, max_size=12), homes=st.integers(1, 7))
 def test_bootstrap_t_never_gives_nan(values, homes, units_of):
     table = cluster_table(np.array(values)[:, None], partition(units_of([i % homes for i in range(len(values))])))

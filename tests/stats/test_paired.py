@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -16,6 +16,7 @@ from assay.stats.clustered import ClusterTable, cluster_table, estimate
 from assay.stats.config import DEFAULT
 from assay.stats.paired import effects, intraclass_correlation, sign_flip, smallest_p, variance_components
 from assay.stats.units import partition
+from tests.properties import examples
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -61,7 +62,7 @@ def brute_force(values: Sequence[float], homes: Sequence[int], strata: dict[int,
     return float(reached / 2 ** len(groups))
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(data=st.data(), repositories=st.integers(6, 8))
 def test_exact_sign_flip_equals_enumeration_of_repositories(data, repositories, units_of):
     homes = [*range(repositories), *data.draw(st.lists(st.integers(0, repositories - 1), max_size=10))]
@@ -69,7 +70,7 @@ def test_exact_sign_flip_equals_enumeration_of_repositories(data, repositories, 
     assert p_of(values, units_of(homes)) == pytest.approx(brute_force(values, homes))
 
 
-@settings(max_examples=20)
+@examples(20)
 @given(values=st.lists(lattice, min_size=9, max_size=9))
 def test_exact_sign_flip_equals_enumeration_of_intents_in_three_repositories(values, units_of):
     strata = {i: i % 3 for i in range(9)}
@@ -128,7 +129,7 @@ def test_sign_flip_is_a_function_of_the_seed(units_of):
     assert p_of(values, units, seed=1) != p_of(values, units, seed=2)
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(values=st.lists(lattice, min_size=14, max_size=14), order=st.permutations(range(14)))
 def test_exact_sign_flip_ignores_order_names_and_the_sign_of_the_comparison(values, order, units_of):
     homes = [i % 7 for i in range(14)]

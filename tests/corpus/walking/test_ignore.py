@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.corpus import open_corpus
@@ -15,6 +15,7 @@ from assay.corpus.walking.ignore import read_level
 from assay.errors import CorpusError
 from assay.types import CorpusSpec
 from tests.corpus.conftest import Opener, git, paths, reasons, repository, write
+from tests.properties import examples
 
 _FILES = [
     "a.py", "b.txt", "foo", "x/a.py", "x/b.txt", "x/foo/a.py", "x/foo/b.txt", "x/y/a.py", "x/y/foo", "x/y/z/b.txt",
@@ -86,7 +87,7 @@ _odd = st.sampled_from(
 _lines = st.lists(_pattern | _odd, max_size=5)
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(top=_lines, x=_lines, y=_lines, exclude=_lines, tracked=st.lists(st.sampled_from(_FILES), max_size=3))
 def test_ignore_agrees_with_git_on_every_tree(
     tmp_path_factory: pytest.TempPathFactory,
@@ -183,7 +184,7 @@ def test_assayignore_pattern_without_a_folder_does_not_open_excluded_folders(tmp
     assert paths(opened(root)) == [".assayignore", "a.js"]
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(lines=st.lists(_pattern | _odd, max_size=6), path=st.sampled_from(_FILES), folder=st.booleans())
 def test_rules_joined_into_one_answer_as_they_do_one_by_one(tmp_path_factory, lines, path, folder) -> None:
     file = tmp_path_factory.getbasetemp() / "rules"

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.corpus import Memory, open_corpus, read_bytes
@@ -19,6 +19,7 @@ from assay.corpus.config import DEFAULT_WALKING, Walking
 from assay.corpus.walking.contents import Contents, Refused, examine
 from assay.types import Corpus, CorpusSpec
 from tests.corpus.conftest import paths, repository, write
+from tests.properties import examples
 
 _SMALL = Walking(max_bytes=64)
 
@@ -101,7 +102,7 @@ def _apply(root: Path, step: tuple[str, Callable[[Path, bytes], None], bytes]) -
     change(path, content)
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(steps=st.lists(_step, min_size=1, max_size=8), stored=st.booleans())
 def test_memory_changes_no_result_whatever_happens_to_the_files(steps, stored) -> None:
     with tempfile.TemporaryDirectory() as folder:
@@ -115,7 +116,7 @@ def test_memory_changes_no_result_whatever_happens_to_the_files(steps, stored) -
             _tick(root)
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(steps=st.lists(_step, min_size=1, max_size=8))
 def test_memory_sees_changes_within_one_tick_of_the_clock(steps) -> None:
     with tempfile.TemporaryDirectory() as folder:

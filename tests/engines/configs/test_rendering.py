@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.dotted import joined, parts
@@ -21,6 +21,7 @@ from assay.engines.configs.rendering import ConfigTemplate, read_config
 from assay.engines.configs.settings import ConfigSettings
 from assay.errors import ConfigError
 from assay.toml import write_key, write_value
+from tests.properties import examples
 
 TOML = """\
 # of the tool
@@ -228,7 +229,7 @@ TREES = st.recursive(
     lambda inner: st.dictionaries(NAMES, st.one_of(VALUES, inner), min_size=1, max_size=4),
     max_leaves=8,
 )
-FEW = settings(max_examples=60, suppress_health_check=list(HealthCheck))
+FEW = examples(60)
 
 
 def to_toml(tree: dict[str, Any], before: tuple[str, ...] = ()) -> str:

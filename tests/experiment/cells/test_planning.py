@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.experiment.cells.keys import cell_key
@@ -16,6 +16,7 @@ from assay.experiment.running.loading import load_suite
 from assay.experiment.running.matrix import How, asked_now, keeper_of, matrix, plan_of
 from assay.experiment.spec import Spec
 from assay.types import CorpusFacts, CorpusSpec, Gold
+from tests.properties import examples
 
 
 def builtin(**search):
@@ -62,7 +63,7 @@ def test_a_visit_carries_no_answers(plan, grounds):
 
 
 @given(st.lists(st.integers(1, 40), min_size=1, max_size=6), st.integers(1, 30))
-@settings(max_examples=50)
+@examples(50)
 def test_dividing_loses_nobody(sizes, wanted):
     facts = CorpusFacts("r", None, "d", 1)
     ground = Ground(Gold("g", CorpusSpec("path", "."), ()), facts, {}, 1000, 10, "asked")

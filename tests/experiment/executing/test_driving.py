@@ -5,7 +5,7 @@ from contextlib import closing
 from multiprocessing import get_context
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.errors import CorpusError, EngineError
@@ -14,6 +14,7 @@ from assay.experiment.executing.driving import gather
 from assay.experiment.executing.given import Given
 from assay.experiment.executing.serial import Here
 from tests.experiment.executing.tasks import Job, do, double, refuse
+from tests.properties import examples
 
 
 class Flaky:
@@ -49,7 +50,7 @@ def failed(problem):
     return future
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(st.integers(0, 30), st.dictionaries(st.integers(0, 29), st.integers(1, 2)), st.integers(1, 6))
 def test_gather_yields_every_task_exactly_once_whatever_is_lost(count, losses, workers):
     with ThreadPoolExecutor(workers) as threads:

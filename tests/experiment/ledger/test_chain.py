@@ -5,7 +5,7 @@ import multiprocessing
 import os
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.errors import EnvironmentFailure, InputError
@@ -13,6 +13,7 @@ from assay.experiment.ledger.book import add_entries, find_entry, read_ledger
 from assay.experiment.ledger.chain import scan
 from assay.experiment.ledger.files import head_file
 from tests.experiment.ledger.entries import entry
+from tests.properties import examples
 
 MANY = 5
 
@@ -58,7 +59,7 @@ def test_a_day_can_be_fixed(tmp_path, monkeypatch):
     assert add_entries(tmp_path / "ledger.jsonl", [entry(1)])[0].date == "1970-01-02"
 
 
-@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(100)
 @given(data=st.data())
 def test_any_single_line_that_is_edited_removed_swapped_or_doubled_is_noticed(written, tmp_path, data):
     lines, head = written

@@ -2,12 +2,13 @@
 
 from dataclasses import fields, replace
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.experiment.cells.records import Cell, cell_bytes, read_cell
 from assay.experiment.records.codec import engine_json, ranking_json, read_engine
 from assay.types import EngineRun, Hit, Ranking, Resources, Variation
+from tests.properties import examples
 
 FULL = EngineRun(
     name="mine",
@@ -43,7 +44,7 @@ def test_every_field_reads_back_but_those_that_the_run_says():
     assert same == said_by_the_run | {"name"}
 
 
-@settings(max_examples=50)
+@examples(50)
 @given(st.sampled_from(["fingerprint", "code", "date", "version"]), st.text(max_size=5))
 def test_texts_read_back(name, text):
     engine = replace(FULL, **{name: text})

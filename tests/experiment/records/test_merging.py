@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.cli.main import main
@@ -42,6 +42,7 @@ from assay.types import (
     Suite,
     Target,
 )
+from tests.properties import examples
 
 
 def made(*names: str, date: str = "2026-01-01", hit: str = "a.py", **changes: object) -> Run:
@@ -71,7 +72,7 @@ def moved(run: Run, **changes: object) -> Run:
 names = st.lists(st.sampled_from("abcdef"), unique=True, min_size=1)
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(names, st.booleans())
 def test_run_merged_with_itself_is_itself(chosen, timed):
     run = moved(made(*chosen), timed=timed, skipped={"z": "needs x"})
@@ -84,7 +85,7 @@ def test_first_run_is_as_it_is():
     assert merge_runs(None, made("a")).run == made("a")
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(st.data(), names)
 def test_order_of_merging_disjoint_runs_does_not_matter_but_for_the_order_of_rows(data, chosen):
     cut = data.draw(st.integers(0, len(chosen)))
@@ -99,7 +100,7 @@ def test_order_of_merging_disjoint_runs_does_not_matter_but_for_the_order_of_row
     assert (first.lines, first.hashes, first.header) == (second.lines, second.hashes, second.header)
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(names, names)
 def test_newest_answers_win_and_all_names_are_there_once(before, after):
     merged = merge_runs(made(*before, hit="old.py"), made(*after, date="2026-02-02")).run

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import ir_measures
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from assay import load_gold, run
@@ -14,12 +14,13 @@ from assay.engines.runfile import make, read_trec
 from assay.experiment.records.trec import trec_files
 from assay.scoring import score
 from assay.types import EngineRun, Hit, Ranking, Run, Status
+from tests.properties import examples
 
 texts = st.text(st.characters(exclude_characters="\x00"), max_size=12)
 spans = st.tuples(st.integers(1, 99), st.integers(0, 9)).map(lambda it: (it[0], it[0] + it[1]))
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(texts, st.none() | spans)
 def test_any_place_fits_into_a_column_and_comes_back(path, span):
     hit = Hit(path, *(span or (None, None)))

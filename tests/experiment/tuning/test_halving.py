@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
@@ -12,6 +12,7 @@ from assay.experiment.tuning.halving import Field, HalvingConfig, halve
 from assay.experiment.tuning.tuned import tune_scores
 from assay.experiment.tuning.variants import Change
 from assay.types import Claim, Scores, Unit
+from tests.properties import examples
 
 CLAIM = Claim(("nDCG@10",), "default")
 
@@ -36,7 +37,7 @@ def fields(draw):
     return values, homes
 
 
-@settings(max_examples=80)
+@examples(80)
 @given(fields(), st.integers(0, 3))
 def test_laws_of_halving(field, seed):
     values, homes = field

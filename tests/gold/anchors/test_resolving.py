@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.errors import GoldError
@@ -257,7 +257,6 @@ ANCHORS = [
 HOLD = {0, 2, 4, 6}
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.lists(
         st.lists(st.sampled_from(range(len(ANCHORS))), min_size=1, max_size=4, unique=True), min_size=1, max_size=4

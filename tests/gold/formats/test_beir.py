@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.corpus import open_corpus
@@ -18,6 +18,7 @@ from assay.gold.formats.common.documents import FOLDER, documents
 from assay.types import CorpusSpec, Gold, Query, Span, Suite, Target
 from tests.gold.formats.files import HERE, write
 from tests.gold.native.test_writing import golds, unplaced
+from tests.properties import examples
 
 QUERIES = """\
 {"_id": "q1", "text": "how is a basket priced?", "metadata": {}}
@@ -190,7 +191,7 @@ LOST = {
 }
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(st.lists(golds(), min_size=1, max_size=2, unique_by=lambda gold: gold.name.casefold()))
 def test_what_is_written_comes_back_and_the_rest_is_named(tmp_path_factory, sets):
     written = write_beir(Suite(tuple(sets)))

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.errors import GoldError
@@ -21,6 +21,7 @@ from assay.types import Gold
 from tests.gold.formats.breaking import VALUES, broken, places, replaced
 from tests.gold.formats.files import HERE, write
 from tests.gold.formats.samples import KARTA_CORPUS, SAMPLES
+from tests.properties import examples
 
 
 def attempt(kind: str, path: Path, text: str) -> Gold | None:
@@ -74,7 +75,7 @@ def test_samples_are_read_whole(name):
 
 
 @pytest.mark.parametrize("name", SAMPLES)
-@settings(max_examples=120)
+@examples(120)
 @given(data=st.data())
 def test_broken_samples_give_every_query_or_an_error_with_its_line(name, data):
     kind, file, text, _ = SAMPLES[name]
@@ -97,7 +98,7 @@ BESIDE = {
 
 
 @pytest.mark.parametrize("kind", BESIDE)
-@settings(max_examples=60)
+@examples(60)
 @given(data=st.data())
 def test_broken_files_beside_a_set_give_the_set_or_an_error(kind, data):
     name, text, other, beside = BESIDE[kind]
@@ -121,7 +122,7 @@ YAML_SAMPLES = {name: yaml.safe_load(SAMPLES[name][2]) for name in ("karta", "ka
 
 
 @pytest.mark.parametrize("name", JSON_SAMPLES)
-@settings(max_examples=120)
+@examples(120)
 @given(data=st.data())
 def test_json_with_any_value_in_any_place_gives_every_query_or_an_error(name, data):
     sample = JSON_SAMPLES[name]
@@ -132,7 +133,7 @@ def test_json_with_any_value_in_any_place_gives_every_query_or_an_error(name, da
 
 
 @pytest.mark.parametrize("name", YAML_SAMPLES)
-@settings(max_examples=120)
+@examples(120)
 @given(data=st.data())
 def test_yaml_with_any_value_in_any_place_gives_every_query_or_an_error(name, data):
     sample = YAML_SAMPLES[name]
@@ -163,7 +164,7 @@ HEADERS = st.sampled_from(
 )
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(HEADERS, st.lists(st.lists(CELLS, max_size=6), max_size=4))
 def test_csv_of_any_rows_gives_gold_with_every_row_or_an_error(header, rows):
     stream = io.StringIO()
@@ -178,7 +179,7 @@ def test_csv_of_any_rows_gives_gold_with_every_row_or_an_error(header, rows):
 
 
 @pytest.mark.parametrize("kind", sorted({sample[0] for sample in SAMPLES.values()} | {"native"}))
-@settings(max_examples=60)
+@examples(60)
 @given(
     head=st.sampled_from([b"", b"assay: 1\n", b"corpus_id: a\nqueries:\n", b"query,path\n", b"[{", b'{"queries": [{']),
     tail=st.binary(max_size=60),

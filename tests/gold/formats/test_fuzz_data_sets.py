@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.gold.formats.beir import read_beir_folder
@@ -19,6 +19,7 @@ from assay.types import CorpusSpec, Gold
 from tests.gold.formats import test_beir, test_trec
 from tests.gold.formats.breaking import VALUES, broken, places, refused, replaced
 from tests.gold.formats.data_sets import DATA_SETS, lines
+from tests.properties import examples
 
 #: The formats that only name their repositories need to be told where they are.
 CORPORA = {"repoeval": CorpusSpec("path", "repos"), "crosscodeeval": CorpusSpec("path", "repos")}
@@ -70,7 +71,7 @@ def test_samples_are_read_whole(kind):
 
 
 @pytest.mark.parametrize("kind", DATA_SETS)
-@settings(max_examples=150)
+@examples(150)
 @given(data=st.data())
 def test_broken_samples_ask_or_tell_every_query_or_name_the_line(kind, data):
     text = data.draw(broken(DATA_SETS[kind][1]))
@@ -80,7 +81,7 @@ def test_broken_samples_ask_or_tell_every_query_or_name_the_line(kind, data):
 
 
 @pytest.mark.parametrize("kind", JSON_SETS)
-@settings(max_examples=150)
+@examples(150)
 @given(data=st.data())
 def test_any_value_in_any_place_asks_or_tells_every_query_or_names_the_line(kind, data):
     entries = [json.loads(line) for line in DATA_SETS[kind][1].splitlines()]
@@ -92,7 +93,7 @@ def test_any_value_in_any_place_asks_or_tells_every_query_or_names_the_line(kind
 
 
 @pytest.mark.parametrize("kind", DATA_SETS)
-@settings(max_examples=60)
+@examples(60)
 @given(data=st.data())
 def test_a_sample_that_ends_too_early_asks_or_tells_what_is_there_or_names_the_line(kind, data):
     text = DATA_SETS[kind][1]
@@ -103,7 +104,7 @@ def test_a_sample_that_ends_too_early_asks_or_tells_what_is_there_or_names_the_l
 
 
 @pytest.mark.parametrize("kind", [*DATA_SETS, "trec", "beir"])
-@settings(max_examples=40)
+@examples(40)
 @given(head=st.sampled_from([b"", b"[{", b'{"prompt": "x"}', b"q 0 a.py 1\n", b"PAR1"]), tail=st.binary(max_size=60))
 def test_any_bytes_give_gold_or_an_error_with_the_file(tmp_path_factory, kind, head, tail):
     path = tmp_path_factory.getbasetemp() / f"drawn-{kind}.jsonl"
@@ -113,7 +114,7 @@ def test_any_bytes_give_gold_or_an_error_with_the_file(tmp_path_factory, kind, h
     assert error.file == str(path)
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(data=st.data())
 def test_broken_beir_folders_ask_or_tell_every_query_or_name_the_line(tmp_path_factory, data):
     folder = test_beir.make(tmp_path_factory.mktemp("beir"))
@@ -130,7 +131,7 @@ def test_broken_beir_folders_ask_or_tell_every_query_or_name_the_line(tmp_path_f
         assert error.line is not None
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(data=st.data())
 def test_broken_trec_files_ask_or_tell_every_topic_or_name_the_line(tmp_path_factory, data):
     folder = tmp_path_factory.mktemp("trec")

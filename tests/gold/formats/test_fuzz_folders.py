@@ -10,7 +10,7 @@ from typing import Any
 
 import pyarrow
 import pyarrow.parquet
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.gold import load_gold
@@ -23,8 +23,9 @@ from tests.gold.formats.breaking import broken, refused
 from tests.gold.formats.data_sets import ADDS, COMMIT, OTHER, PATCH, lines
 from tests.gold.formats.files import HERE, write
 from tests.gold.formats.test_semble import FLASK, semble
+from tests.properties import examples
 
-FEW = settings(max_examples=60)
+FEW = examples(60)
 WORDS = st.sampled_from(["a", "A", "a b", "a/b", "a-b", "b.py", "../b.py", "é", "a\0", "x" * 300, ""])
 SOUND = st.sampled_from(["a", "A", "a b", "a/b", "b.py", "x" * 300])  # most drawn sets are to be read, not refused
 SCORES = st.sampled_from(["0", "1", "2", "3", "-1", "many"])

@@ -8,7 +8,7 @@ from pathlib import Path
 import pyarrow
 import pyarrow.parquet
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.errors import EnvironmentFailure, GoldError
@@ -16,6 +16,7 @@ from assay.gold import load_gold
 from assay.gold.formats.common.parquet import ParquetLimits, is_parquet, rows_as_lines
 from tests.gold.formats.breaking import refused
 from tests.gold.formats.data_sets import CONTEXTBENCH, SWEBENCH, lines
+from tests.properties import examples
 
 
 def write(path: Path, rows: list[dict]) -> Path:
@@ -97,7 +98,7 @@ def test_bytes_that_are_no_text_name_the_row(tmp_path):
     assert error.value.line == 2
 
 
-@settings(max_examples=80)
+@examples(80)
 @given(data=st.data())
 def test_a_corrupt_file_gives_gold_or_an_error_with_its_name(tmp_path_factory, data):
     folder = tmp_path_factory.mktemp("corrupt", numbered=True)

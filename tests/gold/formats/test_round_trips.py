@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.errors import GoldError
@@ -14,6 +14,7 @@ from assay.gold.formats.common.losses import KINDS
 from assay.gold.formats.detect import FORMATS, Format, named
 from assay.types import Adversary, CorpusSpec, Gold, Label, Query, Rationale, Span, Suite, Target
 from tests.gold.native.test_writing import TEXT, golds, unplaced
+from tests.properties import examples
 
 WRITTEN = [known.name for known in FORMATS if known.write is not None]
 OURS = ["native", "octocode", "semble", "plain"]
@@ -95,7 +96,7 @@ def _poor(query: Query, number: int) -> Query:
 
 
 @pytest.mark.parametrize("name", WRITTEN)
-@settings(max_examples=40)
+@examples(40)
 @given(gold=sets())
 def test_round_trip_loses_exactly_what_is_told(name, gold):
     known, suite = named(name), Suite((gold,))
@@ -110,7 +111,7 @@ def test_round_trip_loses_exactly_what_is_told(name, gold):
 
 
 @pytest.mark.parametrize("name", OURS)
-@settings(max_examples=40)
+@examples(40)
 @given(text=TEXT)
 def test_round_trip_keeps_any_text(name, text):
     gold = Gold(

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.errors import GoldError
@@ -14,6 +14,7 @@ from assay.types import Gold, Query, Rationale, Span, Suite, Target
 from tests.gold.formats.files import HERE, write
 from tests.gold.formats.test_beir import LOST, heads
 from tests.gold.native.test_writing import golds, unplaced
+from tests.properties import examples
 
 QRELS = "1 0 shop/price.py::total 2\n1\tQ0\tshop/tax.py:1-9   1\n\n1 0 shop/no.py 0\n2 0 shop/tax.py 1\r\n3 0 x.py -2\n"
 TOPICS = "1\thow is a basket priced?\n2\t rates  of tax\r\n3\twhere is nothing?\n4\twho asks?\n"
@@ -139,7 +140,7 @@ def held(gold: Gold) -> Gold:
     return replace(gold, queries=tuple(queries), provenance={})
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(st.lists(golds(), min_size=1, max_size=2, unique_by=lambda gold: gold.name.casefold()))
 def test_what_is_written_comes_back_and_the_rest_is_named(tmp_path_factory, sets):
     written = write_trec(Suite(tuple(sets)))

@@ -4,7 +4,7 @@ import contextlib
 
 import pytest
 import yaml
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.errors import GoldError
@@ -14,6 +14,7 @@ from assay.gold.native.reading import read_native
 from assay.gold.source import Source, SourceLimits, read_source
 from assay.types import PRIMARY, SECONDARY, CorpusSpec, Rationale, Span
 from tests.gold.conftest import NATIVE
+from tests.properties import examples
 
 
 def test_native_reads_all_five_layers_as_text(native):
@@ -217,7 +218,7 @@ def test_native_reads_an_alias(native):
     assert load_gold(path).golds[0].queries[1].forms == {"human": "no"}
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(st.text(alphabet=st.sampled_from("assay:1nmecorpustdliquerief{}[]&*!-\n \"'|>%@\t#,?"), max_size=200))
 def test_native_gives_gold_or_an_error_for_any_text(tmp_path_factory, text):
     source = Source(tmp_path_factory.getbasetemp() / "any.yaml", text)
@@ -240,7 +241,7 @@ def test_native_names_the_same_line_with_and_without_libyaml(native, old, new, l
     assert caught.value.line == line
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(st.data())
 def test_native_gives_gold_or_an_error_for_any_damage(tmp_path_factory, data):
     raw = bytearray(NATIVE.encode())

@@ -4,7 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.gold import load_gold, write_native
@@ -12,6 +12,7 @@ from assay.gold.native.reading import read_native
 from assay.gold.schema import RELATIONSHIPS, STRENGTHS
 from assay.gold.source import Source
 from assay.types import FORMS, Adversary, CorpusSpec, Gold, Label, Query, Rationale, Span, Target
+from tests.properties import examples
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=30).filter(str.strip)
 NAMES = st.text(st.characters(categories=["L", "N", "Pd", "Pc"]), min_size=1, max_size=10)
@@ -84,7 +85,7 @@ def unplaced(gold: Gold) -> Gold:
     return replace(gold, source=None, queries=tuple(replace(query, line=None) for query in gold.queries))
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(golds())
 def test_write_native_round_trips(gold):
     text = write_native(gold)

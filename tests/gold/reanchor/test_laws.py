@@ -3,15 +3,16 @@
 import tempfile
 from pathlib import Path
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.gold.reanchor import Located, Repository, reanchor
 from assay.types import Span
 from tests.gold.reanchor.history import commit, gold_of, lines_of, module, moved, target
+from tests.properties import examples
 
 #: Each example makes commits, so there are few.
-FEW = settings(max_examples=12)
+FEW = examples(12)
 NAMES = ("alpha", "beta", "gamma", "delta")
 OLD = {"a.py": module(*NAMES), "b.py": module("other")}
 LENGTH = OLD["a.py"].count("\n")

@@ -6,7 +6,7 @@ import random
 import krippendorff
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import cohen_kappa_score
 
@@ -21,6 +21,7 @@ from assay.gold.review.coefficients import (
     percent_agreement,
     with_interval,
 )
+from tests.properties import examples
 
 GRADES = ("0", "1", "2")
 
@@ -94,7 +95,7 @@ votes = st.lists(
 pairs = st.lists(st.tuples(st.sampled_from(GRADES), st.sampled_from(GRADES)), min_size=1, max_size=40)
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(items=votes)
 def test_alpha_equals_the_krippendorff_package(items):
     names = ("ada", "bob", "cy", "dee")
@@ -107,7 +108,7 @@ def test_alpha_equals_the_krippendorff_package(items):
         assert ours == pytest.approx(theirs, abs=1e-9)
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(said=pairs, weights=st.sampled_from(["none", "linear", "quadratic"]))
 def test_kappa_equals_scikit_learn(said, weights):
     ratings = Ratings.of({"a": one, "b": other} for one, other in said)
@@ -120,7 +121,7 @@ def test_kappa_equals_scikit_learn(said, weights):
     assert ours == pytest.approx(theirs, abs=1e-9)
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(items=votes, data=st.data())
 def test_neither_the_order_of_items_nor_the_names_of_reviewers_matter(items, data):
     shuffled = data.draw(st.permutations(items))
@@ -132,7 +133,7 @@ def test_neither_the_order_of_items_nor_the_names_of_reviewers_matter(items, dat
     assert percent_agreement(Ratings.of(items)) == percent_agreement(Ratings.of(other))
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(items=votes, order=st.permutations(["x", "y", "z"]))
 def test_nominal_values_are_only_names(items, order):
     names = dict(zip(GRADES, order, strict=True))

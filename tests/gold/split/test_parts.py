@@ -4,7 +4,7 @@ from collections import Counter
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.errors import ConfigError, GoldError
@@ -12,6 +12,7 @@ from assay.gold.split.dividing import Division, Shares, divide
 from assay.gold.split.memory import Way, recall, remember
 from assay.gold.split.parts import PARTS, part_of, refuse_sealed, sealed_queries, select
 from assay.types import CorpusSpec, Gold, Query, Span, Suite, Target
+from tests.properties import examples
 
 
 def query(name, *anchors, part=None, **tags):
@@ -38,7 +39,7 @@ def parts(divided):
 modules = st.lists(st.tuples(st.integers(0, 12), st.integers(0, 5), st.booleans()), min_size=20, max_size=60)
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(drawn=modules, seed=st.integers(0, 5))
 def test_no_module_and_no_shared_target_is_in_two_parts(drawn, seed):
     queries = [
@@ -58,7 +59,7 @@ def test_no_module_and_no_shared_target_is_in_two_parts(drawn, seed):
     assert set(found.values()) == set(PARTS)
 
 
-@settings(max_examples=20)
+@examples(20)
 @given(seed=st.integers(0, 100))
 def test_the_same_seed_gives_the_same_parts(seed):
     some = suite(*(query(f"q{n}", f"m{n % 9}/f.py:{n + 1}-{n + 1}") for n in range(30)))

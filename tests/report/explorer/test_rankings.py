@@ -4,7 +4,7 @@ import math
 from dataclasses import replace
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.report.case import level_of, open_case
@@ -25,6 +25,7 @@ from assay.types import (
     Suite,
     Target,
 )
+from tests.properties import examples
 from tests.report.explorer import unpacking
 
 PATHS = ("a.py", "b/c.py", "\ud800<script>.py", "ü 'x'.py")
@@ -79,7 +80,7 @@ def answers(case):
     return [[one.get((unit.gold, unit.query, unit.form)) for one in known] for unit in case.scores.units]
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(runs(), st.sampled_from(["nDCG@4", "RR(level=lines)@4", "Hit(level=symbol)@4"]))
 def test_what_was_packed_is_the_run(run, primary):
     case = open_case(run, Claim((primary,), "e0"))

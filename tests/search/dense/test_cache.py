@@ -9,12 +9,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.search.dense.cache import EmbeddingCache
 from assay.search.dense.config import CacheConfig
 from assay.search.dense.matrices import Matrix, unit_rows
+from tests.properties import examples
 
 
 @dataclass
@@ -72,7 +73,7 @@ def test_no_texts_write_nothing(tmp_path):
     assert not (tmp_path / "cache").exists()
 
 
-@settings(max_examples=20)
+@examples(20)
 @given(st.lists(st.lists(st.text(max_size=3), max_size=6), max_size=12), st.integers(1, 4))
 def test_answers_are_what_the_embedder_says_whatever_was_asked_before(tmp_path_factory, requests, most):
     cache = EmbeddingCache(tmp_path_factory.mktemp("cache"), CacheConfig(max_segments=most))

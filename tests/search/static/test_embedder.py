@@ -2,7 +2,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from assay import Index
@@ -13,6 +13,7 @@ from assay.search.models import DenseSettings, TranslationSettings
 from assay.search.static import StaticEmbedder, open_static, path_words, unit_vectors
 from assay.search.static.embedder import _blocks
 from assay.search.words import runs, term_hash, terms
+from tests.properties import examples
 from tests.search.static.models import MEANINGS, write_model
 
 WORDS = [word for group in MEANINGS for word in group] + ["zebra", "quux"]
@@ -35,7 +36,7 @@ def by_hand(model, text):
 
 
 @given(st.lists(st.lists(st.sampled_from(WORDS), max_size=30), max_size=6))
-@settings(max_examples=50)
+@examples(50)
 def test_a_text_is_the_weighted_sum_of_its_words(model, bags):
     texts = [" ".join(bag) for bag in bags]
     found = StaticEmbedder(model).embed(texts, "code")

@@ -10,13 +10,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from assay.errors import EnvironmentFailure
 from assay.search.store.format import JSON, VERSION, Array, StoreProblem, read_store, write_store
 from tests.clocked import clocked
+from tests.properties import examples
 
 META: dict[str, JSON] = {"root": "/srv/ä", "files": [1, 2.5, None, True], "deep": {"x": "\udc80"}}
 ARRAYS: dict[str, Array] = {
@@ -73,7 +74,7 @@ _json = st.recursive(
 )
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(60)
 @given(meta=st.dictionaries(st.text(), _json, max_size=4), arrays=st.dictionaries(st.text(), _array, max_size=4))
 def test_store_gives_back_what_was_written(tmp_path, meta, arrays) -> None:
     write_store(tmp_path / "index.assay", meta, arrays)
@@ -97,7 +98,7 @@ def test_store_begins_with_magic_and_version(whole) -> None:
     assert len(whole) % 64 == 0
 
 
-@settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(300)
 @given(data=st.data())
 def test_store_notices_flipped_bytes_anywhere(tmp_path, whole, data) -> None:
     damaged = bytearray(whole)
@@ -136,7 +137,7 @@ def test_store_notices_swapped_blocks(tmp_path, whole) -> None:
             _problem(tmp_path / "i")
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(60)
 @given(noise=st.binary(max_size=300), magic=st.booleans())
 def test_store_refuses_foreign_files(tmp_path, noise, magic) -> None:
     (tmp_path / "i").write_bytes((b"ASSAYIDX" if magic else b"") + noise)

@@ -1,0 +1,106 @@
+"""Recorded contracts: compare a value with the file under `recorded/` that pins it.
+
+`make contracts` (ASSAY_RECORD=1) writes the files again; `git diff tests/contracts/recorded` then shows what changed.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import os
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+import pytest
+
+RECORDED = Path(__file__).parent / "recorded"
+RECORDING = os.environ.get("ASSAY_RECORD") == "1"
+SIGNIFICANT_DIGITS = 6  # BLAS builds differ in the last bits of a double
+MASKED = "<masked>"
+
+
+def check(name: str, value: object) -> None:
+    """Fail with a diff unless `value` equals the recorded file; text is compared as it is, anything else as JSON."""
+    path = RECORDED / name
+    actual = value if isinstance(value, str) else to_json(value)
+    if not actual.endswith("\n"):
+        actual += "\n"
+    if RECORDING:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(actual, encoding="utf-8")
+        return
+    if not path.is_file():
+        pytest.fail(f"no recorded contract {name}; record it with `make contracts`")
+    expected = path.read_text(encoding="utf-8")
+    if actual != expected:
+        lines = difflib.unified_diff(
+            expected.splitlines(), actual.splitlines(), f"recorded/{name}", "actual", lineterm="", n=2
+        )
+        pytest.fail("\n".join([*list(lines)[:200], "if the change is intended: make contracts"]), pytrace=False)
+
+
+def to_json(value: object) -> str:
+    return json.dumps(rounded(value), indent=1, sort_keys=True, ensure_ascii=False)
+
+
+def rounded(value: object) -> object:
+    """Return a JSON-like value with floats cut to the digits that do not depend on the machine."""
+    if isinstance(value, float):
+        short = float(f"{value:.{SIGNIFICANT_DIGITS}g}")
+        return 0.0 if abs(short) < 1e-12 else short
+    if isinstance(value, Mapping):
+        return {str(key): rounded(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [rounded(item) for item in value]
+    return value
+
+
+def masked(value: object, keys: Iterable[str]) -> object:
+    """Return a JSON-like value with the values of the named keys masked, at any depth."""
+    hidden = frozenset(keys)
+    if isinstance(value, Mapping):
+        return {str(key): MASKED if key in hidden else masked(item, hidden) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [masked(item, hidden) for item in value]
+    return value
+
+
+def substituted(text: str, replacements: Mapping[str, str]) -> str:
+    """Return text with each regular expression replaced, in the order given."""
+    for pattern, placeholder in replacements.items():
+        text = re.sub(pattern, placeholder, text)
+    return text
+
+
+def shape(value: object) -> object:
+    """Return the keys and types of a JSON value; a list has the merged shape of its items, null joins other types."""
+    if isinstance(value, Mapping):
+        return {str(key): shape(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        merged: object = None
+        for item in value:
+            merged = _merge(merged, shape(item))
+        return ["empty" if merged is None else merged]
+    if value is None:
+        return "null"
+    return {bool: "bool", int: "int", float: "float", str: "str"}[type(value)]
+
+
+def _merge(one: object, other: object) -> object:
+    if one is None or one == other:
+        return other
+    if isinstance(one, dict) and isinstance(other, dict):
+        missing = dict.fromkeys({*one} ^ {*other}, "absent")
+        left, right = {**missing, **one}, {**missing, **other}
+        return {key: _merge(left[key], right[key]) for key in sorted(left)}
+    if isinstance(one, list) and isinstance(other, list):
+        if "empty" in (one[0], other[0]):
+            return other if one[0] == "empty" else one
+        return [_merge(one[0], other[0])]
+    names = {*_names(one), *_names(other)}
+    return " | ".join(sorted(names))
+
+
+def _names(value: object) -> list[str]:
+    return value.split(" | ") if isinstance(value, str) else [json.dumps(value, sort_keys=True)]

@@ -1,0 +1,22 @@
+"""Example counts of property tests: derandomized and few in `make test`, random and all of them in `make soak`."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from hypothesis import HealthCheck, settings
+
+FEWEST: Final = 10
+
+
+def register_profiles() -> None:
+    # Examples may be slow, large or share a fixture's folder: health checks would fail at random on a busy machine.
+    settings.register_profile("soak", deadline=None, suppress_health_check=list(HealthCheck), print_blob=True)
+    settings.register_profile("test", settings.get_profile("soak"), derandomize=True, max_examples=25, database=None)
+    settings.load_profile("test")
+
+
+def examples(count: int) -> settings:
+    """Return settings for `count` examples in `make soak` and a quarter of them in `make test`."""
+    soaking = settings.get_current_profile_name() == "soak"
+    return settings(max_examples=count if soaking else min(count, max(count // 4, FEWEST)))
