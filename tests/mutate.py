@@ -1,30 +1,35 @@
-"""Break each rule of the honest harness on purpose and see its test fail: `python -m tests.mutate [RULE]`.
+"""Mutation tests: break each rule on purpose and check that its tests fail: `python -m tests.mutate [RULE]`.
 
-A mutant is a line of the source replaced by a wrong one. Every mutant must be killed by the tests named with it;
-one that survives, or that no longer fits the source, ends in exit code 1.
+A mutant of tests/mutants.toml replaces one piece of source by a wrong one. Every mutant must be killed by the tests
+it names. `make test` checks that all of them still apply (tests/test_mutants.py), `make soak` runs them.
 """
 
 from __future__ import annotations
 
+import compileall
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
 import tomllib
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from queue import SimpleQueue
 
 ROOT = Path(__file__).parent.parent
 MUTANTS = Path(__file__).parent / "mutants.toml"
-_PASSED, _FAILED = 0, 1  # pytest's exit codes; any other means that it did not get to test
+_PASSED, _FAILED = 0, 1  # pytest's exit codes; any other means that it ran no test
 _OUTCOMES = {_PASSED: "survived", _FAILED: "killed"}
-_LEFT_OUT = (".git", ".venv", "*_cache", ".hypothesis", "demo-results", "__pycache__")
+_NOT_COPIED = (".git", ".venv", "*_cache", ".hypothesis", "demo-results", "__pycache__", "site")
+_WATCHDOG = 1800  # seconds for the tests of one mutant; a mutant that makes them hang is killed too
 
 
 @dataclass(frozen=True, slots=True)
 class Mutant:
-    """A rule, how it is broken, and who must notice."""
+    """One rule, the edit that breaks it, and the tests that must notice."""
 
     rule: str
     file: str
@@ -32,45 +37,74 @@ class Mutant:
     new: str
     tests: str
 
+    def misfit(self) -> str | None:
+        """Return why this mutant cannot be applied to the tree, or None."""
+        if not (ROOT / self.file).is_file():
+            return f"no file {self.file}"
+        count = (ROOT / self.file).read_text(encoding="utf-8").count(self.old)
+        if count != 1:
+            return f"{self.file} has {self.old!r} {count} times"
+        missing = [test for test in self.tests.split() if not (ROOT / test).exists()]
+        return f"no test {', '.join(missing)}" if missing else None
 
-def main(wanted: str | None = None) -> int:
-    """Try every mutant in a copy of the tree."""
-    mutants = [Mutant(**entry) for entry in tomllib.loads(MUTANTS.read_text(encoding="utf-8"))["mutant"]]
-    chosen = [mutant for mutant in mutants if wanted is None or wanted in mutant.rule]
+
+def load_mutants() -> list[Mutant]:
+    return [Mutant(**entry) for entry in tomllib.loads(MUTANTS.read_text(encoding="utf-8"))["mutant"]]
+
+
+def main(wanted: str = "") -> int:
+    """Try the mutants whose rule contains `wanted`; return 1 unless all are killed."""
+    chosen = [mutant for mutant in load_mutants() if wanted in mutant.rule]
+    misfits = [f"{mutant.rule}: {why}" for mutant in chosen if (why := mutant.misfit())]
+    if misfits or not chosen:
+        print("\n".join(misfits) or f"no mutant for {wanted!r}")
+        return 1
     with tempfile.TemporaryDirectory() as folder:
-        copy = Path(folder) / "tree"
-        shutil.copytree(ROOT, copy, ignore=shutil.ignore_patterns(*_LEFT_OUT))
-        if run_tests(copy, " ".join(sorted({tests for mutant in chosen for tests in mutant.tests.split()}))) != _PASSED:
-            print("the tests fail without any mutant")
-            return 1
-        outcomes = [try_mutant(copy, mutant) for mutant in chosen]
-    for mutant, outcome in zip(chosen, outcomes, strict=True):
-        print(f"{outcome:9} {mutant.rule}: {mutant.file}")
+        copies: SimpleQueue[Path] = SimpleQueue()
+        workers = os.cpu_count() or 1
+        for number in range(workers):
+            copy = Path(folder) / str(number)
+            shutil.copytree(ROOT, copy, ignore=shutil.ignore_patterns(*_NOT_COPIED))
+            compileall.compile_dir(copy / "src", quiet=2)  # hundreds of child processes then load bytecode
+            copies.put(copy)
+        with ThreadPoolExecutor(workers) as pool:
+            tests = sorted({test for mutant in chosen for test in mutant.tests.split()})
+            if any(code != _PASSED for code in pool.map(lambda test: _with_copy(copies, None, [test]), tests)):
+                print("the tests fail without any mutant")
+                return 1
+            codes = pool.map(lambda mutant: _with_copy(copies, mutant, mutant.tests.split()), chosen)
+            outcomes = []
+            for mutant, code in zip(chosen, codes, strict=True):
+                outcomes.append(_OUTCOMES.get(code, "broken"))
+                print(f"{outcomes[-1]:9} {mutant.rule}: {mutant.file}", flush=True)
     killed = outcomes.count("killed")
     print(f"{killed} of {len(chosen)} mutants killed")
     return 0 if killed == len(chosen) else 1
 
 
-def try_mutant(copy: Path, mutant: Mutant) -> str:
-    """Say whether the tests notice one mutant; the file is put back afterwards."""
-    path = copy / mutant.file
-    text = path.read_text(encoding="utf-8")
-    if text.count(mutant.old) != 1:
-        return "misfit"
-    path.write_text(text.replace(mutant.old, mutant.new), encoding="utf-8")
+def _with_copy(copies: SimpleQueue[Path], mutant: Mutant | None, tests: Sequence[str]) -> int:
+    """Run tests in one of the copies, with a mutant if there is one, and return pytest's exit code."""
+    copy = copies.get()
     try:
-        return _OUTCOMES.get(run_tests(copy, mutant.tests), "broken")
+        if mutant is None:
+            return _run_tests(copy, tests)
+        path = copy / mutant.file
+        text = path.read_text(encoding="utf-8")
+        path.write_text(text.replace(mutant.old, mutant.new), encoding="utf-8")
+        try:
+            return _run_tests(copy, tests)
+        finally:
+            path.write_text(text, encoding="utf-8")
     finally:
-        path.write_text(text, encoding="utf-8")
+        copies.put(copy)
 
 
-def run_tests(copy: Path, tests: str) -> int:
-    """Run some tests of the copy against its own source and give pytest's exit code; one that hangs has failed."""
-    command = [sys.executable, "-m", "pytest", "-x", "-q", "-n0", *tests.split()]
+def _run_tests(copy: Path, tests: Sequence[str]) -> int:
+    command = [sys.executable, "-m", "pytest", "-x", "-q", "-n0", *tests]
     environment = {**os.environ, "PYTHONPATH": str(copy / "src"), "PYTHONDONTWRITEBYTECODE": "1"}
     try:
         return subprocess.run(
-            command, cwd=copy, env=environment, capture_output=True, check=False, timeout=600
+            command, cwd=copy, env=environment, capture_output=True, check=False, timeout=_WATCHDOG
         ).returncode
     except subprocess.TimeoutExpired:
         return _FAILED
