@@ -6,7 +6,7 @@ import pytest
 
 from tests.conftest import write_tree
 from tests.contracts.calling import Workspace
-from tests.contracts.corpora import WORKSPACE
+from tests.contracts.inputs import WORKSPACE
 
 
 @pytest.fixture(scope="session")
