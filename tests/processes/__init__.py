@@ -1,24 +1,53 @@
-"""What tests of programs share."""
+"""Helpers for tests that start programs."""
 
 from __future__ import annotations
 
 import os
-import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Final, TypeVar
+
+import pytest
+
+from tests.waiting import wait_until
+
+T = TypeVar("T")
+
+#: Seconds that a program hangs in these tests: longer than every watchdog, so that none ends by itself in time.
+HANG: Final = 1000
 
 
-def wait_until_gone(pid: int, seconds: float = 5.0) -> bool:
-    """Tell whether a process is gone, or a zombie that nobody has buried yet, within some seconds."""
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        try:
-            state = (
-                Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] if Path("/proc").exists() else "?"
-            )
-            os.kill(pid, 0)
-        except (ProcessLookupError, FileNotFoundError):
-            return True
-        if state == "Z":
-            return True
-        time.sleep(0.02)
-    return False
+def is_gone(pid: int) -> bool:
+    """Tell whether a process has ended; a zombie has, whoever is to wait for it."""
+    try:
+        os.kill(pid, 0)
+        stat = Path(f"/proc/{pid}/stat").read_text() if Path("/proc").exists() else ""
+    except (ProcessLookupError, FileNotFoundError):
+        return True
+    return stat.rpartition(")")[2].split()[:1] == ["Z"]
+
+
+def wait_until_gone(pid: int) -> bool:
+    """Return True once a process has ended; fail the test after the watchdog."""
+    wait_until(lambda: is_gone(pid), f"the end of process {pid}")
+    return True
+
+
+def time_out(attempt: Callable[[float], T], reached: Callable[[], object]) -> T:
+    """Call `attempt` with a time limit that its program is to exceed, after the program has reached its hanging state.
+
+    A short limit is enough on a quiet machine. On a busy one it may end a program that has hardly started, so the limit
+    grows until `reached()` is true.
+    """
+    for seconds in (0.2, 2.0, 20.0, 200.0):
+        outcome = attempt(seconds)
+        if reached():
+            return outcome
+    pytest.fail("the program never reached the state in which it hangs")
+
+
+def pids_in(path: Path, count: int) -> list[int]:
+    """Read process ids that a program wrote; an empty list unless all of them are there."""
+    text = path.read_text() if path.exists() else ""
+    pids = [int(pid) for pid in text.split()]
+    return pids if len(pids) == count and text.endswith("\n") else []

@@ -12,7 +12,8 @@ import pytest
 
 from assay.processes import Child, Task, end_stragglers, kill_all, new_marker, run_process, stragglers
 from assay.processes.markers import carries, marked
-from tests.processes import wait_until_gone
+from tests.processes import HANG, wait_until_gone
+from tests.waiting import WATCHDOG, wait_until
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="LOUD: what was left behind is known on Linux only")
 
@@ -25,16 +26,14 @@ for handle in (0, 1, 2): os.close(handle)
 if sys.argv[2] == "stubborn": signal.signal(signal.SIGTERM, signal.SIG_IGN)
 with open(sys.argv[1] + ".new", "w") as file: file.write(str(os.getpid()))
 os.rename(sys.argv[1] + ".new", sys.argv[1])
-time.sleep(60)
+time.sleep(1000)
 """
 
 
 def leave(pidfile: Path, marker: str, manner: str = "mild") -> int:
     """Run a program that becomes a daemon, and give the daemon's number."""
-    assert run_process(Task((sys.executable, "-ISc", DAEMON, str(pidfile), manner), marker=marker), 20.0).ok
-    end = time.monotonic() + 10
-    while not pidfile.exists() and time.monotonic() < end:
-        time.sleep(0.01)
+    assert run_process(Task((sys.executable, "-ISc", DAEMON, str(pidfile), manner), marker=marker), WATCHDOG).ok
+    wait_until(pidfile.exists, "the daemon")
     return int(pidfile.read_text())
 
 
@@ -44,7 +43,7 @@ def test_daemons_of_a_session_are_ended_and_counted(tmp_path: Path, manner: str)
     pids = [leave(tmp_path / name, marker, manner) for name in "abc"]
     foreign = leave(tmp_path / "other", other)
     assert stragglers(marker) == sorted(pids)
-    assert end_stragglers(marker, grace=0.2) == 3
+    assert end_stragglers(marker, grace=0.1) == 3
     assert all(wait_until_gone(pid) for pid in pids)
     assert (end_stragglers(marker), stragglers(marker)) == (0, [])
     assert stragglers(other) == [foreign]
@@ -53,9 +52,9 @@ def test_daemons_of_a_session_are_ended_and_counted(tmp_path: Path, manner: str)
 
 def test_a_program_that_is_still_wanted_is_no_straggler() -> None:
     marker = new_marker()
-    child = Child(Task(("sh", "-c", "sleep 60 & echo; wait"), marker=marker))
+    child = Child(Task(("sh", "-c", "sleep 1000 & echo; wait"), marker=marker))
     try:
-        child.read_line(time.monotonic() + 10)
+        child.read_line(time.monotonic() + WATCHDOG)
         assert child.marker == marker
         assert carries(child.pid, marker)
         assert end_stragglers(marker) == 0
@@ -66,8 +65,8 @@ def test_a_program_that_is_still_wanted_is_no_straggler() -> None:
 
 def test_all_that_we_started_can_be_killed_at_once(tmp_path: Path) -> None:
     pid = leave(tmp_path / "pid", "")
-    bystander = subprocess.Popen(("sleep", "60"))
-    child = Child(Task(("sleep", "60")))
+    bystander = subprocess.Popen(("sleep", str(HANG)))
+    child = Child(Task(("sleep", str(HANG))))
     try:
         kill_all()
         assert wait_until_gone(pid)
@@ -80,10 +79,12 @@ def test_all_that_we_started_can_be_killed_at_once(tmp_path: Path) -> None:
 
 
 def test_markers_are_told_apart_and_stay_when_another_is_added() -> None:
-    task = Task((sys.executable, "-Ic", "import time; print(flush=True); time.sleep(60)"), None, {"ASSAY_RUN": "ab-1"})
+    task = Task(
+        (sys.executable, "-Ic", "import time; print(flush=True); time.sleep(1000)"), None, {"ASSAY_RUN": "ab-1"}
+    )
     child = Child(task)
     try:
-        child.read_line(time.monotonic() + 10)
+        child.read_line(time.monotonic() + WATCHDOG)
         carried = {mark: carries(child.pid, mark) for mark in ("ab-1", "ab", "a", "ab-", "b-1", child.marker)}
     finally:
         child.end()
