@@ -33,15 +33,15 @@ def wait_until_gone(pid: int) -> bool:
     return True
 
 
-def time_out(attempt: Callable[[float], T], reached: Callable[[], object]) -> T:
-    """Call `attempt` with a time limit that its program is to exceed, after the program has reached its hanging state.
+def time_out(attempt: Callable[[float], T], reached: Callable[[T], object]) -> T:
+    """Call `attempt` with a time limit that a program exceeds, but only once it has reached its hanging state.
 
     A short limit is enough on a quiet machine. On a busy one it may end a program that has hardly started, so the limit
-    grows until `reached()` is true.
+    grows until `reached(outcome)` is true.
     """
     for seconds in (0.2, 2.0, 20.0, 200.0):
         outcome = attempt(seconds)
-        if reached():
+        if reached(outcome):
             return outcome
     pytest.fail("the program never reached the state in which it hangs")
 

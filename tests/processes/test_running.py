@@ -45,7 +45,9 @@ def test_process_out_of_time_is_ended_with_its_children(tmp_path: Path, ignore: 
     pids = tmp_path / "pids"
     script = f"{ignore}sleep {HANG} & echo waiting >&2; echo $$ $! > {pids}; wait; sleep {HANG}"
     limits = ProcessLimits(grace=0.05)
-    finished = time_out(lambda limit: run_process(Task(("sh", "-c", script)), limit, limits), lambda: pids_in(pids, 2))
+    finished = time_out(
+        lambda limit: run_process(Task(("sh", "-c", script)), limit, limits), lambda _: pids_in(pids, 2)
+    )
     assert (finished.end, finished.last_words, finished.ok) == ("timeout", "waiting", False)
     assert all(wait_until_gone(pid) for pid in pids_in(pids, 2))
 
@@ -122,7 +124,7 @@ def test_process_out_of_time_takes_its_runaway_children_with_it(tmp_path: Path) 
     if sys.platform != "linux":
         pytest.skip("LOUD: who holds a pipe is known on Linux only")
     pid = tmp_path / "pid"
-    finished = time_out(lambda limit: run(LEAVING, pid, HANG, "leaves", HANG, seconds=limit), lambda: pids_in(pid, 1))
+    finished = time_out(lambda limit: run(LEAVING, pid, HANG, "leaves", HANG, seconds=limit), lambda _: pids_in(pid, 1))
     assert finished.end == "timeout"
     assert wait_until_gone(*pids_in(pid, 1))
 
