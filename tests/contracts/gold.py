@@ -50,9 +50,10 @@ def isolate(monkeypatch: pytest.MonkeyPatch, base: Path) -> Path:
     return folder
 
 
-def gold(*arguments: str) -> Called:
+def gold(*arguments: str, env: Mapping[str, str] | None = None) -> Called:
     """Run `assay gold ARGUMENTS` in the current folder."""
-    return Called(*call(["gold", *arguments], Path.cwd(), home=Path.cwd().parent))
+    own = {"GIT_ALLOW_PROTOCOL": "file", **(env or {})}
+    return Called(*call(["gold", *arguments], Path.cwd(), home=Path.cwd().parent, env=own))
 
 
 def transcripts(calls: Iterable[tuple[str, ...]]) -> str:
