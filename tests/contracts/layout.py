@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from tests.contracts.snapshot import rounded
 
-WIDTH = 160
+WIDTH = 200
 
 
 def laid_out(value: object, width: int = WIDTH) -> str:
