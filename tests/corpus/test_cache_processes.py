@@ -16,6 +16,7 @@ import pytest
 from assay.corpus import open_corpus, parse_spec
 from tests.corpus.conftest import repository
 from tests.corpus.serving import Site, publish_html, sdist, serve
+from tests.waiting import WATCHDOG
 
 _OPEN = """
 import sys
@@ -45,7 +46,7 @@ def _start(spec: str, cache: Path) -> subprocess.Popen[str]:
 
 
 def _finish(process: subprocess.Popen[str]) -> str:
-    out, _ = process.communicate(timeout=60)
+    out, _ = process.communicate(timeout=WATCHDOG)
     assert process.returncode == 0
     return out.strip()
 

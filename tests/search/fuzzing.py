@@ -90,6 +90,12 @@ def long(draw: random.Random) -> Iterator[tuple[str, bytes]]:
     yield "rows/numbers.py", b"T = [\n" + b"1,\n" * 300_000 + b"]\n"
 
 
+def plain(draw: random.Random) -> Iterator[tuple[str, bytes]]:
+    """Ordinary source files: what the time of odd ones is compared with."""
+    for path, text in SAMPLES.items():
+        yield f"plain{draw.randrange(10**9)}/{path}", text.encode()
+
+
 def write_huge(place: Path, size: int) -> None:
     """Make a file that is as long and takes no space; it begins as text."""
     with open(place, "wb") as stream:
@@ -101,7 +107,7 @@ def main() -> None:
     """Index, ask, report."""
     folder, seed, what = sys.argv[1:]
     files: Mapping[str, bytes] = dict(
-        {"soup": soup, "torn": torn, "shapes": shapes, "long": long}[what](random.Random(int(seed)))
+        {"soup": soup, "torn": torn, "shapes": shapes, "long": long, "plain": plain}[what](random.Random(int(seed)))
     )
     root = write_files(Path(folder), files)
     if what == "shapes":
@@ -117,6 +123,7 @@ def main() -> None:
         "indexed": len(index.table.files),
         "skipped": {one.path: [one.reason, one.detail] for one in index.skipped},
         "problems": {p: why for p, why in zip(index.table.files.paths, index.table.files.problems, strict=True) if why},
+        "largest": max(map(len, files.values())),
         "written": len(files) + (what == "shapes"),
     }
     print(json.dumps(report))

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from assay.errors import ConfigError, EngineError, EnvironmentFailure
 from assay.search.describe import DescribeConfig, DescribedText, Describer, _one_line
 from tests.serving import Reply, serving
+from tests.waiting import WATCHDOG
 
 TOKEN = "sk-Zq81-very+secret/42"
 UNITS = (DescribedText("def total(self): ...", "Cart"), DescribedText("RATES = {}"), DescribedText("import time"))
@@ -218,7 +219,7 @@ def test_describe_in_several_processes_loses_nothing(server, tmp_path):
     workers = [context.Process(target=_describe_many, args=(server.url, tmp_path, lines)) for _ in range(3)]
     for worker in workers:
         worker.start()
-    answers = {lines.get(timeout=60) for _ in workers}
+    answers = {lines.get(timeout=WATCHDOG) for _ in workers}
     for worker in workers:
         worker.join()
     assert answers == {tuple(f"About text {n}" for n in range(40))}

@@ -8,7 +8,6 @@ import random
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -22,11 +21,12 @@ from assay.syntax.nesting import looks_torn, nesting_problem
 from assay.syntax.outline import outline
 from assay.syntax.parsing import ParsingLimits
 from tests.search.conftest import CorpusOf, write_files
+from tests.waiting import WATCHDOG
 
-#: Of the processor, for all files of one kind; each may take the second and a bit that outline.py allows, and many do.
-_SECONDS = 120
-#: Above what an empty process takes; the hungriest file, a megabyte of calls on one line, takes 350.
-_MEGABYTES = 700
+#: CPU time over that of indexing ordinary source files of the same number; a parse may use its limit of about a second.
+_TIMES_SLOWER = 400
+#: Memory over the size of the largest file; a megabyte of calls on one line takes 350 MB.
+_TIMES_LARGER = 700
 
 
 def index_fuzz(folder: Path, seed: int, what: str) -> dict[str, Any]:
@@ -37,12 +37,10 @@ def index_fuzz(folder: Path, seed: int, what: str) -> dict[str, Any]:
         env={**os.environ, "PYTHONWARNINGS": "error"},
         capture_output=True,
         text=True,
-        timeout=600,
+        timeout=4 * WATCHDOG,
     )
     assert (done.returncode, done.stderr) == (0, "")
     report: dict[str, Any] = json.loads(done.stdout)
-    assert report["seconds"] < _SECONDS
-    assert report["megabytes"] < _MEGABYTES
     assert report["indexed"] + len(report["skipped"]) == report["written"], "nothing is left out without a word"
     return report
 
@@ -72,12 +70,17 @@ def test_files_of_every_awkward_shape_are_indexed_or_reported(tmp_path: Path) ->
 @pytest.mark.parametrize("seed", range(2, 12))
 @pytest.mark.parametrize("what", ["soup", "torn"])
 def test_many_random_sources_are_indexed_and_reported(tmp_path: Path, what: str, seed: int) -> None:
-    index_fuzz(tmp_path, seed, what)
+    report = index_fuzz(tmp_path / "odd", seed, what)
+    plain = index_fuzz(tmp_path / "plain", seed, "plain")
+    assert report["seconds"] / report["written"] < _TIMES_SLOWER * plain["seconds"] / plain["written"]
 
 
 @pytest.mark.soak
 def test_longest_files_are_indexed_in_bounded_time_and_memory(tmp_path: Path) -> None:
-    index_fuzz(tmp_path, 1, "long")
+    report = index_fuzz(tmp_path / "long", 1, "long")
+    plain = index_fuzz(tmp_path / "plain", 1, "plain")
+    assert report["seconds"] / report["written"] < _TIMES_SLOWER * plain["seconds"] / plain["written"]
+    assert report["megabytes"] < _TIMES_LARGER * report["largest"] / 1e6
 
 
 def test_line_of_a_megabyte_and_one_of_five(corpus_of: CorpusOf, tmp_path: Path) -> None:
@@ -93,12 +96,10 @@ def test_line_of_a_megabyte_and_one_of_five(corpus_of: CorpusOf, tmp_path: Path)
 def test_parse_that_takes_too_long_is_cut_off() -> None:
     source = "!+/" * 20_000
     impatient = ParsingLimits(seconds=0.2, seconds_per_byte=0)
-    begin = time.process_time()
     found = outline(source, "go", impatient)
     assert found.problem == "parsing it took too long"
     assert found.broken
     assert found.definitions == ()
-    assert time.process_time() - begin < 10
     assert outline("package p\nfunc f() {}\n", "go").definitions[0].name == "f", "the parser is as good as new"
 
 
@@ -143,12 +144,10 @@ def test_source_looks_torn_when_its_brackets_do_not_match_or_are_missing() -> No
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only there we fork")
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 def test_work_that_crashes_or_never_ends_gives_nothing() -> None:
-    assert guarded(lambda: {"a": 1}, 5) == {"a": 1}
-    assert guarded(lambda: os.kill(os.getpid(), signal.SIGKILL), 5) is None
-    assert guarded(lambda: 1 / 0, 5) is None
-    begin = time.monotonic()
+    assert guarded(lambda: {"a": 1}, WATCHDOG) == {"a": 1}
+    assert guarded(lambda: os.kill(os.getpid(), signal.SIGKILL), WATCHDOG) is None
+    assert guarded(lambda: 1 / 0, WATCHDOG) is None
     assert guarded(lambda: [random.random() for _ in iter(int, 1)], 1) is None
-    assert time.monotonic() - begin < 60
 
 
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")

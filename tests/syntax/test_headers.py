@@ -1,11 +1,9 @@
 """Headers of C and of C++ share an ending; their text tells them apart."""
 
-import time
-
 import pytest
 
 from assay.syntax.headers import header_language
-from tests.clocked import clocked
+from tests.timing import fastest
 
 CPP = {
     "namespace": "#pragma once\nnamespace shop {\nint price(int id);\n}\n",
@@ -47,10 +45,9 @@ def test_header_language_is_c_otherwise(text):
     assert header_language(text) == "c"
 
 
-@clocked
+@pytest.mark.soak
 @pytest.mark.parametrize("piece", ["/* ", '"', "class a ", "'", "template ", "a : ", "\n \n", "a ::  "])
 def test_header_language_takes_time_in_proportion_to_the_text(piece):
-    text = piece * (200_000 // len(piece))
-    started = time.perf_counter()
-    header_language(text)
-    assert time.perf_counter() - started < 2
+    short, long = piece * (50_000 // len(piece)), piece * (400_000 // len(piece))
+    linear = fastest(lambda: header_language(short)) * len(long) / len(short)
+    assert fastest(lambda: header_language(long)) < 3 * linear  # quadratic: 8 times

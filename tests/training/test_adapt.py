@@ -24,6 +24,7 @@ from assay.training.pairs import encode
 from assay.training.pooling import as_matrix, pool
 from assay.training.vectors import Table, limited
 from tests.training.toy import JARGON, RECIPE, git, jargon_file, make_jargon, make_shard, make_toy
+from tests.waiting import WATCHDOG
 
 ADAPT = """\
 [learning]
@@ -126,11 +127,19 @@ def test_same_seed_same_model(toy, adapted, tmp_path):
     assert files(tmp_path / "other" / "model")["weights.assay"] != adapted["weights.assay"]
 
 
-@pytest.mark.parametrize(("name", "number"), [("whole-", 1), ("part-", 1), ("adapted-", 1), ("weights", 1)])
+@pytest.mark.parametrize(
+    ("name", "number"),
+    [
+        pytest.param("whole-", 1, marks=pytest.mark.nightly),
+        pytest.param("part-", 1, marks=pytest.mark.nightly),
+        pytest.param("adapted-", 1, marks=pytest.mark.nightly),
+        ("weights", 1),
+    ],
+)
 def test_killed_and_begun_again_it_makes_the_same_model(toy, adapted, tmp_path, name, number):
     command = arguments(toy, toy / "jargon", tmp_path / "out", "--quiet")
     killing = [sys.executable, "-m", "tests.training.killing", name, str(number), *command]
-    ended = subprocess.run(killing, capture_output=True, text=True, timeout=120, cwd=Path(__file__).parents[2])
+    ended = subprocess.run(killing, capture_output=True, text=True, timeout=WATCHDOG, cwd=Path(__file__).parents[2])
     assert ended.returncode == -signal.SIGKILL, ended.stderr
     assert not (tmp_path / "out" / "model").exists()
     assert main(command) == 0

@@ -14,6 +14,7 @@ from assay.cli.main import main
 from assay.search.static import open_static
 from assay.search.store.lock import writer_lock
 from tests.training.toy import RECIPE, THINGS, make_repository, make_toy
+from tests.waiting import WATCHDOG
 
 
 @pytest.fixture(scope="module")
@@ -71,18 +72,18 @@ def test_a_search_can_read_the_model(toy, model):
 @pytest.mark.parametrize(
     ("name", "number"),
     [
-        ("toy+harbour", 1),
-        ("pairs-", 1),
-        ("hard-", 1),
-        ("vectors-", 1),
+        pytest.param("toy+harbour", 1, marks=pytest.mark.nightly),
+        pytest.param("pairs-", 1, marks=pytest.mark.nightly),
+        pytest.param("hard-", 1, marks=pytest.mark.nightly),
+        pytest.param("vectors-", 1, marks=pytest.mark.nightly),
         ("vectors-", 3),
-        ("translations-", 1),
-        ("weights", 1),
+        pytest.param("translations-", 1, marks=pytest.mark.nightly),
+        pytest.param("weights", 1, marks=pytest.mark.nightly),
     ],
 )
 def test_killed_and_begun_again_it_makes_the_same_model(toy, model, tmp_path, name, number):
     command = [sys.executable, "-m", "tests.training.killing", name, str(number), *arguments(toy, tmp_path / "out")]
-    ended = subprocess.run(command, capture_output=True, text=True, timeout=120, cwd=Path(__file__).parents[2])
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=WATCHDOG, cwd=Path(__file__).parents[2])
     assert ended.returncode == -signal.SIGKILL, ended.stderr
     assert not (tmp_path / "out" / "model").exists()
     assert trained(toy, tmp_path / "out") == model

@@ -5,7 +5,6 @@ import pickle
 import struct
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -16,8 +15,9 @@ from hypothesis.extra import numpy as hnp
 
 from assay.errors import EnvironmentFailure
 from assay.search.store.format import JSON, VERSION, Array, StoreProblem, read_store, write_store
-from tests.clocked import clocked
 from tests.properties import examples
+from tests.timing import fastest
+from tests.waiting import WATCHDOG
 
 META: dict[str, JSON] = {"root": "/srv/ä", "files": [1, 2.5, None, True], "deep": {"x": "\udc80"}}
 ARRAYS: dict[str, Array] = {
@@ -202,7 +202,7 @@ def test_store_that_cannot_be_written_says_so_and_leaves_the_old_one(tmp_path) -
         "except EnvironmentFailure as error:\n    print(error.message, error.hint)\n"
     )
     done = subprocess.run(
-        [sys.executable, "-c", script, str(tmp_path / "i")], capture_output=True, text=True, timeout=60
+        [sys.executable, "-c", script, str(tmp_path / "i")], capture_output=True, text=True, timeout=WATCHDOG
     )
     assert "cannot write" in done.stdout, done.stderr
     assert "free disk space" in done.stdout
@@ -217,12 +217,7 @@ def test_store_below_a_file_is_an_environment_failure_with_a_hint(tmp_path) -> N
     assert caught.value.hint
 
 
-@clocked
-def test_store_of_a_hundred_megabytes_opens_quickly(tmp_path) -> None:
+@pytest.mark.soak
+def test_opening_a_hundred_megabytes_is_faster_than_reading_them(tmp_path) -> None:
     write_store(tmp_path / "i", {}, {"a": np.zeros((25, 1_000_000), dtype=np.float32)})
-    took = []
-    for _ in range(3):
-        begun = time.perf_counter()
-        read_store(tmp_path / "i")
-        took.append(time.perf_counter() - begun)
-    assert min(took) < 0.5, "0.03 s where this was written; a busy machine is given some room"
+    assert fastest(lambda: read_store(tmp_path / "i")) < 4 * fastest((tmp_path / "i").read_bytes)

@@ -16,6 +16,7 @@ import pytest
 from assay.errors import EnvironmentFailure
 from assay.search.store.format import read_store, write_store
 from assay.search.store.lock import Patience, writer_lock
+from tests.waiting import WATCHDOG
 
 _BEGIN = """
 import os, sys, time
@@ -55,7 +56,7 @@ with writer_lock(folder):
         print(os.getpid(), flush=True)
     elif "fork" not in sys.argv:
         print(os.getpid(), flush=True)
-    time.sleep(60)
+    time.sleep(3600)
 """
 )
 
@@ -91,7 +92,7 @@ def _killed_at_random(folder: Path, times: int, seed: int) -> None:
         process.kill()
         last = int(([str(first), *process.communicate()[0].split()])[-1])
         assert _state(path) in (last, last + 1)
-        with writer_lock(folder, Patience(seconds=5)):
+        with writer_lock(folder, Patience(seconds=WATCHDOG)):
             assert sorted(os.listdir(folder)) == ["index.assay", "lock"], "the next writer cleans up"
 
 
@@ -108,7 +109,7 @@ def test_lock_loses_no_increment_of_many_processes(tmp_path) -> None:
     write_store(tmp_path / "index.assay", {}, {"count": np.array([0])})
     running = [_start(_COUNT, str(tmp_path), "25") for _ in range(4)]
     for process in running:
-        process.communicate(timeout=120)
+        process.communicate(timeout=WATCHDOG)
         assert process.returncode == 0
     assert read_store(tmp_path / "index.assay").arrays["count"].tolist() == [100]
 
@@ -142,7 +143,7 @@ def test_lock_of_a_killed_holder_is_free_even_when_its_child_lives(tmp_path, how
     try:
         if how == "fork":
             os.kill(speaker, 0)
-        with writer_lock(tmp_path, Patience(seconds=5)):
+        with writer_lock(tmp_path, Patience(seconds=WATCHDOG)):
             pass
     finally:
         if how == "fork":

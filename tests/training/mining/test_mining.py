@@ -21,6 +21,7 @@ from assay.training.mining.reports import read_report
 from assay.training.shards import read_shard
 from tests.training.mining.samples import FILES, PYTHON, make
 from tests.training.toy import MIT
+from tests.waiting import wait_until
 
 NONE = Exclusions(())
 
@@ -116,6 +117,14 @@ def test_what_decides_a_shard_makes_it_anew(tmp_path, monkeypatch, what):
     assert mined == ["toy/house"]
 
 
+def group_lives(pgid: int) -> bool:
+    try:
+        os.killpg(pgid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
 KILLED = """\
 import sys
 from pathlib import Path
@@ -130,14 +139,14 @@ for event in prepare(Path(sys.argv[1]), MiningConfig(), Path(sys.argv[2]), Exclu
 def test_killed_run_goes_on_where_it_stopped(repositories, tmp_path):
     run(repositories, tmp_path / "whole")
     argv = [sys.executable, "-c", KILLED, str(repositories), str(tmp_path / "out")]
-    with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True, start_new_session=True) as process:
         for line in process.stdout or ():
             if line.strip() == "2":
                 process.send_signal(signal.SIGKILL)
                 break
     assert process.returncode == -signal.SIGKILL
     assert not (tmp_path / "out" / "mining.json").exists()
-    time.sleep(0.2)  # children die with it, but not before it
+    wait_until(lambda: not group_lives(process.pid), "its workers to end")
     kept = contents(tmp_path / "out" / "shards")
     run(repositories, tmp_path / "out")
     made = contents(tmp_path / "out")
