@@ -48,6 +48,6 @@ def program(tmp_path: Path) -> Callable[[str], list[str]]:
     def write(source: str) -> list[str]:
         path = tmp_path / "program.py"
         path.write_text("import os, sys, time, signal, json, subprocess\n" + source)
-        return [sys.executable, "-I", str(path), "--", "{query}", "{k}"]
+        return [sys.executable, "-IS", str(path), "--", "{query}", "{k}"]
 
     return write

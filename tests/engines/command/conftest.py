@@ -10,6 +10,7 @@ from assay.engines import make_engine
 from assay.engines.base import TimedSession
 from assay.engines.calling import close_session, open_session
 from assay.types import Corpus
+from tests.waiting import WATCHDOG
 
 Opener = Callable[..., TimedSession]
 
@@ -21,7 +22,7 @@ def server(tmp_path: Path) -> Callable[[str], list[str]]:
     def write(source: str) -> list[str]:
         path = tmp_path / "server.py"
         path.write_text("import os, sys, time, signal, json, subprocess\n" + source)
-        return [sys.executable, "-I", str(path)]
+        return [sys.executable, "-IS", str(path)]
 
     return write
 
@@ -33,7 +34,7 @@ def opened(corpus: Corpus) -> Iterator[Opener]:
 
     def open_engine(argv: object, on: Corpus | None = None, **settings: object) -> TimedSession:
         engine = make_engine({"kind": "command", "argv": argv, **settings})
-        sessions.append(open_session(engine, on or corpus, 20.0).session)
+        sessions.append(open_session(engine, on or corpus, WATCHDOG).session)
         return sessions[-1]
 
     yield open_engine

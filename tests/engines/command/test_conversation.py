@@ -5,21 +5,20 @@ from __future__ import annotations
 import json
 import re
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from assay.engines import make_engine
-from assay.engines.base import FilteringSession, UpdatingSession, Wanted
-from assay.engines.calling import ask, ask_filtered, close_session, open_session, session_usage, update_session
+from assay.engines.base import FilteringSession, TimedSession, UpdatingSession, Wanted
+from assay.engines.calling import Answer, ask, ask_filtered, close_session, open_session, session_usage, update_session
 from assay.engines.command.protocols import FLATTENED
 from assay.errors import ConfigError, EngineError, EngineTimeout
 from assay.types import Corpus, Cost, Hit, Status
-from tests.clocked import clocked
 from tests.engines.command.conftest import Opener
-from tests.processes import wait_until_gone
+from tests.processes import HANG, pids_in, time_out, wait_until_gone
+from tests.waiting import WATCHDOG, wait_until
 
 RESTARTED = "was started again before this query"
 Server = Callable[[str], list[str]]
@@ -50,14 +49,14 @@ for line in sys.stdin:
 def test_lines_ask_one_program_and_read_its_answers(server: Server, opened: Opener) -> None:
     session = opened(server(ECHO), **LINES)
     for query in ("a", "two\nlines\r\n", "größe 日本", '"quoted\\', "{k}", "\u2028", "lone \ud800", "", "--help"):
-        answer = ask(session, query, 7, 10.0)
+        answer = ask(session, query, 7, WATCHDOG)
         assert (answer.status, answer.hits, answer.notes) == (Status.OK, (Hit(query + ".py", 7),), ())
 
 
 def test_lines_is_one_process_for_all_queries(server: Server, opened: Opener) -> None:
     source = "for line in sys.stdin: print(json.dumps({'path': str(os.getpid())}), flush=True)"
     session = opened(server(source), **LINES)
-    assert len({ask(session, str(n), 1, 10.0).hits for n in range(5)}) == 1
+    assert len({ask(session, str(n), 1, WATCHDOG).hits for n in range(5)}) == 1
 
 
 def test_lines_read_declared_fields_and_cost(server: Server, opened: Opener) -> None:
@@ -66,14 +65,14 @@ def test_lines_read_declared_fields_and_cost(server: Server, opened: Opener) -> 
         server(f"for line in sys.stdin: print(json.dumps({answer}), flush=True)"),
         **LINES, path="r[].f", start="r[].l", end="r[].l", tokens="bill.tokens",
     )  # fmt: skip
-    got = ask(session, "q", 1, 10.0)
+    got = ask(session, "q", 1, WATCHDOG)
     assert (got.hits, got.cost) == ((Hit("a.py", 2, 2),), Cost(tokens=12))
 
 
 def test_lines_can_be_asked_in_text(server: Server, opened: Opener) -> None:
     source = "for line in sys.stdin: print(json.dumps([line.rstrip('\\n') + '.py']), flush=True)"
     session = opened(server(source), mode="lines", request="find {k} {query}")
-    assert ask(session, "a b", 3, 10.0).hits == (Hit("find 3 a b.py"),)
+    assert ask(session, "a b", 3, WATCHDOG).hits == (Hit("find 3 a b.py"),)
 
 
 @pytest.mark.parametrize("mode", ["lines", "prompt"])
@@ -83,15 +82,15 @@ def test_text_request_stays_one_line_whatever_the_query(server: Server, opened: 
     source = f"{shell}for line in sys.stdin: print(json.dumps([line.strip()]), end={end}, flush=True)"
     session = opened(server(source), request="{query}", **({"mode": "lines"} if mode == "lines" else PROMPT))
     for broken in ("a\nb", "a\r\nb", "a\rb", "a\u2028b", "a\x85b", "a\x0bb"):
-        first, second = ask(session, broken, 3, 10.0), ask(session, "next", 3, 10.0)
+        first, second = ask(session, broken, 3, WATCHDOG), ask(session, "next", 3, WATCHDOG)
         assert (first.hits, first.notes) == ((Hit("a b"),), (FLATTENED,))
         assert (second.hits, second.notes) == ((Hit("next"),), ())
 
 
 def test_text_request_that_cannot_be_written_is_an_error_and_the_next_works(server: Server, opened: Opener) -> None:
     session = opened(server(SHELL), **PROMPT)
-    assert "cannot be sent" in str(ask(session, "lone \ud800", 3, 10.0).error)
-    assert ask(session, "a", 3, 10.0).hits == (Hit("a.py", 3, 3),)
+    assert "cannot be sent" in str(ask(session, "lone \ud800", 3, WATCHDOG).error)
+    assert ask(session, "a", 3, WATCHDOG).hits == (Hit("a.py", 3, 3),)
 
 
 def test_lines_pass_over_talk_and_tell_it(server: Server, opened: Opener) -> None:
@@ -99,7 +98,7 @@ def test_lines_pass_over_talk_and_tell_it(server: Server, opened: Opener) -> Non
         "for line in sys.stdin: print('Loading...'); print(end='10%\\r'); print(end='\\x1b[32m');"
         " print(json.dumps(['a.py']) + '\\x1b[0m', flush=True)"
     )
-    answer = ask(opened(server(source), **LINES), "q", 3, 10.0)
+    answer = ask(opened(server(source), **LINES), "q", 3, WATCHDOG)
     assert answer.hits == (Hit("a.py"),)
     assert any("Loading" in note for note in answer.notes)
     assert any("10%" in note for note in answer.notes)
@@ -116,16 +115,17 @@ for line in sys.stdin:
     session = opened(
         server(source), mode="lines", request={"q": "{query}", "id": "{id}"}, answer_id="id", path="results[]"
     )
-    assert [ask(session, "x", 3, 10.0).hits for _ in range(3)] == [(Hit(f"x{n}.py"),) for n in (1, 2, 3)]
+    assert [ask(session, "x", 3, WATCHDOG).hits for _ in range(3)] == [(Hit(f"x{n}.py"),) for n in (1, 2, 3)]
 
 
-@clocked
-def test_lines_without_an_id_never_read_what_came_before_the_question(server: Server, opened: Opener) -> None:
-    source = ECHO.replace("flush=True)", "flush=True); print(json.dumps(['stale.py']), flush=True)")
-    session = opened(server(source), **LINES)
-    assert ask(session, "a", 1, 10.0).hits == (Hit("a.py", 1),)
-    time.sleep(0.2)
-    answer = ask(session, "b", 1, 10.0)
+def test_lines_without_an_id_never_read_what_came_before_the_question(
+    server: Server, opened: Opener, tmp_path: Path
+) -> None:
+    more = "flush=True); print(json.dumps(['stale.py']), flush=True); open(sys.argv[1], 'w')"
+    session = opened([*server(ECHO.replace("flush=True)", more)), str(tmp_path / "stale")], **LINES)
+    assert ask(session, "a", 1, WATCHDOG).hits == (Hit("a.py", 1),)
+    wait_until((tmp_path / "stale").exists, "an answer that nobody asked for")
+    answer = ask(session, "b", 1, WATCHDOG)
     assert answer.hits == (Hit("b.py", 1),)
     assert "came before it was asked" in answer.notes[0]
 
@@ -133,75 +133,85 @@ def test_lines_without_an_id_never_read_what_came_before_the_question(server: Se
 def test_lines_answer_that_cannot_be_read_is_an_error_and_the_program_stays(server: Server, opened: Opener) -> None:
     session = opened(server(ECHO), **LINES)
     for code in ("print('{\"results\": ', flush=True)", "print('{\"answer\": 42}', flush=True)"):
-        assert ask(session, "!" + code, 1, 10.0).status == Status.ERROR
-    answer = ask(session, "a", 1, 10.0)
+        assert ask(session, "!" + code, 1, WATCHDOG).status == Status.ERROR
+    answer = ask(session, "a", 1, WATCHDOG)
     assert (answer.hits, answer.notes) == ((Hit("a.py", 1),), ())
 
 
 def test_prompt_reads_all_up_to_the_next_prompt(server: Server, opened: Opener) -> None:
     session = opened(server(SHELL), **PROMPT)
-    assert ask(session, "a", 3, 10.0).hits == (Hit("a.py", 3, 3),)
-    many = ask(session, "!for n in range(2000): print(f'x{n}.py:1')", 3, 10.0)
+    assert ask(session, "a", 3, WATCHDOG).hits == (Hit("a.py", 3, 3),)
+    many = ask(session, "!for n in range(2000): print(f'x{n}.py:1')", 3, WATCHDOG)
     assert many.hits == tuple(Hit(f"x{n}.py", 1, 1) for n in range(2000))
-    assert ask(session, "!pass", 3, 10.0).hits == ()
+    assert ask(session, "!pass", 3, WATCHDOG).hits == ()
 
 
 def test_prompt_in_the_middle_of_an_answer_does_not_end_it(server: Server, opened: Opener) -> None:
     session = opened(server(SHELL), **PROMPT)
-    assert ask(session, "!print('a.py:1\\n> quoted\\nb.py:2')", 3, 10.0).hits == (Hit("a.py", 1, 1), Hit("b.py", 2, 2))
-    assert ask(session, "c", 3, 10.0).hits == (Hit("c.py", 3, 3),)
+    answer = ask(session, "!print('a.py:1\\n> quoted\\nb.py:2')", 3, WATCHDOG)
+    assert answer.hits == (Hit("a.py", 1, 1), Hit("b.py", 2, 2))
+    assert ask(session, "c", 3, WATCHDOG).hits == (Hit("c.py", 3, 3),)
 
 
 def test_prompt_may_be_coloured_and_a_banner_may_look_like_one(server: Server, opened: Opener) -> None:
     source = SHELL.replace(
         "print('welcome', end='\\n> ', flush=True)",
-        "print(end='> ', flush=True); time.sleep(0.3); print('ok\\n> \\x1b[0m', end='', flush=True)",
+        "print(end='> ', flush=True); time.sleep(0.05); print('ok\\n> \\x1b[0m', end='', flush=True)",
     )
     session = opened(server(source), **PROMPT, ready="^ok$|> ok")
-    answer = ask(session, "a", 3, 10.0)
+    answer = ask(session, "a", 3, WATCHDOG)
     assert (answer.hits, answer.notes) == ((Hit("a.py", 3, 3),), ())
 
 
+HANGING = f"time.sleep({HANG})"
+FAILURES = {
+    "dies": ("os.abort()", WATCHDOG, Status.CRASH, "died by SIGABRT"),
+    "exits": (
+        "print('bad luck', file=sys.stderr); sys.exit(3)",
+        WATCHDOG,
+        Status.CRASH,
+        "ended with exit code 3: bad luck",
+    ),
+    "is killed": ("print(end='half', flush=True); os.kill(os.getpid(), 9)", WATCHDOG, Status.CRASH, "died by SIGKILL"),
+    "hangs": (HANGING, 0.1, Status.TIMEOUT, "no answer after 0.1 s"),
+    "closes its output": (f"os.close(1); {HANGING}", WATCHDOG, Status.ERROR, "closed its output"),
+}
+
+
 @pytest.mark.parametrize(
-    ("code", "status", "words"),
-    [
-        ("os.abort()", Status.CRASH, "died by SIGABRT"),
-        ("print('bad luck', file=sys.stderr); sys.exit(3)", Status.CRASH, "ended with exit code 3: bad luck"),
-        ("print(end='half', flush=True); os.kill(os.getpid(), 9)", Status.CRASH, "died by SIGKILL"),
-        ("time.sleep(60)", Status.TIMEOUT, "no answer after 0.5 s"),
-        ("os.close(1); time.sleep(60)", Status.ERROR, "closed its output"),
-    ],
+    ("mode", "failure"), [*(("lines", failure) for failure in FAILURES), ("prompt", "dies"), ("prompt", "hangs")]
 )
-@pytest.mark.parametrize("mode", ["lines", "prompt"])
 def test_failure_costs_one_query_and_the_next_starts_the_program_again(
-    server: Server, opened: Opener, mode: str, code: str, status: Status, words: str
+    server: Server, opened: Opener, mode: str, failure: str
 ) -> None:
+    code, seconds, status, words = FAILURES[failure]
     session = opened(server(ECHO), **LINES) if mode == "lines" else opened(server(SHELL), **PROMPT)
-    assert ask(session, "a", 3, 10.0).status == Status.OK
-    answer = ask(session, "!" + code, 3, 0.5)
+    assert ask(session, "a", 3, WATCHDOG).status == Status.OK
+    answer = ask(session, "!" + code, 3, seconds)
     assert (answer.status, answer.hits) == (status, ())
     assert words in str(answer.error)
-    after = ask(session, "b", 3, 10.0)
+    after = ask(session, "b", 3, WATCHDOG)
     assert after.hits[0].path == "b.py"
     assert [RESTARTED in note for note in after.notes] == [True]
-    assert ask(session, "c", 3, 10.0).notes == ()
+    assert ask(session, "c", 3, WATCHDOG).notes == ()
 
 
-@clocked
 @pytest.mark.parametrize("mode", ["lines", "prompt"])
-def test_late_answer_is_never_read_as_the_next_one(server: Server, opened: Opener, mode: str) -> None:
+def test_answer_of_a_program_that_is_asked_to_end_is_never_read_as_the_next_one(
+    server: Server, opened: Opener, mode: str
+) -> None:
     session = opened(server(ECHO), **LINES) if mode == "lines" else opened(server(SHELL), **PROMPT)
-    late = "print('[\"late.py\"]', flush=True)" if mode == "lines" else "print('late.py')"
-    assert ask(session, f"!time.sleep(0.5); {late}", 3, 0.4).status == Status.TIMEOUT
-    assert ask(session, "b", 3, 10.0).hits[0].path == "b.py"
+    late = "print('[\"late.py\"]', flush=True)" if mode == "lines" else "print('late.py\\n> ', flush=True)"
+    code = f"signal.signal(signal.SIGTERM, lambda *_: ({late}, os._exit(0)))"
+    assert ask(session, f"!{code}; {HANGING}", 3, 0.1).status == Status.TIMEOUT
+    assert ask(session, "b", 3, WATCHDOG).hits[0].path == "b.py"
 
 
-@clocked
 def test_program_that_ended_between_queries_is_started_again_without_a_failure(server: Server, opened: Opener) -> None:
     session = opened(server(ECHO), **LINES)
-    assert ask(session, "!print('[]', flush=True); sys.exit()", 3, 10.0).status == Status.OK
-    time.sleep(0.2)
-    answer = ask(session, "b", 1, 10.0)
+    answer = ask(session, "!print(json.dumps([str(os.getpid())]), flush=True); sys.exit()", 3, WATCHDOG)
+    assert wait_until_gone(int(answer.hits[0].path))
+    answer = ask(session, "b", 1, WATCHDOG)
     assert answer.hits == (Hit("b.py", 1),)
     assert [RESTARTED in note for note in answer.notes] == [True]
 
@@ -211,7 +221,7 @@ def test_program_that_cannot_be_started_again_is_left_alone(server: Server, open
     broken = f"if os.path.exists({str(tmp_path / 'broken')!r}): sys.exit('cannot start')\n"
     session = opened(server(once + broken + SHELL), **PROMPT, restarts=2)
     (tmp_path / "broken").touch()
-    errors = [ask(session, "!sys.exit(1)", 3, 10.0).error for _ in range(6)]
+    errors = [ask(session, "!sys.exit(1)", 3, WATCHDOG).error for _ in range(6)]
     assert (tmp_path / "starts").read_text() == "x" * 3
     assert ["lost 3 times in a row" in str(error) for error in errors] == [False] * 3 + [True] * 3
     assert "cannot start" in str(errors[1])
@@ -220,60 +230,73 @@ def test_program_that_cannot_be_started_again_is_left_alone(server: Server, open
 def test_program_that_answers_between_its_failures_is_started_again_each_time(server: Server, opened: Opener) -> None:
     session = opened(server(ECHO), **LINES, restarts=1)
     for _ in range(3):
-        assert ask(session, "!os.abort()", 3, 10.0).status == Status.CRASH
-        assert ask(session, "a", 3, 10.0).status == Status.OK
+        assert ask(session, "!os.abort()", 3, WATCHDOG).status == Status.CRASH
+        assert ask(session, "a", 3, WATCHDOG).status == Status.OK
 
 
-@clocked
+def slow_to_start(server: Server, opened: Opener, limit: float, more: str = "") -> TimedSession:
+    """Open a program that takes longer to start than a query may take, and lose it."""
+    session = opened(server(f"time.sleep({1.5 * limit})\n{more}{SHELL}"), **PROMPT)
+    assert ask(session, "!os.abort()", 3, WATCHDOG).status == Status.CRASH
+    return session
+
+
 def test_restart_is_no_part_of_the_query_and_is_told(server: Server, opened: Opener) -> None:
-    session = opened(server("time.sleep(0.7)\n" + SHELL), **PROMPT)
-    assert ask(session, "!os.abort()", 3, 0.3).status == Status.CRASH
-    after = ask(session, "b", 3, 0.3)
-    assert after.hits == (Hit("b.py", 3, 3),)
-    assert after.seconds < 0.3
-    told = re.search(r"the (\d+\.\d) s are no part of its time", after.notes[0])
-    assert told is not None
-    assert float(told[1]) >= 0.7
+    def attempt(limit: float) -> Answer:
+        answer = ask(slow_to_start(server, opened, limit), "b", 3, limit)
+        told = re.search(r"the (\d+\.\d) s are no part of its time", "".join(answer.notes))
+        assert answer.status != Status.OK or (told is not None and float(told[1]) >= round(1.5 * limit, 1))
+        return answer
+
+    # On a busy machine the answer itself may take longer than the limit: then everything is tried ten times slower.
+    answer = time_out(attempt, lambda answer: answer.status == Status.OK)
+    assert answer.hits == (Hit("b.py", 3, 3),)
 
 
-@clocked
 def test_restart_is_no_part_of_a_query_that_fails_either(server: Server, opened: Opener, tmp_path: Path) -> None:
     broken = f"if os.path.exists({str(tmp_path / 'broken')!r}): sys.exit('cannot start')\n"
-    session = opened(server("time.sleep(0.7)\n" + broken + SHELL), **PROMPT)
-    assert ask(session, "!os.abort()", 3, 0.3).status == Status.CRASH
-    hanging = ask(session, "!time.sleep(60)", 3, 0.3)
-    assert hanging.status == Status.TIMEOUT
-    assert hanging.seconds < 0.7  # its own limit, and the end of the program
-    (tmp_path / "broken").touch()
-    unstarted = ask(session, "b", 3, 0.3)
-    assert "cannot start" in str(unstarted.error)
-    assert unstarted.seconds < 0.3
+
+    def attempt(limit: float) -> bool:
+        session = slow_to_start(server, opened, limit, broken)
+        failed = ask(session, "!os.abort()", 3, limit)
+        (tmp_path / "broken").touch()
+        unstarted = ask(session, "b", 3, limit)
+        (tmp_path / "broken").unlink()
+        assert "cannot start" in str(unstarted.error)
+        # A start takes longer than that alone.
+        return failed.status == Status.CRASH and max(failed.seconds, unstarted.seconds) < 1.5 * limit
+
+    assert time_out(attempt, bool)
 
 
-@clocked
 def test_start_is_awaited_and_timed_apart(server: Server, opened: Opener) -> None:
-    usage = session_usage(opened(server("time.sleep(0.4)\n" + SHELL), **PROMPT))
-    assert 0.4 <= (usage.startup_seconds or 0) < 5
+    usage = session_usage(opened(server("time.sleep(0.1)\n" + SHELL), **PROMPT))
+    assert (usage.startup_seconds or 0) >= 0.1
     session = opened(
-        server("print('x'); time.sleep(0.4); print('now ready: 3 files', flush=True)\n" + ECHO),
+        server("print('x'); time.sleep(0.1); print('now ready: 3 files', flush=True)\n" + ECHO),
         **LINES,
         ready="^now ready",
     )
-    assert 0.4 <= (session_usage(session).startup_seconds or 0) < 5
-    answer = ask(session, "a", 1, 10.0)
+    assert (session_usage(session).startup_seconds or 0) >= 0.1
+    answer = ask(session, "a", 1, WATCHDOG)
     assert (answer.hits, answer.notes) == ((Hit("a.py", 1),), ())
     assert session_usage(opened(server(ECHO), **LINES)).startup_seconds is None
 
 
 def test_program_that_never_gets_ready_is_ended(server: Server, corpus: Corpus, tmp_path: Path) -> None:
-    argv = server(f"open({str(tmp_path / 'pid')!r}, 'w').write(str(os.getpid()))\ntime.sleep(60)")
+    pid = tmp_path / "pid"
+    argv = server(f"with open({str(pid)!r}, 'w') as file: print(os.getpid(), file=file)\n{HANGING}")
     engine = make_engine({"kind": "command", "argv": argv, **PROMPT})
-    with pytest.raises(EngineTimeout, match="cannot be opened"):
-        open_session(engine, corpus, 0.5)
-    assert wait_until_gone(int((tmp_path / "pid").read_text()))
+
+    def attempt(limit: float) -> None:
+        with pytest.raises(EngineTimeout, match="cannot be opened"):
+            open_session(engine, corpus, limit)
+
+    time_out(attempt, lambda _: pids_in(pid, 1))
+    assert wait_until_gone(*pids_in(pid, 1))
     failing = make_engine({"kind": "command", "argv": server("sys.exit('no model')"), **PROMPT})
     with pytest.raises(EngineError, match="ended with exit code 1: no model"):
-        open_session(failing, corpus, 10.0)
+        open_session(failing, corpus, WATCHDOG)
 
 
 def test_index_is_made_before_the_program_starts(
@@ -282,7 +305,7 @@ def test_index_is_made_before_the_program_starts(
     source = "text = open('index.db').read()\nfor line in sys.stdin: print(json.dumps([text]), flush=True)"
     index = [sys.executable, "-c", "open('index.db', 'w').write('built')"]
     session = opened(server(source), corpus_of({"a.py": ""}), **LINES, index=index)
-    assert ask(session, "q", 1, 10.0).hits == (Hit("built"),)
+    assert ask(session, "q", 1, WATCHDOG).hits == (Hit("built"),)
 
 
 @pytest.mark.parametrize(
@@ -300,11 +323,11 @@ def test_update_starts_the_program_anew(
     ]
     corpus = corpus_of({"a.py": ""})
     session = opened(server(source), corpus, **LINES, index=index, update=update)
-    before = ask(session, "q", 2, 10.0).hits
-    answer = update_session(session, corpus, 10.0)
+    before = ask(session, "q", 2, WATCHDOG).hits
+    answer = update_session(session, corpus, WATCHDOG)
     assert answer is not None
     assert answer.status == Status.OK
-    after = ask(session, "q", 2, 10.0)
+    after = ask(session, "q", 2, WATCHDOG)
     assert [before[0].path, after.hits[0].path] == ["1", expected]
     assert before[1] != after.hits[1]
     assert after.notes == ()
@@ -323,30 +346,29 @@ def test_filters_are_added_to_the_request(server: Server, opened: Opener) -> Non
         server(source), mode="lines", request={"q": "{query}", "f": {"own": 1}},
         path_filter={"f": {"in": ["{path}"]}}, language_filter={"f": {"lang": "{language}"}},
     )  # fmt: skip
-    answer = ask_filtered(session, "q", 1, Wanted(("src/**", "{k}"), ("python",)), 10.0)
+    answer = ask_filtered(session, "q", 1, Wanted(("src/**", "{k}"), ("python",)), WATCHDOG)
     assert answer is not None
     assert json.loads(answer.hits[0].path) == {"own": 1, "in": ["src/**", "{k}"], "lang": "python"}
-    assert json.loads(ask(session, "q", 1, 10.0).hits[0].path) == {"own": 1}
+    assert json.loads(ask(session, "q", 1, WATCHDOG).hits[0].path) == {"own": 1}
 
 
-@clocked
 def test_usage_tells_memory_store_and_complaints(server: Server, opened: Opener) -> None:
     source = "open(sys.argv[1] + '/db', 'wb').write(b'x' * 5000); block = b'x' * 80_000_000\n"
     source += "print('hello', file=sys.stderr)\n"
     session = opened([*server(source + ECHO), "{store}"], **LINES)
-    assert ask(session, "!print('oh no', file=sys.stderr); os.abort()", 1, 10.0).status == Status.CRASH
-    assert ask(session, "a", 1, 10.0).status == Status.OK
+    assert ask(session, "!print('oh no', file=sys.stderr); os.abort()", 1, WATCHDOG).status == Status.CRASH
+    assert ask(session, "a", 1, WATCHDOG).status == Status.OK
     usage = session_usage(session)
     assert usage.store_bytes == 5000
-    assert usage.peak_bytes is None or 80_000_000 < usage.peak_bytes < 200_000_000
-    assert usage.peak_bytes is not None or sys.platform != "linux"
     assert usage.stderr == "[last failure]\nhello\noh no\n[program]\nhello"
+    if sys.platform == "linux":
+        wait_until(lambda: (session_usage(session).peak_bytes or 0) > 80_000_000, "what it holds to be seen")
 
 
 def test_close_ends_the_program_and_removes_the_store(server: Server, corpus: Corpus, tmp_path: Path) -> None:
     source = f"open({str(tmp_path / 'facts')!r}, 'w').write(f'{{os.getpid()}} {{sys.argv[1]}}')\n"
     engine = make_engine({"kind": "command", "argv": [*server(source + SHELL), "{store}"], **PROMPT})
-    session = open_session(engine, corpus, 10.0).session
+    session = open_session(engine, corpus, WATCHDOG).session
     pid, store = (tmp_path / "facts").read_text().split()
     assert Path(store).is_dir()
     assert close_session(session) is None
@@ -366,8 +388,8 @@ for line in sys.stdin:
     sys.exit(1) if asked['q'] == 'die' else print(json.dumps([asked['r']]), flush=True)
 """
     session = opened(server(source), mode="lines", request={"q": "{query}", "t": "{env:A_TOKEN}", "r": "{root}"})
-    assert ask(session, "a", 1, 10.0).hits == (Hit(str(corpus.root)),)
-    error = str(ask(session, "die", 1, 10.0).error)
+    assert ask(session, "a", 1, WATCHDOG).hits == (Hit(str(corpus.root)),)
+    error = str(ask(session, "die", 1, WATCHDOG).error)
     assert error.startswith(f"{sys.executable} ended with exit code 1: *** →")
     assert "s3cret" not in repr(session_usage(session))
 
@@ -433,17 +455,22 @@ def test_marker_that_never_comes_is_told_with_what_was_printed(
     server: Server, corpus: Corpus, settings: dict[str, object], awaited: str
 ) -> None:
     argv = server("print(end='Welcome\\nfind> ', flush=True); sys.stdin.read()")
-    engine = make_engine({"kind": "command", "argv": argv, "startup_timeout": 0.3, **settings})
-    with pytest.raises(EngineTimeout) as caught:
-        open_session(engine, corpus, 20.0)
-    assert "is not ready after 0.3 s: it printed 'Welcome\\nfind> '; " + awaited in caught.value.message
-    assert caught.value.hint == f"correct {awaited.split()[0]} to what it prints, or raise startup_timeout"
+
+    def attempt(limit: float) -> tuple[float, EngineTimeout]:
+        engine = make_engine({"kind": "command", "argv": argv, "startup_timeout": limit, **settings})
+        with pytest.raises(EngineTimeout) as caught:
+            open_session(engine, corpus, WATCHDOG)
+        return limit, caught.value
+
+    limit, problem = time_out(attempt, lambda outcome: "it printed 'Welcome" in outcome[1].message)
+    assert f"is not ready after {limit:g} s: it printed 'Welcome\\nfind> '; {awaited}" in problem.message
+    assert problem.hint == f"correct {awaited.split()[0]} to what it prints, or raise startup_timeout"
 
 
 def test_marker_that_never_comes_within_the_time_of_the_run_names_that(server: Server, corpus: Corpus) -> None:
     engine = make_engine({"kind": "command", "argv": server("sys.stdin.read()"), **PROMPT})
     with pytest.raises(EngineTimeout, match="it printed nothing; prompt is '\\^> '") as caught:
-        open_session(engine, corpus, 0.3)
+        open_session(engine, corpus, 0.1)
     assert str(caught.value.hint).endswith("or raise index_timeout")
 
 
@@ -469,6 +496,6 @@ def test_program_of_a_tool_is_named_by_the_tool(
     monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
     argv = ["{python:my-tool}", *server("sys.exit(3)")[1:], "{root}/src"]
     with pytest.raises(EngineError, match="^my-tool ended with exit code 3") as caught:
-        open_session(make_engine({"kind": "command", "argv": argv, **PROMPT}), corpus, 20.0)
+        open_session(make_engine({"kind": "command", "argv": argv, **PROMPT}), corpus, WATCHDOG)
     assert str(caught.value.hint).endswith("server.py ./src")
     assert str(corpus.root) not in str(caught.value.hint)

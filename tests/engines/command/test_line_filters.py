@@ -12,6 +12,7 @@ from assay.engines.base import Wanted
 from assay.engines.calling import ask, ask_filtered, close_session, open_session
 from assay.errors import ConfigError
 from assay.types import Corpus
+from tests.waiting import WATCHDOG
 
 #: Says what it was asked, as paths.
 ECHO = """
@@ -35,9 +36,11 @@ def asked(tmp_path: Path, corpus: Corpus, wanted: Wanted, **settings: object) ->
     script = tmp_path / "echo.py"
     script.write_text(ECHO)
     engine = make_engine({**SETTINGS, "argv": [sys.executable, "-I", str(script)], **settings})
-    session = open_session(engine, corpus, 20).session
+    session = open_session(engine, corpus, WATCHDOG).session
     try:
-        answer = ask_filtered(session, "q", 3, wanted, 20) if wanted != Wanted() else ask(session, "q", 3, 20)
+        answer = (
+            ask_filtered(session, "q", 3, wanted, WATCHDOG) if wanted != Wanted() else ask(session, "q", 3, WATCHDOG)
+        )
         return None if answer is None else answer.error or [hit.path for hit in answer.hits]
     finally:
         close_session(session)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -16,13 +15,15 @@ from assay.engines.calling import Answer, ask, close_session, open_session, sess
 from assay.engines.normalise import normalise
 from assay.errors import ConfigError, EngineError, EngineTimeout
 from assay.types import Corpus, Hit, Status
-from tests.clocked import clocked
-from tests.processes import wait_until_gone
+from tests.processes import HANG, pids_in, time_out, wait_until_gone
+from tests.waiting import WATCHDOG
 
 Program = Callable[[str], list[str]]
 
 
-def answer_of(argv: list[str], corpus: Corpus, query: str = "q", timeout: float = 20.0, **settings: object) -> Answer:
+def answer_of(
+    argv: list[str], corpus: Corpus, query: str = "q", timeout: float = WATCHDOG, **settings: object
+) -> Answer:
     """Ask one query through the whole path that the runner takes."""
     engine = make_engine({"kind": "command", "argv": argv, **settings})
     return ask(open_session(engine, corpus).session, query, 3, timeout)
@@ -164,26 +165,33 @@ def test_command_missing_program_is_told_once_when_opened(corpus: Corpus, settin
     assert not (corpus.root / "indexed").exists()  # nobody waits an hour to hear it
 
 
-@pytest.mark.parametrize(("own", "given"), [(0.4, 60.0), (60.0, 0.4), (0.4, None)])
+@pytest.mark.parametrize("shorter", ["its own", "the run's"])
 def test_command_index_step_that_takes_too_long_is_ended_with_its_children(
-    corpus: Corpus, tmp_path: Path, own: float, given: float | None
+    corpus: Corpus, tmp_path: Path, shorter: str
 ) -> None:
-    index = ["sh", "-c", f"sleep 37 & echo $$ $! > {tmp_path / 'pids'}; wait"]
-    engine = make_engine({"kind": "command", "argv": ["true", "{query}"], "index": index, "index_timeout": own})
-    with pytest.raises(EngineTimeout, match=r"cannot be opened: no answer after 0\.(4|39?|38) s\n") as caught:
-        open_session(engine, corpus, given)
-    assert "index_timeout" in str(caught.value.hint)
-    pids = (tmp_path / "pids").read_text().split()
-    assert len(pids) == 2
-    assert all(wait_until_gone(int(pid)) for pid in pids)
+    pids = tmp_path / "pids"
+    index = ["sh", "-c", f"sleep {HANG} & echo $$ $! > {pids}; wait"]
+
+    def attempt(limit: float) -> EngineTimeout:
+        own, given = (limit, WATCHDOG) if shorter == "its own" else (WATCHDOG, limit)
+        engine = make_engine({"kind": "command", "argv": ["true", "{query}"], "index": index, "index_timeout": own})
+        with pytest.raises(EngineTimeout, match=r"cannot be opened: no answer after [\d.]+ s\n") as caught:
+            open_session(engine, corpus, given)
+        return caught.value
+
+    problem = time_out(attempt, lambda _: pids_in(pids, 2))
+    assert "index_timeout" in str(problem.hint)
+    assert all(wait_until_gone(pid) for pid in pids_in(pids, 2))
 
 
 def test_command_index_step_is_ended_by_an_interrupt(corpus: Corpus, tmp_path: Path) -> None:
-    index = ["sh", "-c", f"echo $$ > {tmp_path / 'pid'}; sleep 0.3; kill -INT {os.getpid()}; sleep 37"]
+    # More than a pipe holds is written only to somebody who reads it: an interrupt before that is another test's.
+    talk = f"echo $$ > {tmp_path / 'pid'}; yes | head -c 300000"
+    index = ["sh", "-c", f"{talk}; kill -INT {os.getpid()}; sleep {HANG}"]
     engine = make_engine({"kind": "command", "argv": ["true", "{query}"], "index": index})
     with pytest.raises(KeyboardInterrupt):
-        open_session(engine, corpus, 20.0)
-    assert wait_until_gone(int((tmp_path / "pid").read_text()))
+        open_session(engine, corpus, WATCHDOG)
+    assert wait_until_gone(*pids_in(tmp_path / "pid", 1))
 
 
 @pytest.mark.parametrize("part", ["|", "||", "&&", "&", ";", ">", ">>", "<", "2>&1", "2>/dev/null", "$(pwd)"])
@@ -231,35 +239,29 @@ def test_command_hostile_crash_is_a_crash_with_its_last_words(program: Program, 
     assert "died by SIGABRT: oh no → " in answer.error
 
 
-@clocked
 @pytest.mark.parametrize("stubborn", [False, True])
 def test_command_hostile_hang_times_out_and_its_children_die_too(
     program: Program, corpus: Corpus, tmp_path: Path, stubborn: bool
 ) -> None:
+    pids = tmp_path / "pids"
     ignore = "signal.signal(signal.SIGTERM, signal.SIG_IGN)" if stubborn else "pass"
-    child = f"import time, signal; {ignore}; time.sleep(60)"
+    child = f"import time, signal; {ignore}; time.sleep({HANG})"
     argv = program(
-        f"{ignore}\nchild = subprocess.Popen([sys.executable, '-c', {child!r}])\n"
-        f"open({str(tmp_path / 'pids')!r}, 'w').write(f'{{os.getpid()}} {{child.pid}}')\ntime.sleep(60)"
+        f"{ignore}\nchild = subprocess.Popen([sys.executable, '-ISc', {child!r}])\n"
+        f"with open({str(pids)!r}, 'w') as file: print(os.getpid(), child.pid, file=file)\ntime.sleep({HANG})"
     )
-    begin = time.perf_counter()
-    answer = answer_of(argv, corpus, timeout=0.5)
-    assert answer.status == Status.TIMEOUT
-    assert answer.error == "no answer after 0.5 s → raise timeout"
-    assert time.perf_counter() - begin < 5
-    pids = (tmp_path / "pids").read_text().split()
-    assert len(pids) == 2
-    assert all(wait_until_gone(int(pid)) for pid in pids)
+
+    def attempt(limit: float) -> None:
+        answer = answer_of(argv, corpus, timeout=limit)
+        assert (answer.status, answer.error) == (Status.TIMEOUT, f"no answer after {limit:g} s → raise timeout")
+
+    time_out(attempt, lambda _: pids_in(pids, 2))
+    assert all(wait_until_gone(pid) for pid in pids_in(pids, 2))
 
 
 def test_command_own_timeout_holds_when_it_is_shorter(program: Program, corpus: Corpus) -> None:
-    engine = make_engine({"kind": "command", "argv": program("time.sleep(60)"), "timeout": 0.3})
-    assert ask(open_session(engine, corpus).session, "q", 1, 60.0).status == Status.TIMEOUT
-
-
-def test_command_hostile_closed_stdout_and_hang_times_out(program: Program, corpus: Corpus) -> None:
-    argv = program("os.close(1); os.close(2); time.sleep(60)")
-    assert answer_of(argv, corpus, timeout=0.5).status == Status.TIMEOUT
+    engine = make_engine({"kind": "command", "argv": program(f"time.sleep({HANG})"), "timeout": 0.1})
+    assert ask(open_session(engine, corpus).session, "q", 1, WATCHDOG).status == Status.TIMEOUT
 
 
 def test_command_hostile_closed_stdout_and_exit_is_an_answer_without_results(program: Program, corpus: Corpus) -> None:
@@ -267,17 +269,14 @@ def test_command_hostile_closed_stdout_and_exit_is_an_answer_without_results(pro
     assert (answer.status, answer.hits) == (Status.OK, ())
 
 
-@clocked
 def test_command_does_not_wait_for_a_child_that_holds_the_output_open(
     program: Program, corpus: Corpus, tmp_path: Path
 ) -> None:
     argv = program(
-        "child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(60)'])\n"
+        f"child = subprocess.Popen(['sleep', '{HANG}'])\n"
         f"open({str(tmp_path / 'pid')!r}, 'w').write(str(child.pid))\nprint('README.md')"
     )
-    begin = time.perf_counter()
     assert answer_of(argv, corpus).hits == (Hit("README.md"),)
-    assert time.perf_counter() - begin < 5
     assert wait_until_gone(int((tmp_path / "pid").read_text()))
 
 
@@ -300,16 +299,6 @@ def test_command_hostile_garbage_is_an_error_not_an_empty_answer(program: Progra
     assert (answer.status, answer.hits) == (Status.ERROR, ())
     assert answer.error
     assert "\n" not in answer.error
-
-
-@clocked
-def test_command_hostile_flood_is_stopped_early(program: Program, corpus: Corpus) -> None:
-    argv = program("for _ in range(100): sys.stdout.write('x' * 1_000_000)")
-    begin = time.perf_counter()
-    answer = answer_of(argv, corpus)
-    assert answer.status == Status.ERROR
-    assert "printed more than 32,000,000 bytes → " in str(answer.error)
-    assert time.perf_counter() - begin < 15
 
 
 def test_command_hostile_absolute_paths_are_read_and_noted(program: Program, corpus: Corpus) -> None:
@@ -356,7 +345,7 @@ def test_command_silent_exit_code_of_a_grep_means_no_results(
     program: Program, corpus: Corpus, source: str, settings: dict[str, object], status: Status
 ) -> None:
     engine = make_engine({"kind": "command", "argv": program(source), **settings})
-    answer = ask(open_session(engine, corpus).session, "q", 3, 20.0)
+    answer = ask(open_session(engine, corpus).session, "q", 3, WATCHDOG)
     assert (answer.status, answer.hits) == (status, ())
     assert ("ok_codes" in str(answer.error)) == (status == Status.ERROR)
 
@@ -418,10 +407,10 @@ def test_results_before_a_signal_are_a_crash(program: Program, corpus: Corpus) -
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells what descends from a program")
 def test_processes_that_were_left_are_ended_and_told(program: Program, corpus: Corpus, tmp_path: Path) -> None:
-    daemon = "subprocess.Popen(['sleep', '60'], start_new_session=True, stdout=-3, stderr=-3)"
+    daemon = "subprocess.Popen(['sleep', '1000'], start_new_session=True, stdout=-3, stderr=-3)"
     argv = program(f"open({str(tmp_path / 'pid')!r}, 'w').write(str({daemon}.pid)); print('README.md')")
     session = open_session(make_engine({"kind": "command", "argv": argv}), corpus).session
-    assert ask(session, "q", 3, 20.0).hits == (Hit("README.md"),)
+    assert ask(session, "q", 3, WATCHDOG).hits == (Hit("README.md"),)
     assert close_session(session) is None
     wait_until_gone(int((tmp_path / "pid").read_text()))
     assert session_notes(session) == ("left 1 process running, which was ended",)

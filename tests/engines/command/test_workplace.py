@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import sys
 from collections.abc import Callable
 from dataclasses import replace
@@ -15,8 +16,9 @@ from assay.engines.base import UpdatingSession, Wanted
 from assay.engines.calling import ask, ask_filtered, close_session, open_session, session_usage, update_session
 from assay.errors import ConfigError, EngineError, EnvironmentFailure
 from assay.types import Corpus, Hit, SourceFile, Status
-from tests.clocked import clocked
 from tests.engines.command.conftest import Opener
+from tests.processes import HANG, time_out
+from tests.waiting import WATCHDOG
 
 Program = Callable[[str], list[str]]
 SHOW = "print(json.dumps(sys.argv[4:]))"
@@ -24,7 +26,7 @@ SHOW = "print(json.dumps(sys.argv[4:]))"
 
 def run(code: str) -> list[str]:
     """A command that runs some Python."""
-    return [sys.executable, "-c", code]
+    return [sys.executable, "-ISc", code]
 
 
 def test_store_is_an_empty_folder_for_index_and_queries_and_is_measured_and_removed(
@@ -42,7 +44,7 @@ def test_store_is_an_empty_folder_for_index_and_queries_and_is_measured_and_remo
         {"kind": "command", "argv": argv, "index": index, "env": {"DB": "{store}/db"}, "pattern": "(?P<path>.+)"}
     )
     session = open_session(engine, corpus).session
-    inside, seen, store = [hit.path for hit in ask(session, "q", 3, 10.0).hits]
+    inside, seen, store = [hit.path for hit in ask(session, "q", 3, WATCHDOG).hits]
     assert (inside, seen) == (f"{store}/db", "True")
     assert session_usage(session).store_bytes == 123
     assert not store.startswith(str(corpus.root))
@@ -70,7 +72,7 @@ def test_environment_is_filled_and_its_secrets_are_known(
     assert engine.secrets == ("s3cret-one", "Bearer {env:A_TOKEN}", "s3cret-two")
     assert "s3cret" not in repr(engine) + repr(engine.config)
     session = opened(argv, env=env, pattern="(?P<path>.+)")
-    assert [hit.path for hit in ask(session, "q", 2, 10.0).hits] == ["Bearer s3cret-one.py", "s3cret-one.py"]
+    assert [hit.path for hit in ask(session, "q", 2, WATCHDOG).hits] == ["Bearer s3cret-one.py", "s3cret-one.py"]
     monkeypatch.delenv("A_TOKEN")
     with pytest.raises(ConfigError, match="variable A_TOKEN is not set"):
         make_engine({"kind": "command", "argv": argv})
@@ -82,7 +84,7 @@ def test_secret_of_an_argument_is_struck_out_of_messages_and_complaints(
     monkeypatch.setenv("A_TOKEN", "s3cret-one")
     argv = [*program("sys.exit('refused ' + sys.argv[4])"), "{env:A_TOKEN}"]
     session = opened(argv)
-    assert "exit code 1: refused ***" in str(ask(session, "q", 2, 10.0).error)
+    assert "exit code 1: refused ***" in str(ask(session, "q", 2, WATCHDOG).error)
     assert session_usage(session).stderr == "[last failure]\nrefused ***"
 
 
@@ -98,7 +100,7 @@ def test_preset_folder_and_interpreter_of_a_program_can_be_named(
     from assay.engines.command.engine import make
 
     engine = make(settings, Context(preset=tmp_path))
-    assert ask(open_session(engine, corpus).session, "q", 1, 10.0).hits == (Hit("q.py"),)
+    assert ask(open_session(engine, corpus).session, "q", 1, WATCHDOG).hits == (Hit("q.py"),)
     with pytest.raises(ConfigError, match=r"argv has {preset}"):
         make(settings, Context())
     missing = make({"argv": ["{python:no-such-tool}", "{query}"]}, Context())
@@ -119,32 +121,41 @@ def test_version_is_the_first_line_that_is_printed(opened: Opener, code: str, ve
     assert session_usage(opened("true {query}", version=run(code))).version == version
 
 
-@clocked
-def test_usage_tells_the_most_memory_of_all_runs_and_what_was_said(program: Program, opened: Opener) -> None:
-    index = run("import sys, time; block = b'x' * 90_000_000; time.sleep(1); print('indexed 3 files', file=sys.stderr)")
+def test_usage_tells_what_was_said(program: Program, opened: Opener) -> None:
     argv = program("print('README.md') if sys.argv[2] == 'a' else sys.exit('no such ' + sys.argv[2])")
-    session = opened(argv, index=index)
-    assert ask(session, "b", 1, 10.0).status == Status.ERROR
-    assert ask(session, "c", 1, 10.0).status == Status.ERROR
-    assert ask(session, "a", 1, 10.0).status == Status.OK
+    session = opened(argv, index=run("import sys; print('indexed 3 files', file=sys.stderr)"))
+    assert ask(session, "b", 1, WATCHDOG).status == Status.ERROR
+    assert ask(session, "c", 1, WATCHDOG).status == Status.ERROR
+    assert ask(session, "a", 1, WATCHDOG).status == Status.OK
     usage = session_usage(session)
     assert usage.stderr == "[index]\nindexed 3 files\n[last failure]\nno such c"
     assert (usage.startup_seconds, usage.store_bytes) == (None, None)
-    assert usage.peak_bytes is not None
-    assert usage.peak_bytes > 90_000_000
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="LOUD: other systems give one figure only")
+def test_usage_tells_the_most_memory_of_all_runs(program: Program, opened: Opener) -> None:
+    ours = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    size = ours + 60_000_000  # more than we hold: then the kernel's own figure counts, however short the program was
+    session = opened(program("print('README.md')"), index=run(f"block = b'x' * {size}"))
+    assert ask(session, "a", 1, WATCHDOG).status == Status.OK
+    assert (session_usage(session).peak_bytes or 0) > size
 
 
 def test_usage_keeps_what_was_said_by_a_run_that_was_ended(program: Program, opened: Opener) -> None:
-    argv = program("print('waiting for a lock', file=sys.stderr, flush=True); time.sleep(60)")
+    argv = program(f"print('waiting for a lock', file=sys.stderr, flush=True); time.sleep({HANG})")
     session = opened(argv)
-    assert ask(session, "q", 1, 0.4).status == Status.TIMEOUT
-    assert session_usage(session).stderr == "[last failure]\nwaiting for a lock"
+
+    def attempt(limit: float) -> str:
+        assert ask(session, "q", 1, limit).status == Status.TIMEOUT
+        return session_usage(session).stderr
+
+    assert time_out(attempt, bool) == "[last failure]\nwaiting for a lock"
 
 
 def test_usage_keeps_what_was_said_by_the_last_run_that_said_something(program: Program, opened: Opener) -> None:
     session = opened(program("print('README.md'); sys.stderr.write('old model' if sys.argv[2] == 'a' else '')"))
-    assert ask(session, "a", 1, 10.0).status == Status.OK
-    assert ask(session, "b", 1, 10.0).status == Status.OK
+    assert ask(session, "a", 1, WATCHDOG).status == Status.OK
+    assert ask(session, "b", 1, WATCHDOG).status == Status.OK
     assert session_usage(session).stderr == "[program]\nold model"
 
 
@@ -156,32 +167,32 @@ def test_update_runs_its_command_or_the_index_again(
     for update, log in ((mend, "iu.py"), ("index", "ii")):
         corpus = corpus_of({"a.py": ""})
         session = opened(argv, corpus, index=index, update=update, pattern="(?P<path>.+)")
-        answer = update_session(session, corpus, 10.0)
+        answer = update_session(session, corpus, WATCHDOG)
         assert answer is not None
         assert answer.status == Status.OK
-        assert ask(session, "q", 1, 10.0).hits == (Hit(log),)
+        assert ask(session, "q", 1, WATCHDOG).hits == (Hit(log),)
 
 
 def test_update_is_nothing_to_do_without_an_index_and_impossible_without_a_command(
     program: Program, opened: Opener, corpus: Corpus
 ) -> None:
     session = opened(program("print('new file')"))
-    assert ask(session, "q", 1, 10.0).status == Status.ERROR  # a blank in a path is taken from the corpus only
+    assert ask(session, "q", 1, WATCHDOG).status == Status.ERROR  # a blank in a path is taken from the corpus only
     more = replace(corpus, files=(*corpus.files, SourceFile("new file", 0, "code", None)))
-    answer = update_session(session, more, 10.0)
+    answer = update_session(session, more, WATCHDOG)
     assert answer is not None
-    assert ask(session, "q", 1, 10.0).hits == (Hit("new file"),)
+    assert ask(session, "q", 1, WATCHDOG).hits == (Hit("new file"),)
     indexed = opened(program("print('a.py')"), index=["true"])
     assert not isinstance(indexed, UpdatingSession)
-    assert update_session(indexed, corpus, 10.0) is None
+    assert update_session(indexed, corpus, WATCHDOG) is None
 
 
 def test_update_that_fails_or_hangs_is_told(opened: Opener, corpus: Corpus) -> None:
-    failing = update_session(opened("true {query}", update=run("raise SystemExit('locked')")), corpus, 10.0)
+    failing = update_session(opened("true {query}", update=run("raise SystemExit('locked')")), corpus, WATCHDOG)
     assert failing is not None
     assert "updating failed" in str(failing.error)
     assert "locked" in str(failing.error)
-    hanging = update_session(opened("true {query}", update=run("import time; time.sleep(60)")), corpus, 0.4)
+    hanging = update_session(opened("true {query}", update=["sleep", str(HANG)]), corpus, 0.1)
     assert hanging is not None
     assert hanging.status == Status.TIMEOUT
 
@@ -192,16 +203,16 @@ def test_filters_are_added_once_for_each_value_and_before_a_double_dash(program:
     wanted = Wanted(("src/**", "{k}"), ("python",))
     added = ["--in", "src/**", "--in", "{k}", "--lang=python", "-3"]
     for tail, expected in ((["--", "{query}"], [*added, "--", "--"]), (["{query}"], ["--", *added])):
-        answer = ask_filtered(opened([*show, *tail], **filters, path="[]", format="json"), "--", 3, wanted, 10.0)
+        answer = ask_filtered(opened([*show, *tail], **filters, path="[]", format="json"), "--", 3, wanted, WATCHDOG)
         assert answer is not None
         assert [hit.path for hit in answer.hits] == ["--k=3", *expected]
 
 
 def test_filters_that_are_not_declared_are_not_had(program: Program, opened: Opener) -> None:
     session = opened(program("print('a.py')"), path_filter="--in={path}")
-    assert ask_filtered(session, "q", 1, Wanted(languages=("python",)), 10.0) is None
-    assert ask_filtered(session, "q", 1, Wanted(("src/**",)), 10.0) is not None
-    assert ask_filtered(opened(program("print('a.py')")), "q", 1, Wanted(("src/**",)), 10.0) is None
+    assert ask_filtered(session, "q", 1, Wanted(languages=("python",)), WATCHDOG) is None
+    assert ask_filtered(session, "q", 1, Wanted(("src/**",)), WATCHDOG) is not None
+    assert ask_filtered(opened(program("print('a.py')")), "q", 1, Wanted(("src/**",)), WATCHDOG) is None
 
 
 @pytest.mark.parametrize(
