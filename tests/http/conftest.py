@@ -7,9 +7,9 @@ import pytest
 
 @pytest.fixture
 def naps(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """Let `time.sleep` return at once and the clock go on by what was asked for; list all that was slept."""
+    """Let `time.sleep` return at once and all clocks go on by what was asked for; list all that was slept."""
     slept: list[float] = []
-    monotonic = time.monotonic
     monkeypatch.setattr(time, "sleep", slept.append)
-    monkeypatch.setattr(time, "monotonic", lambda: monotonic() + sum(slept))
+    for clock in (time.monotonic, time.perf_counter):
+        monkeypatch.setattr(time, clock.__name__, lambda clock=clock: clock() + sum(slept))
     return slept

@@ -185,7 +185,7 @@ def test_command_index_step_that_takes_too_long_is_ended_with_its_children(
 
 
 def test_command_index_step_is_ended_by_an_interrupt(corpus: Corpus, tmp_path: Path) -> None:
-    # More than a pipe holds is written only to somebody who reads it: an interrupt before that is another test's.
+    # More than a pipe holds can be written only while we read, so the interrupt comes when the program is waited for.
     talk = f"echo $$ > {tmp_path / 'pid'}; yes | head -c 300000"
     index = ["sh", "-c", f"{talk}; kill -INT {os.getpid()}; sleep {HANG}"]
     engine = make_engine({"kind": "command", "argv": ["true", "{query}"], "index": index})
