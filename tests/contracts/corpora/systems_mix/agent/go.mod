@@ -1,0 +1,3 @@
+module example.com/packrat/agent
+
+go 1.22

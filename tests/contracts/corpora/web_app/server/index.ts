@@ -1,0 +1,3 @@
+export { createApp } from "./app";
+export { BookingService } from "./bookings";
+export { SeatMapService } from "./seats";

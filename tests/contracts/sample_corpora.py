@@ -1,0 +1,179 @@
+"""The three corpora under `corpora/`, copied out of the work tree, and what the contracts read of their indexes.
+
+Everything that reaches behind the public surface is in this module: `load_config`, `open_corpus`, `symbols`, `columns`
+and `chunks`.
+"""
+
+from __future__ import annotations
+
+import atexit
+import shutil
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import assay
+from assay.corpus import open_corpus, parse_spec, read_text
+from assay.search.columns import table_arrays
+from assay.search.settings import load_config
+from assay.search.tables import UNIT_KINDS
+from assay.syntax.symbols import symbols
+from assay.types import Corpus
+
+CORPORA = ("python_package", "web_app", "systems_mix")
+SOURCE = Path(__file__).parent / "corpora"
+
+#: Files that git, an editor or a packaging tool would drop or rewrite, so they are made when a corpus is copied.
+EXTRA_FILES: Mapping[str, Mapping[str, bytes]] = {
+    "python_package": {
+        ".venv/pyvenv.cfg": b"home = /usr\n",
+        ".venv/lib/site.py": b"SITE = 1\n",
+        "build/lib/hydrolog/client.py": b"STALE_COPY = True\n",
+        "data/cache/feed.json": b"{}\n",
+        "data/cache/keep.txt": b"Feeds are cached here.\n",
+        "docs/gauge.png": b"\x89PNG\r\n\x1a\n0000",
+        "docs/notiz.txt": "Der Pegel in Köln fällt.\n".encode("latin-1"),
+        "poll.log": b"polling\n",
+    },
+    "web_app": {
+        "client/logo.bin": b"\0\1\2\3",
+        "coverage/README.md": b"Coverage reports are written here.\n",
+        "coverage/report.html": b"<p>97 %</p>\n",
+        "db/dump.sql": b"INSERT INTO seat VALUES (1);\n" * 40_000,
+        "dist/bundle.min.js": b"var a=1;\n",
+        "node_modules/pad/index.js": b"module.exports = 1;\n",
+        "server/windows.ts": b"export const newline = true;\r\nexport function carriage() {\r\n  return 13;\r\n}\r\n",
+        "settings.local": b"debug=1\n",
+    },
+    "systems_mix": {
+        "docs/generated/api.md": b"# API\n",
+        "docs/réglages.md": "# Réglages\n\nLa fréquence de sauvegarde se règle avec `-interval`.\n".encode(),
+        "native/ring.o": b"\x7fELF",
+        "target/bindings.rs": b"pub fn generated_binding() -> u32 {\n    7\n}\n",
+    },
+}
+EXTRA_LINKS: Mapping[str, Mapping[str, str]] = {
+    "python_package": {"docs/gone.md": "nowhere.md", "docs/outside.md": "../../elsewhere.md"},
+    "web_app": {"client/shared": "../server"},
+    "systems_mix": {"core/src/bindings.rs": "../../target/bindings.rs"},
+}
+
+
+@cache
+def _folder() -> Path:
+    folder = Path(tempfile.mkdtemp(prefix="assay-corpora-")).resolve()
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
+
+
+def copy_corpus(name: str, root: Path) -> Path:
+    """Copy a corpus to a folder that does not exist yet; `dot-gitignore` becomes `.gitignore`."""
+    shutil.copytree(SOURCE / name, root, symlinks=True)
+    for path in sorted(root.rglob("dot-*")):
+        path.rename(path.with_name(path.name.replace("dot-", ".", 1)))
+    for extra, data in EXTRA_FILES[name].items():
+        (root / extra).parent.mkdir(parents=True, exist_ok=True)
+        (root / extra).write_bytes(data)
+    for link, target in EXTRA_LINKS[name].items():
+        (root / link).symlink_to(target)
+    return root
+
+
+@cache
+def corpus_root(name: str) -> Path:
+    """The copy of a corpus that all tests of a process share; it must not be changed."""
+    return copy_corpus(name, _folder() / name)
+
+
+@cache
+def gold_file(name: str) -> Path:
+    """The gold set of a corpus, beside its shared copy."""
+    corpus_root(name)
+    return Path(shutil.copy(SOURCE / f"{name}.gold.yaml", _folder()))
+
+
+@cache
+def index_of(name: str, *settings: str) -> assay.Index:
+    """The index of a corpus, with settings as `assay search --set` takes them."""
+    return build_index(corpus_root(name), *settings)
+
+
+def build_index(root: Path, *settings: str) -> assay.Index:
+    return assay.Index.build(root, load_config(settings))
+
+
+def open_index(root: Path, *settings: str) -> assay.Index:
+    return assay.Index.open(root, load_config(settings))
+
+
+def walked(root: Path, include: tuple[str, ...] = (), exclude: tuple[str, ...] = ()) -> Corpus:
+    """What the walk finds below a folder."""
+    return open_corpus(replace(parse_spec(str(root)), include=include, exclude=exclude))
+
+
+def symbol_lines(root: Path) -> list[str]:
+    """Every definition as `path:start-end kind qualified.name`."""
+    corpus = walked(root)
+    return [
+        f"{file.path}:{one.start}-{one.end} {one.kind} {one.name}"
+        for file in corpus.files
+        for one in symbols(file.path, read_text(corpus, file.path), file.language)
+    ]
+
+
+@dataclass(frozen=True)
+class Chunk:
+    path: str
+    start: int
+    end: int
+    kind: str
+    names: tuple[str, ...]
+    scope: str
+
+    def __str__(self) -> str:
+        around = f"{self.scope} > " if self.scope else ""
+        return f"{self.path}:{self.start}-{self.end} {self.kind} {around}{', '.join(self.names)}".rstrip()
+
+
+def chunks(index: assay.Index) -> list[Chunk]:
+    """The units of an index in its order."""
+    table = index.table
+    owned: dict[int, list[str]] = {}
+    for owner, text in zip(table.own.owner.tolist(), table.own.texts, strict=True):
+        owned.setdefault(owner, []).append(text)
+    scopes = dict(zip(table.scope.owner.tolist(), table.scope.texts, strict=True))
+    units = table.units
+    return [
+        Chunk(
+            table.files.paths[units.file[unit]],
+            int(units.start[unit]),
+            int(units.end[unit]),
+            UNIT_KINDS[units.kind[unit]],
+            tuple(owned.get(unit, ())),
+            scopes.get(unit, ""),
+        )
+        for unit in range(len(units))
+    ]
+
+
+def problems(index: assay.Index) -> list[str]:
+    """Files that did not parse."""
+    files = index.table.files
+    return [f"{path}: {text}" for path, text in zip(files.paths, files.problems, strict=True) if text]
+
+
+def columns(index: assay.Index) -> dict[str, NDArray[Any]]:
+    """Every array of an index by name: the columns of its table, then its vectors."""
+    named = dict(table_arrays(index.table))
+    for number, part in enumerate(index.view.dense.parts if index.view.dense else ()):
+        named[f"vectors.{number}.rows"] = np.asarray(part.rows)
+        named |= {f"vectors.{number}.{name}": array for name, array in part.vectors.columns().items()}
+        if part.paths is not None:
+            named[f"vectors.{number}.path"] = part.paths.path
+    return named
