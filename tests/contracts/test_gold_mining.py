@@ -136,7 +136,7 @@ SHELLS = {
     "fish_history": "- cmd: assay search 'how are members unpacked'\n  when: 1700000000\n"
     "- cmd: vim +45 code/pkg/net.py\n  when: 1700000001\n",
 }
-TRANSCRIPTS = {
+TRANSCRIPTS: dict[str, list[dict[str, Any]]] = {
     # the shapes of Claude Code, Codex and a chat log
     "claude.jsonl": [
         {"message": {"role": "user", "content": "where do we encrypt the body with the session key?"}},
