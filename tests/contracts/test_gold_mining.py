@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+import assay
 from tests.contracts.calling import call
 from tests.contracts.gold import Repository, gold, isolate, transcripts, write_tree
 from tests.contracts.snapshot import check, masked, substituted
@@ -325,3 +326,37 @@ def test_refused_calls(world):
     ]
     check("gold_mining/refused.txt", transcripts(calls))
     assert not Path("new.review").exists()
+
+
+def test_synthetic_sets(world):
+    called = gold("synth", "code", "--out", "synth", "--quiet")
+    sets = {path.name: path.read_text("utf-8") for path in sorted(Path("synth").glob("*.yaml"))}
+    check("gold_mining/synth.txt", "\n".join([called.transcript, *(f"=== {n}\n{text}" for n, text in sets.items())]))
+    others = sorted(path.relative_to("synth").as_posix() for path in Path("synth").rglob("*") if path.is_file())
+    check("gold_mining/synth-files.txt", "\n".join(others))
+    # Comments that became queries are blank in the copy that those queries are asked on.
+    check("gold_mining/synth-blanked.txt", next(Path("synth").rglob("net.py")).read_text("utf-8"))
+    assert [one.synthetic for one in assay.load_gold("synth").golds] == [True] * len(sets)
+
+
+def test_synthetic_sets_by_kind_count_and_seed(world):
+    drawn = {}
+    for kind, count, seed in (("doc", "2", "0"), ("doc", "2", "1"), ("symbol,keyword", "1", "0")):
+        out = f"synth-{kind}-{count}-{seed}"
+        called = gold(
+            "synth", "code", "--out", out, "--kinds", kind, "--count", count, "--seed", seed, "--json", "--quiet"
+        )
+        assert called.code == 0, called.err
+        suite = assay.load_gold(out)
+        drawn[out] = [[query.headline for query in one.queries] for one in suite.golds]
+    check("gold_mining/synth-drawn.json", drawn)
+
+
+def test_refused_synthetic_sets(world):
+    calls = [
+        ("synth", "code", "--quiet", "--kinds", "docs"),
+        ("synth", "code", "--quiet", "--count", "0"),
+        ("synth", "code", "--quiet", "--out", "code"),
+        ("synth", "nowhere", "--quiet"),
+    ]
+    check("gold_mining/synth-refused.txt", transcripts(calls).replace(str(world), "."))
