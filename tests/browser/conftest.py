@@ -1,9 +1,10 @@
-"""One browser a session; a page each test."""
+"""One browser a session, a tab a test, and runs that are made once for all of them."""
 
 import pytest
 
 from tests.browser.driving import new_tab, several, start
-from tests.browser.sample import make_sample
+from tests.browser.sample import make_runs, make_sample
+from tests.sharing import shared_folder
 
 
 @pytest.fixture(scope="session")
@@ -28,4 +29,10 @@ def two_browsers():
 @pytest.fixture(scope="session")
 def sample(tmp_path_factory):
     """A folder of results with everything in it that a page has to show, names that attack it above all."""
-    return make_sample(tmp_path_factory.mktemp("sample"))
+    return shared_folder(tmp_path_factory, "sample", make_sample) / "results"
+
+
+@pytest.fixture(scope="session")
+def runs(sample, tmp_path_factory):
+    """A folder of runs for `assay serve`; tests only read it."""
+    return shared_folder(tmp_path_factory, "runs", lambda folder: make_runs(folder, sample))

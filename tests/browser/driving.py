@@ -15,12 +15,10 @@ from typing import Any
 
 import pytest
 
+from tests.waiting import WATCHDOG
+
 #: Where Debian and others put them.
 _PROGRAMS = {"browser": ("chromium", "chromium-browser", "google-chrome"), "driver": ("chromedriver",)}
-#: What a person would not wait for; a loaded machine may.
-PATIENCE = 20.0
-#: Seconds that axe-core may look at a page: a second on a machine of its own, many on one that others load.
-_LOOKING = 180
 _SERIOUS = ("serious", "critical")
 
 
@@ -144,11 +142,11 @@ class Tab:
         """Run a script in the page."""
         return self.driver.execute_script(script, *arguments)
 
-    def wait(self, condition: Callable[[], Any], what: str = "it did not happen", patience: float = PATIENCE) -> Any:
+    def wait(self, condition: Callable[[], Any], what: str = "it did not happen") -> Any:
         """Wait until something holds, and give it; elements that are replaced meanwhile are looked for again."""
         from selenium.common.exceptions import StaleElementReferenceException
 
-        end = time.monotonic() + patience
+        end = time.monotonic() + WATCHDOG
         while True:
             try:
                 if found := condition():
@@ -157,7 +155,7 @@ class Tab:
                 pass
             if time.monotonic() > end:
                 pytest.fail(
-                    f"{what} within {patience:g} s; the page says: {self.run('return document.body.innerText')[:800]}"
+                    f"{what} in {WATCHDOG:g} s; the page says: {self.run('return document.body.innerText')[:800]}"
                 )
             time.sleep(0.03)
 
@@ -174,7 +172,7 @@ class Tab:
 
     def axe(self, within: str = "html") -> list[str]:
         """Give what axe-core finds serious or critical: the rule, and the first place it is broken at."""
-        self.driver.set_script_timeout(_LOOKING)
+        self.driver.set_script_timeout(WATCHDOG)
         self.run(axe_script())
         found = self.driver.execute_async_script(
             "const done = arguments[1]; axe.run(document.querySelector(arguments[0]))"

@@ -6,15 +6,18 @@ the name of an engine, an error) holds markup that would run if it were ever rea
 
 from __future__ import annotations
 
+import json
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import yaml
 
-from assay.engines import make_engine
-from assay.experiment.running.turns import Searcher, run
-from assay.gold import load_gold
-from assay.report import publish
-from assay.types import Claim, Hit, Suite
+from assay import Hit
+from assay.experiment import read_run, write_run
+from tests.web.exploring.serving import run_experiment
 
 #: What must never run. The page would be marked, and a test looks for the mark.
 ATTACK = "</script><script>window.hacked=1</script>"
@@ -25,6 +28,7 @@ SHOWN_ENGINE = HOSTILE_ENGINE.replace("\u202e", "\ufffd")  # as pages write it
 HOSTILE_PATH = "lending/<img src=x onerror=hacked()>.py"
 HOSTILE_QUERY = "fines"
 BASELINE = "keywords"
+NEWEST = "2026 <b>newest</b>"
 
 _TOPICS = {
     "loans": ("how is a book lent to a reader?", "lend book reader", "how is a book sold to a reader?"),
@@ -58,6 +62,7 @@ def write_repository(root: Path, name: str) -> Path:
         (root / path).write_text(_module(topic, topics[place - 1]), encoding="utf-8")
         (root / f"docs/{topic}.md").parent.mkdir(exist_ok=True)
         (root / f"docs/{topic}.md").write_text(f"# {topic}\n\n{_TOPICS[topic][0]}\n{IMAGE}\n", encoding="utf-8")
+    (root / "README.md").write_text(f"# The library of the {name}\n", encoding="utf-8")
     gold = {
         "assay": 1,
         "name": f"{name}<script>window.hacked=1<&>",
@@ -90,7 +95,7 @@ def _query(topic: str) -> dict[str, object]:
     }
 
 
-def _backwards(query: str, k: int) -> list[Hit]:
+def backwards(query: str, k: int) -> list[Hit]:
     """Answer with the files in a wrong order, and fail on one question with words that attack."""
     if "late" in query:
         raise RuntimeError(f"no answer {ATTACK}")
@@ -99,16 +104,66 @@ def _backwards(query: str, k: int) -> list[Hit]:
     return [Hit(path, 1, 12, 0.5) for path in paths][:k]
 
 
-def make_sample(folder: Path) -> Path:
-    """Run four engines over two repositories and give the folder of results, reports and all."""
-    golds = [load_gold(write_repository(folder / name, name)).golds[0] for name in ("town", "school")]
-    engines: dict[str, Searcher] = {
-        "builtin": make_engine("builtin"),
-        BASELINE: make_engine("keywords"),
-        HOSTILE_ENGINE: _backwards,
-        "random": make_engine("random"),
-    }
-    made = run(engines, Suite(tuple(golds)), k=10, cache=folder / "cache")
-    claim = Claim(("nDCG@10", "RR@10", "Hit@1", "nDCG(level=lines)@10", "RecallAtTokens(500)"), BASELINE)
-    publish(made, claim, folder / "results")
-    return folder / "results"
+def make_sample(folder: Path) -> None:
+    """Run four engines over two repositories, into `results`."""
+    for name in ("town", "school"):
+        write_repository(folder / name, name)
+    run_experiment(_SAMPLE, folder, folder / "results")
+
+
+def make_runs(folder: Path, sample: Path) -> None:
+    """Fill a folder that `assay serve` lists: the sample, an older run, one of other questions, and a broken one."""
+    shutil.copytree(sample, folder / NEWEST)
+    _edit(folder / NEWEST / "results.json", _say_within_the_margin)
+    run_experiment(_OLDER, sample.parent, folder / "old")
+    _edit(folder / "old/run.json", lambda data: data["header"].update(date="2020-01-01T00:00:00+00:00"))
+    older = read_run(folder / "old")
+    write_run(replace(older, hashes=dict.fromkeys(older.hashes, "other")), folder / "unlike")
+    (folder / "broken").mkdir()
+    (folder / "broken/run.json").write_text(json.dumps({"assay_run": IMAGE}), encoding="utf-8")
+
+
+def _edit(file: Path, change: Callable[[dict[str, Any]], None]) -> None:
+    """Change a JSON file in place."""
+    data = json.loads(file.read_text(encoding="utf-8"))
+    change(data)
+    file.write_text(json.dumps(data), encoding="utf-8")
+
+
+def _say_within_the_margin(results: dict[str, Any]) -> None:
+    """Have the list show a difference that is real and small."""
+    for row in results["comparison"]["rows"]:
+        row.update(verdict="better", within_margin=True, identical=False)
+
+
+_SAMPLE = f"""\
+[run]
+gold = ["town/gold.yaml", "school/gold.yaml"]
+references = false
+baseline = "{BASELINE}"
+measures = ["nDCG@10", "RR@10", "Hit@1", "nDCG(level=lines)@10", "RecallAtTokens(500)"]
+
+[engines.builtin]
+kind = "builtin"
+
+[engines.{BASELINE}]
+kind = "keywords"
+
+[engines.{json.dumps(HOSTILE_ENGINE)}]
+kind = "python"
+target = "tests.browser.sample:backwards"
+
+[engines.random]
+kind = "random"
+"""
+_OLDER = """\
+[run]
+gold = ["town/gold.yaml", "school/gold.yaml"]
+references = false
+baseline = "builtin"
+measures = ["nDCG@10", "RR@10"]
+
+[engines.builtin]
+kind = "builtin"
+search = {dense = {model = ""}, stem = {files = 0.0}}
+"""

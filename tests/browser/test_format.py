@@ -10,6 +10,8 @@ from assay.browser.bundling import bundle
 from assay.report.comparison_blocks import p_text
 from tests.browser.driving import Tab
 
+pytestmark = pytest.mark.nightly
+
 #: Ties in binary: exactly in the middle of two texts. Python takes the even digit, `toFixed` of a browser the larger.
 TIES = [0.0625, 0.1875, 0.3125, 0.4375, 0.5625, 0.9375, 1.0625, 2.5, 0.5, 1.5, 12.5, 13.5, 112.5]
 #: Ties in decimal only: their doubles lie a little above or below.

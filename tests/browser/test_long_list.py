@@ -11,6 +11,8 @@ import pytest
 from assay.browser.shell import page
 from tests.browser.driving import Tab
 
+pytestmark = pytest.mark.nightly
+
 ENGINES, QUERIES = 20, 1250
 STEERING = "abc\u202edef\u0007"
 ROWS = ".queries-view tbody tr"

@@ -33,6 +33,8 @@ from assay.types import (
 )  # fmt: skip
 from tests.browser.driving import Tab
 
+pytestmark = pytest.mark.nightly
+
 #: Two results of c.py are one at file level, so the trap stands at 2 and the answer at 3.
 OLD = (Hit("c.py", 1, 5), Hit("c.py", 10, 15), Hit("b.py", 1, 5), Hit("a.py", 1, 9), Hit("a.py", 140, 160))
 NEW = (Hit("c.py", 10, 15), Hit("a.py", 148, 155), Hit("c.py", 1, 5), Hit("b.py", 3, 9))

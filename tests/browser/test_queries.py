@@ -10,6 +10,8 @@ import pytest
 from tests.browser.driving import Tab
 from tests.browser.sample import HOSTILE_ENGINE, IMAGE, SHOWN_ENGINE
 
+pytestmark = pytest.mark.nightly
+
 ROWS = ".queries-view tbody tr"
 
 

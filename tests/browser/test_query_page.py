@@ -12,6 +12,8 @@ import pytest
 from tests.browser.driving import Tab
 from tests.browser.sample import ATTACK, HOSTILE_ENGINE, HOSTILE_PATH, IMAGE, SHOWN_ENGINE
 
+pytestmark = pytest.mark.nightly
+
 GOLD = "town<script>window.hacked=1<&>"
 LINK = f"#/query/{quote(GOLD, safe='')}/fines/human"
 

@@ -40,6 +40,8 @@ from tests.browser.made_up import (
     units,
 )
 
+pytestmark = pytest.mark.nightly
+
 
 @dataclass(frozen=True)
 class Seen:

@@ -17,6 +17,8 @@ from assay.types import Claim, Status
 from tests.browser.sample import BASELINE, HOSTILE_ENGINE, IMAGE, SHOWN_ENGINE
 from tests.report.labs import lab
 
+pytestmark = pytest.mark.nightly
+
 SECTIONS = [
     "verdict", "scores", "means", "differences", "wins", "ranks", "tradeoffs", "groups", "phrasings", "adversaries",
     "limits", "cost", "inputs",
@@ -345,7 +347,7 @@ def test_back_from_a_query_leads_to_where_the_report_was_left(browser, sample):
 def on_top(tab, section):
     """Wait until a section stands under the bar."""
     top = f"return document.querySelector('#section-{section}').getBoundingClientRect().top"
-    tab.wait(lambda: 0 <= tab.run(top) < 200, f"{section} is not on top", patience=5)
+    tab.wait(lambda: 0 <= tab.run(top) < 200, f"{section} is not on top")
 
 
 def test_marks_of_a_chart_are_walked_by_arrows_and_say_their_numbers(report):

@@ -1,121 +1,45 @@
 """A review as people do it in the browser: two at once, a server that dies, by keyboard alone, with hostile text."""
 
-import json
-import os
 import random
-import signal
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Sequence
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from assay.gold import load_gold
-from assay.gold.review import Origin, Queue, make_item
-from assay.gold.review.votes import Ballot, Vote
+from assay.gold.review import Origin
 from assay.types import Query, Span, Target
 from tests.browser.driving import Tab
-from tests.conftest import FILES, GOLD, write_tree
+from tests.browser.reviewing import (
+    DOWN,
+    ENTER,
+    ESCAPE,
+    HOSTILE,
+    SHIFT,
+    House,
+    dispute,
+    propose,
+    served,
+    shown,
+    sign_in,
+    take_over,
+    vote,
+    write_gold,
+)  # fmt: skip
+from tests.waiting import WATCHDOG, wait_until
+from tests.web.reviews import items, queue, votes, write_votes
 
-PROJECT = Path(__file__).parents[2]
-ENTER, ESCAPE, TAB, DOWN, SHIFT = "\ue007", "\ue00c", "\ue004", "\ue015", "\ue008"
-HOSTILE = "</script><img src=x onerror=\"document.title='pwned'\"><script>document.title='pwned'</script>"
-ASKED = "which percentage is charged for a country?"
+pytestmark = pytest.mark.nightly
 
 
 @pytest.fixture
 def gold_file(tmp_path) -> Path:
-    """A set over some files, one of them long."""
-    long = "".join(f"def step_{number}(value):\n    return value + {number}  # {number}\n\n\n" for number in range(150))
-    files = FILES | {"gold.yaml": GOLD, "shop/long.py": long, "shop/evil.py": f"EVIL = {HOSTILE!r}\n"}
-    return write_tree(tmp_path / "repo", files) / "gold.yaml"
-
-
-def propose(gold_file: Path, count: int) -> list[str]:
-    """Queue places of the long file for one query; give their ids."""
-    places = [Span("shop/long.py", 4 * number + 1, 4 * number + 2) for number in range(count)]
-    made = [
-        make_item("target", Query("tax-lookup", {"human": ASKED}, (Target(place),)), Origin("pool", "x", ("engine-x",)))
-        for place in places
-    ]
-    Queue(gold_file).add(made)
-    return [item.id for item in made]
-
-
-@dataclass
-class House:
-    """A server in a process of its own, which can be killed and comes back at the port it had, by itself."""
-
-    gold_file: Path
-    port: int = 0
-    url: str = ""
-    process: Any = None
-    urls: list[str] = field(default_factory=list)
-
-    @property
-    def terminal_file(self) -> Path:
-        """The file that holds what a terminal would show."""
-        return self.gold_file.parent.parent / "terminal.txt"
-
-    def start(self) -> str:
-        """Start it; give the address that lets in."""
-        command = [sys.executable, "-m", "assay.cli.main", "gold", "review", str(self.gold_file), "--browser", "--json"]
-        own = {"ASSAY_CACHE_DIR": str(self.gold_file.parent.parent / "cache")}
-        with open(self.terminal_file, "a") as terminal:
-            self.process = subprocess.Popen(
-                command,
-                stdout=subprocess.PIPE, stderr=terminal, text=True, cwd=PROJECT, env=os.environ | own,
-            )  # fmt: skip
-        self.url = json.loads(self.process.stdout.readline())["url"]
-        port = int(self.url.split(":")[2].split("/")[0])
-        assert self.port in (0, port), "pages that are open would not find it"
-        self.port = port
-        self.urls.append(self.url)
-        return self.url
-
-    def kill(self) -> None:
-        """Kill it, as a crash would."""
-        self.process.send_signal(signal.SIGKILL)
-        self.process.wait()
-        self.process.stdout.close()
-
-
-@contextmanager
-def served(gold_file: Path):
-    house = House(gold_file)
-    house.start()
-    try:
-        yield house
-    finally:
-        house.kill()
-
-
-def sign_in(tab: Tab, url: str, name: str) -> None:
-    tab.open(url)
-    tab.fill("#reviewer", name)
-    tab.keys(ENTER)
-
-
-def shown(tab: Tab) -> str:
-    """Name the item that is on the desk with its form and its code, ready for a vote."""
-    script = (
-        "const desk = document.querySelector('.workplace');"
-        "return desk?.querySelector('.ballot') && desk.querySelector('.line.marked') ? desk.dataset.item : ''"
-    )
-    return str(tab.run(script))
-
-
-def vote(tab: Tab, value: str, reason: str) -> None:
-    tab.keys(value)
-    tab.wait(lambda: tab.run("return document.activeElement.id === 'reason'"), "the reason has no focus")
-    tab.keys(reason + ENTER)
+    return write_gold(tmp_path)
 
 
 # --- two people, one crash ------------------------------------------------------------------------------------------
@@ -136,7 +60,7 @@ class Person:
         try:
             sign_in(self.tab, house.urls[0], self.name)
             for place, value in enumerate(self.says):
-                self.tab.wait(partial(self.has, house, ids[place]), f"{self.name} waits for item {place}", KILLS_TAKE)
+                self.tab.wait(partial(self.has, house, ids[place]), f"{self.name} waits for item {place}")
                 away = place == len(self.says) - 2
                 if away and both.wait() == 0:
                     house.kill()
@@ -148,7 +72,7 @@ class Person:
                 if away and both.wait() == 0:
                     house.start()
             saved = partial(self.has_saved, house)
-            self.tab.wait(saved, "not all was saved", KILLS_TAKE)
+            self.tab.wait(saved, "not all was saved")
         except BaseException as error:
             self.error = error
             both.abort()
@@ -181,24 +105,18 @@ class Person:
         return True
 
 
-#: Seconds that a page may need until it goes on: it asks a dead server once a second, and a server takes some to start.
-KILLS_TAKE = 60.0
-
-
 def kill_at_work(house: House, draw: random.Random, moments: Sequence[int]) -> None:
     """Kill the server while votes are on their way: some milliseconds after so many are on the disk."""
     for moment in moments:
-        until = time.monotonic() + KILLS_TAKE
-        while written(house.gold_file) < moment and time.monotonic() < until:
-            time.sleep(0.001)
+        wait_until(partial(has_written, house.gold_file, moment), f"{moment} votes on the disk")
         time.sleep(draw.choice((0.0, draw.uniform(0.0, 0.3))))
         house.kill()
         house.start()
 
 
-def written(gold_file: Path) -> int:
-    """Count the votes on the disk."""
-    return sum(path.read_bytes().count(b"\n") for path in (gold_file.parent / "gold.review" / "votes").glob("*"))
+def has_written(gold_file: Path, count: int) -> bool:
+    files = (gold_file.parent / "gold.review" / "votes").glob("*")
+    return sum(path.read_bytes().count(b"\n") for path in files) >= count
 
 
 def test_two_reviewers_at_once_lose_nothing_when_the_server_is_killed(gold_file, two_browsers):
@@ -208,7 +126,7 @@ def test_two_reviewers_at_once_lose_nothing_when_the_server_is_killed(gold_file,
     said = {"ada": list("22110012201100221210"), "bob": list("22110022200100u21211")}
     with served(gold_file) as house:
         people = [Person(name, tab, said[name]) for name, tab in zip(said, two_browsers, strict=True)]
-        both = threading.Barrier(2, timeout=3 * KILLS_TAKE)
+        both = threading.Barrier(2, timeout=3 * WATCHDOG)
         threads = [threading.Thread(target=person.work, args=(house, ids, both)) for person in people]
         draw = random.Random(8)
         moments = sorted(draw.sample(range(2, 30), 3))
@@ -216,28 +134,22 @@ def test_two_reviewers_at_once_lose_nothing_when_the_server_is_killed(gold_file,
         for thread in threads:
             thread.start()
         for thread in threads:
-            thread.join(timeout=4 * KILLS_TAKE)
+            thread.join(timeout=4 * WATCHDOG)
         assert [person.error for person in people] == [None, None]
         assert len(house.urls) == 5, "the server did not come back"
         two_browsers[0].go("#/agreement")
         rows = two_browsers[0].wait(lambda: two_browsers[0].texts(".table-box tbody tr"))
 
-    written = {name: votes_on_disk(gold_file, name) for name in said}
-    assert {name: [line["item"] for line in lines] for name, lines in written.items()} == {"ada": ids, "bob": ids}
-    assert {name: [line["value"] for line in lines] for name, lines in written.items()} == {
+    kept = {name: votes(gold_file, name) for name in said}
+    assert {name: [line["item"] for line in lines] for name, lines in kept.items()} == {"ada": ids, "bob": ids}
+    assert {name: [line["value"] for line in lines] for name, lines in kept.items()} == {
         name: ["unsure" if value == "u" else value for value in values] for name, values in said.items()
     }
-    assert all(line["reason"] == f"{name} {place}" for name in said for place, line in enumerate(written[name]))
+    assert all(line["reason"] == f"{name} {place}" for name in said for place, line in enumerate(kept[name]))
     sure = [(a, b) for a, b in zip(said["ada"], said["bob"], strict=True) if b != "u"]
     for weights, label in ((None, "Cohen's κ: ada, bob"), ("quadratic", "κ with squared weights: ada, bob")):
         wanted = cohen_kappa_score(*zip(*sure, strict=True), weights=weights)
         assert any(row.startswith(f"{label}{wanted:.3f}") for row in rows), (label, wanted, rows)
-
-
-def votes_on_disk(gold_file: Path, name: str) -> list[dict[str, str]]:
-    """Read a reviewer's file as it is, without Assay."""
-    path = gold_file.parent / "gold.review" / "votes" / f"{name}.jsonl"
-    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
 
 
 # --- one person -----------------------------------------------------------------------------------------------------
@@ -268,14 +180,12 @@ def test_a_review_needs_no_mouse(gold_file, browser):
         browser.wait(lambda: "voted on everything" in browser.text("main"))
         assert browser.console_errors() == []
         assert all(url.startswith(f"http://127.0.0.1:{house.port}/") for url in browser.requests())
-    votes = Ballot(Queue(gold_file), "ada").votes()
-    added = Queue(gold_file).items()[3:]
-    assert [(votes[item].value, votes[item].reason, votes[item].shown) for item in ids] == [
-        ("2", "saw the engine", ("engine-x",)), ("1", "not at all but a little", ()), ("unsure", "cannot tell", ()),
+    said = {line["item"]: line for line in votes(gold_file, "ada")}  # the last vote on each
+    assert [(said[item]["value"], said[item]["reason"], said[item].get("shown")) for item in ids] == [
+        ("2", "saw the engine", ["engine-x"]), ("1", "not at all but a little", None), ("unsure", "cannot tell", None),
     ]  # fmt: skip
-    assert [(item.anchor, votes[item.id].value) for item in added] == [
-        ("shop/tax.py:1-3", "2"), ("shop/tax.py::with_tax", "2"),
-    ]  # fmt: skip
+    added = [(item["query"]["retrieval"]["primary"], said[item["id"]]["value"]) for item in items(gold_file)[3:]]
+    assert added == [(["shop/tax.py:1-3"], "2"), (["shop/tax.py::with_tax"], "2")]
 
 
 def propose_by_keys(tab: Tab, item: str) -> None:
@@ -331,9 +241,7 @@ def test_what_is_written_survives_a_reload_and_another_tab_is_not_overwritten(go
         browser.wait(lambda: shown(browser) == ids[0])
         assert browser.find("#reason").get_attribute("value") == "half a thought"
         assert browser.find(".value-1").get_attribute("aria-pressed") == "true"
-        Ballot(Queue(gold_file), "ada").cast(
-            [Vote(ids[0], "ada", "0", "in another tab", "2026-01-01T00:00:00.000+00:00")]
-        )
+        write_votes(gold_file, "ada", {ids[0]: "0"}, "in another tab")
         vote(browser, "1", " made whole")
         browser.wait(lambda: browser.texts(".queue .sign")[0] == "!")
         browser.keys(ESCAPE, "k")
@@ -341,7 +249,7 @@ def test_what_is_written_survives_a_reload_and_another_tab_is_not_overwritten(go
         assert "you voted 0 on it elsewhere: in another tab" in browser.text(".form-box .warning")
         browser.find("#reason").send_keys(ENTER)
         browser.wait(lambda: browser.texts(".queue .sign")[0] == "1")
-    history = [(vote.value, vote.reason) for vote in Ballot(Queue(gold_file), "ada").history()]
+    history = [(line["value"], line["reason"]) for line in votes(gold_file, "ada")]
     assert history == [("0", "in another tab"), ("1", "half a thought made whole")]
 
 
@@ -360,19 +268,19 @@ def test_votes_that_were_not_saved_outlive_the_browser_and_are_sent_under_no_oth
         sign_in(browser, house.url, "bob")
         browser.wait(lambda: shown(browser) == ids[0])
         assert browser.texts(".queue .sign") == ["○", "○"]
-        assert (votes_on_disk(gold_file, "ada"), votes_on_disk(gold_file, "bob")) == ([], [])
+        assert (votes(gold_file, "ada"), votes(gold_file, "bob")) == ([], [])
         browser.click(".who")
         browser.fill("#reviewer", "ada")
         browser.keys(ENTER)
         browser.wait(lambda: browser.texts(".queue .sign") == ["2", "○"])
-        assert [line["reason"] for line in votes_on_disk(gold_file, "ada")] == ["while the server is away"]
+        assert [line["reason"] for line in votes(gold_file, "ada")] == ["while the server is away"]
         assert browser.run("return Object.keys(localStorage).filter((key) => key.includes('outbox'))") == []
 
         browser.wait(lambda: shown(browser) == ids[1])
         browser.run(CUT, "/vote")
         vote(browser, "1", "its answer is cut off")
         browser.wait(lambda: browser.texts(".queue .sign") == ["2", "1"])
-        assert [line["value"] for line in votes_on_disk(gold_file, "ada")] == ["2", "1"]
+        assert [line["value"] for line in votes(gold_file, "ada")] == ["2", "1"]
         browser.run(CUT, "/item")
         browser.go(f"#/item/{ids[0]}")
         browser.wait(lambda: shown(browser) == ids[0])
@@ -402,38 +310,11 @@ def test_a_vote_without_value_or_reason_is_not_sent(gold_file, browser):
         assert browser.text(".ballot .bad") == "Choose 2, 1, 0, u first"
         browser.keys("2", ENTER)
         assert browser.text(".ballot .bad") == "Say in a few words why"
-    assert Ballot(Queue(gold_file), "ada").history() == ()
-
-
-def disputed_set(gold_file: Path) -> list[str]:
-    """Queue hostile items; two reviewers disagree on the first."""
-    forms = {"human": HOSTILE, "keyword": HOSTILE}
-    made = [
-        make_item(
-            "target",
-            Query("tax-lookup", forms, (Target(place),)),
-            Origin("pool", HOSTILE, (HOSTILE,)),
-            notes=(HOSTILE,),
-        )
-        for place in (Span("shop/evil.py", 1, 1), Span("shop/tax.py", 1, 2))
-    ]
-    Queue(gold_file).add(made)
-    for name, values in {"ada": "20", "bob": "00"}.items():
-        now = "2026-01-01T00:00:00.000+00:00"
-        votes = [Vote(item.id, name, value, HOSTILE, now) for item, value in zip(made, values, strict=True)]
-        Ballot(Queue(gold_file), name).cast(votes)
-    return [item.id for item in made]
-
-
-def take_over(tab: Tab, house: House) -> None:
-    """Say that one is who one says, with the code that the terminal shows."""
-    tab.click(".take-over button")
-    tab.wait(lambda: tab.all("#take-over-code"))
-    tab.fill("#take-over-code", house.terminal_file.read_text().split()[-1] + ENTER)
+    assert votes(gold_file, "ada") == []
 
 
 def test_hostile_text_is_text_and_an_adjudicator_settles(gold_file, browser):
-    ids = disputed_set(gold_file)
+    ids = dispute(gold_file)
     with served(gold_file) as house:
         sign_in(browser, house.url, "cy")
         browser.wait(lambda: shown(browser) == ids[0])
@@ -486,7 +367,7 @@ def test_a_name_is_taken_over_with_a_code_and_giving_up_outlives_a_kill(gold_fil
         second.go("#/item/" + ids[0])
         second.wait(lambda: "You gave up voting" in second.text(".form-box"))
         assert not second.all(".ballot")
-    assert votes_on_disk(gold_file, "ada") == []
+    assert votes(gold_file, "ada") == []
 
 
 def test_the_first_page_says_who_sees_votes_and_where_the_code_is(gold_file, browser):
@@ -500,16 +381,10 @@ def test_the_first_page_says_who_sees_votes_and_where_the_code_is(gold_file, bro
 
 def test_the_queue_follows_and_its_marks_differ_by_more_than_colour(gold_file, browser):
     ids = propose(gold_file, 40)
-    made = [
-        make_item(
-            "query", Query(f"q{place}", {"human": f"ask {place}?"}, (Target(Span("shop/tax.py")),)), Origin("docs")
-        )
-        for place in range(2)
-    ]
-    Queue(gold_file).add(made)
-    now = "2026-01-01T00:00:00.000+00:00"
-    said = zip([*ids[:3], *(item.id for item in made)], ["2", "1", "0", "accept", "reject"], strict=True)
-    Ballot(Queue(gold_file), "ada").cast([Vote(item, "ada", value, "x", now) for item, value in said])
+    queries = [Query(f"q{place}", {"human": f"ask {place}?"}, (Target(Span("shop/tax.py")),)) for place in range(2)]
+    ids += queue(gold_file, "query", queries, Origin("docs"))
+    said = zip([*ids[:3], *ids[-2:]], ["2", "1", "0", "accept", "reject"], strict=True)
+    write_votes(gold_file, "ada", dict(said), "x")
     inside = (
         "const box = document.querySelector('.queue').getBoundingClientRect(), line ="
         " document.querySelector('.queue [aria-current]').getBoundingClientRect();"
@@ -553,7 +428,7 @@ LOOKS = [
 
 
 def test_every_view_is_accessible(gold_file, browser):
-    ids = disputed_set(gold_file)
+    ids = dispute(gold_file)
     with served(gold_file) as house:
         browser.open(house.url)
         browser.find("#reviewer")

@@ -1,55 +1,25 @@
 """`assay serve` in a real browser: the list, a run, two of them, a query asked again, whole files, and no harm done."""
 
-import json
-import os
 import shutil
-import signal
-import subprocess
-import sys
-from dataclasses import replace
 
 import pytest
 
-from assay.engines import make_engine
-from assay.experiment import read_run, write_run
-from assay.experiment.running.turns import run
-from assay.report import publish
-from assay.types import Claim
-from assay.web.exploring.routes import explorer_routes
-from assay.web.server import serve
-from tests.browser.sample import HOSTILE_PATH, SHOWN_ENGINE
+from tests.browser.sample import HOSTILE_PATH, NEWEST, SHOWN_ENGINE
+from tests.browser.serving import serving_runs
 
-PLAIN = {"kind": "builtin", "search": {"dense": {"model": ""}, "stem": {"files": 0.0}}}
+pytestmark = pytest.mark.nightly
 
 
 @pytest.fixture(scope="module")
-def folder(sample, tmp_path_factory):
-    """Three runs, one of them broken, under names that attack the page."""
-    folder = tmp_path_factory.mktemp("served")
-    shutil.copytree(sample, folder / "2026 <b>newest</b>")
-    _say_within_the_margin(folder / "2026 <b>newest</b>/results.json")
-    again = run({"builtin": make_engine(PLAIN)}, read_run(sample).suite, k=10, cache=tmp_path_factory.mktemp("cache"))
-    earlier = replace(again, header=replace(again.header, date="2020-01-01T00:00:00+00:00"))
-    publish(earlier, Claim(("nDCG@10", "RR@10"), "builtin"), folder / "old")
-    other = replace(earlier, hashes=dict.fromkeys(earlier.hashes, "other"))
-    write_run(other, folder / "unlike")
-    (folder / "broken").mkdir()
-    (folder / "broken/run.json").write_text('{"assay_run": "<img src=x onerror=window.hacked=1>"}', encoding="utf-8")
-    return folder
-
-
-def _say_within_the_margin(results):
-    """Let the list read of a difference that is real and small."""
-    said = json.loads(results.read_text(encoding="utf-8"))
-    for row in said["comparison"]["rows"]:
-        row.update(verdict="better", within_margin=True, identical=False)
-    results.write_text(json.dumps(said), encoding="utf-8")
+def folder(runs, tmp_path_factory):
+    """Four runs, one of them broken, under names that attack the page; a test adds a fifth."""
+    return shutil.copytree(runs, tmp_path_factory.mktemp("served") / "runs")
 
 
 @pytest.fixture(scope="module")
 def server(folder):
-    with serve(explorer_routes([folder])) as server:
-        yield server.start()
+    with serving_runs(folder) as server:
+        yield server
 
 
 @pytest.fixture
@@ -85,7 +55,7 @@ def open_query(tab, query, form="human"):
 def test_list_shows_runs_newest_first_and_hides_the_token(runs_page, server):
     assert runs_page.driver.current_url == f"{server.origin}/"
     names = [row.splitlines()[0] for row in runs_page.texts("tbody th[scope=row]")]
-    assert names[0].startswith("2026 <b>newest</b>")
+    assert names[0].startswith(NEWEST)
     assert [name for name in names if name.startswith("broken")]
     assert "<img src=x onerror=window.hacked=1>" in runs_page.text("tr.broken")
     assert not runs_page.all("tr.broken a"), "a broken run has no page"
@@ -105,7 +75,7 @@ def test_list_sorts_and_keeps_picks(runs_page, server):
 
 
 def test_third_pick_takes_the_place_of_the_first(runs_page):
-    for name in ("2026 <b>newest</b>", "old", "unlike"):
+    for name in (NEWEST, "old", "unlike"):
         runs_page.click(f"input[aria-label='Pick {name} to compare']")
     picked = sorted(box.get_attribute("aria-label") for box in runs_page.all("tbody input") if box.is_selected())
     assert picked == ["Pick old to compare", "Pick unlike to compare"]
@@ -121,7 +91,7 @@ def test_list_looks_again(runs_page, folder):
 
 
 def test_run_opens_and_leads_back(runs_page, server):
-    open_run(runs_page, "2026 <b>newest</b>")
+    open_run(runs_page, NEWEST)
     unharmed(runs_page, server)
     runs_page.click(".side a.home")
     runs_page.find(".runs-list table")
@@ -152,7 +122,7 @@ def test_runs_that_differ_say_why(runs_page, server):
 
 
 def test_asking_again_moves_ranks_and_says_why(runs_page, server):
-    open_run(runs_page, "2026 <b>newest</b>")
+    open_run(runs_page, NEWEST)
     open_query(runs_page, "fines")
     runs_page.click(".setting-picker summary")
     runs_page.fill("#rerun-search", "docs kept documentation files")
@@ -201,7 +171,7 @@ def test_settings_stay_from_query_to_query_and_words_are_free(runs_page, server)
 
 
 def test_whole_files_are_shown(runs_page, server):
-    open_run(runs_page, "2026 <b>newest</b>")
+    open_run(runs_page, NEWEST)
     open_query(runs_page, "fines")
     asked = len(runs_page.all(".whole-file"))
     runs_page.click(".source-file .whole-file")
@@ -214,9 +184,9 @@ def test_whole_files_are_shown(runs_page, server):
     unharmed(runs_page, server)
 
 
-def test_page_that_lost_its_server_says_so(browser, folder):
-    with serve(explorer_routes([folder])) as server:
-        browser.open(server.start().url)
+def test_page_that_lost_its_server_says_so(browser, runs):
+    with serving_runs(runs) as server:
+        browser.open(server.url)
         browser.find(".runs-list table")
     browser.run("document.dispatchEvent(new Event('visibilitychange'))")
     browser.wait(lambda: "still running" in browser.text(".runs-list"), "it does not say that the server is gone")
@@ -230,18 +200,13 @@ def test_phone_shows_the_list_without_scrolling_sideways(browser, server):
     assert browser.axe() == []
 
 
-def test_command_prints_its_address_and_ends_on_ctrl_c(browser, folder):
-    command = [sys.executable, "-m", "assay", "serve", str(folder), "--json"]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ)
-    try:
-        assert process.stdout is not None
-        said = json.loads(process.stdout.readline())
-        assert said["schema"] == "assay/serve/1"
-        browser.open(said["url"])
+def test_command_prints_its_address_and_ends_on_ctrl_c(browser, runs):
+    with serving_runs(runs) as server:
+        assert server.said["schema"] == "assay/serve/1"
+        browser.open(server.url)
         assert browser.find(".runs-list table")
-    finally:
-        process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=20)
-    assert (process.returncode, out) == (0, "")
-    assert said["url"].rpartition("=")[2] not in err
+    assert server.ended is not None
+    code, out, err = server.ended
+    assert (code, out) == (0, "")
+    assert server.url.rpartition("=")[2] not in err
     assert "Traceback" not in err

@@ -1,6 +1,10 @@
 """The documentation site, opened from a disk: nothing is missing, nobody is asked, and search finds."""
 
+import pytest
+
 from tests.docs.test_site import site  # noqa: F401  # the fixture that builds it
+
+pytestmark = pytest.mark.nightly
 
 
 def test_search_works_from_a_disk(browser, site):  # noqa: F811  # the fixture, not the function

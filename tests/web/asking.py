@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from assay.web.server import Server
+from tests.waiting import WATCHDOG
 
 
 @dataclass(frozen=True)
@@ -54,15 +55,13 @@ class Client:
             usual |= {"Origin": self.server.origin, "Content-Type": "application/json"}
         if body is not None:
             usual |= {"Content-Length": str(len(body))}
-        connection = http.client.HTTPConnection(self.host, timeout=20)
+        connection = http.client.HTTPConnection(self.host, timeout=WATCHDOG)
         connection.putrequest(method, path, skip_host=True, skip_accept_encoding=True)
         for name, value in {**usual, **(headers or {})}.items():
             if value is not None:
                 connection.putheader(name, value)
-        connection.endheaders()
-        if body is not None:
-            with suppress(BrokenPipeError, ConnectionResetError):  # refused before all of it was read
-                connection.send(body)
+        with suppress(BrokenPipeError, ConnectionResetError):  # refused before all of it was read
+            connection.endheaders(body)
         response = connection.getresponse()
         reply = Reply(response.status, {k.lower(): v for k, v in response.getheaders()}, response.read())
         connection.close()
@@ -78,18 +77,16 @@ class Client:
         return self.ask("POST", path, json.dumps(value).encode(), named)
 
 
-def raw(server: Server, data: bytes, *, wait: float = 5.0) -> bytes:
-    """Send bytes and give all that comes back until the connection is closed."""
+def connect(server: Server) -> socket.socket:
     host, _, port = server.origin.removeprefix("http://").rpartition(":")
-    with socket.create_connection((host, int(port)), timeout=wait) as connection:
-        connection.sendall(data)
-        return read_all(connection)
+    return socket.create_connection((host, int(port)), timeout=WATCHDOG)
 
 
-def read_all(connection: socket.socket) -> bytes:
-    """Read until the other side closes."""
+def raw(server: Server, data: bytes) -> bytes:
+    """Send bytes and return all that comes back until the connection is closed."""
     got = b""
-    with suppress(ConnectionResetError):
+    with connect(server) as connection, suppress(ConnectionResetError):
+        connection.sendall(data)
         while part := connection.recv(65536):
             got += part
     return got

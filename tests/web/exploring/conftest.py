@@ -2,16 +2,17 @@
 
 import pytest
 
-from assay.web.exploring.routes import explorer_routes
-from assay.web.server import serve
-from tests.web.asking import Client
-from tests.web.exploring.serving import OLD, make_run
+from tests.sharing import shared_folder
+from tests.web.exploring.serving import OLD, exploring, make_run
 
 
 @pytest.fixture(scope="session")
 def repository(tmp_path_factory):
     """A small repository with a gold set."""
-    root = tmp_path_factory.mktemp("shop")
+    return shared_folder(tmp_path_factory, "shop", write_repository)
+
+
+def write_repository(root):
     words = {"cart": "put items into the cart", "tax": "look up the tax rate", "retry": "try a payment again"}
     for name, text in words.items():
         body = "\n\n".join(f'def {name}_{n}(a, b):\n    """{text} {n}."""\n    return a + b\n' for n in range(3))
@@ -28,19 +29,20 @@ def repository(tmp_path_factory):
     (root / "gold.yaml").write_text(
         "assay: 1\nname: shop\ncorpus: {path: .}\nqueries:\n" + "".join(lines), encoding="utf-8"
     )
-    return root
 
 
 @pytest.fixture(scope="session")
 def runs(repository, tmp_path_factory):
     """A folder with two runs."""
-    folder, cache = tmp_path_factory.mktemp("runs"), tmp_path_factory.mktemp("cache")
-    make_run(repository / "gold.yaml", folder / "before", OLD, cache=cache)
-    make_run(repository / "gold.yaml", folder / "deep" / "after", {"kind": "builtin"}, cache=cache)
-    return folder
+
+    def make(folder):
+        make_run(repository / "gold.yaml", folder / "runs" / "before", OLD)
+        make_run(repository / "gold.yaml", folder / "runs" / "deep" / "after")
+
+    return shared_folder(tmp_path_factory, "explored", make) / "runs"
 
 
 @pytest.fixture(scope="session")
 def client(runs):
-    with serve(explorer_routes([runs])) as server:
-        yield Client(server.start())
+    with exploring(runs) as client:
+        yield client

@@ -1,31 +1,92 @@
 """Runs for the explorer, and how its tests ask for them."""
 
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
 from urllib.parse import urlencode
 
-from assay.engines import make_engine
-from assay.experiment.running.turns import run
-from assay.gold import load_gold
-from assay.report import publish
-from assay.types import Claim
+import pytest
 
-OLD = {"kind": "builtin", "search": {"stem": {"files": 0.0}, "dense": {"model": ""}}}
+from assay.cli.main import main
+from assay.web.exploring.limits import ExploringLimits
+from assay.web.exploring.routes import explorer_routes
+from assay.web.server import serve
+from tests.report.explorer.unpacking import blocks
+from tests.web.asking import Client, Reply
+
+#: Settings of an engine that finds by words alone.
+OLD = 'search = {stem = {files = 0.0}, dense = {model = ""}}'
+_EXPERIMENT = """\
+[run]
+gold = "%s"
+k = 5
+references = false
+baseline = "keywords"
+measures = ["nDCG@5", "RR@5"]
+
+[engines.mine]
+kind = "builtin"
+%s
+
+[engines.keywords]
+kind = "keywords"
+
+[engines.random]
+kind = "random"
+"""
 
 
-def make_run(gold_file, folder, builtin, *, cache):
-    """Run the builtin and a reference over a gold set, and publish it."""
-    engines = {"mine": make_engine(builtin), "keywords": make_engine("keywords"), "random": make_engine("random")}
-    made = run(engines, load_gold(gold_file), k=5, cache=cache)
-    publish(made, Claim(("nDCG@5", "RR@5"), "keywords"), folder)
+def run_experiment(config: str, folder: Path, out: Path) -> None:
+    """Write an assay.toml into a folder and run it, with a cache beside it."""
+    (folder / "assay.toml").write_text(config, encoding="utf-8")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ASSAY_CACHE_DIR", str(folder / "cache"))
+        assert main(["run", "--config", str(folder / "assay.toml"), "--out", str(out), "--quiet"]) == 0
 
 
-def listed(client):
+def make_run(gold_file: Path, out: Path, builtin: str = "") -> None:
+    """Run the builtin engine with these settings beside two references."""
+    with TemporaryDirectory() as folder:
+        run_experiment(_EXPERIMENT % (gold_file, builtin), Path(folder), out)
+
+
+@contextmanager
+def exploring(*folders: Path, **limits: Any) -> Iterator[Client]:
+    """Serve the runs below some folders, as `assay serve` does."""
+    with serve(explorer_routes(folders, limits=ExploringLimits(**limits))) as server:
+        yield Client(server.start())
+
+
+def listed(client: Client) -> dict[str, dict[str, Any]]:
     return {one["name"]: one for one in client.get("/api/runs").json["runs"]}
 
 
-def ask(client, name="before", **data):
+def ask(client: Client, name: str = "before", **data: Any) -> Reply:
     given = {"engine": "mine", "gold": "shop", "changes": {}, **data}
     return client.post(f"/api/run/{listed(client)[name]['id']}/ask", given)
 
 
-def source(client, path, gold="shop", name="before"):
+def source(client: Client, path: str, gold: str = "shop", name: str = "before") -> Reply:
     return client.get(f"/api/run/{listed(client)[name]['id']}/source?{urlencode({'gold': gold, 'path': path})}")
+
+
+def compare(client: Client, old: str, new: str, query: str = "") -> Reply:
+    found = listed(client)
+    return client.get(f"/compare/{found[old]['id']}/{found[new]['id']}{query}")
+
+
+def summary(reply: Reply) -> dict[str, Any]:
+    """Return the summary that a page of a run holds."""
+    found: dict[str, Any] = json.loads(blocks(reply.body)["summary"])
+    return found
+
+
+def problem(reply: Reply) -> dict[str, Any]:
+    """Return what a page says that has nothing else to show."""
+    found: dict[str, Any] = json.loads(blocks(reply.body)["problem"])
+    return found

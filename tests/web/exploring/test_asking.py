@@ -2,20 +2,16 @@
 
 import re
 import shutil
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
 from assay.experiment import read_run, write_run
-from assay.search.building import build_table
-from assay.web.exploring.asking import Asker
-from assay.web.exploring.library import Library
-from assay.web.exploring.limits import ExploringLimits
-from assay.web.exploring.routes import explorer_routes
-from assay.web.server import serve
-from tests.web.asking import Client
-from tests.web.exploring.serving import OLD, ask, listed, make_run, source
+from assay.types import CorpusSpec
+from tests.peers.conftest import copied
+from tests.serving import Reply, serving
+from tests.web.exploring.serving import OLD, ask, exploring, make_run, source
 
 
 def test_asking_again_gives_what_the_run_has(client, runs):
@@ -63,19 +59,17 @@ def test_models_are_turned_on_and_off(client):
     )
 
 
-def test_changed_corpus_is_told(repository, tmp_path, tmp_path_factory):
+def test_changed_corpus_is_told(repository, tmp_path):
     root = tmp_path / "shop"
     shutil.copytree(repository, root)
-    make_run(root / "gold.yaml", tmp_path / "results", OLD, cache=tmp_path_factory.mktemp("cache"))
+    make_run(root / "gold.yaml", tmp_path / "results", OLD)
     (root / "tax.py").write_text("nothing = 1\n", encoding="utf-8")
-    with serve(explorer_routes([tmp_path / "results"])) as server:
-        client = Client(server.start())
+    with exploring(tmp_path / "results") as client:
         answer = ask(client, name="results", query="tax", form="human").json
         assert "changed since the run" in answer["notes"][0]
-        source = f"/api/run/{listed(client)['results']['id']}/source?gold=shop&path=tax.py"
-        assert client.get(source).status == 404
+        assert source(client, "tax.py", name="results").status == 404
         shutil.rmtree(root)
-        gone = client.get(source)
+        gone = source(client, "tax.py", name="results")
         assert gone.status == 404
         assert "error" in gone.json
 
@@ -91,8 +85,7 @@ def test_run_is_asked_again_where_it_was_made_or_not_at_all(repository, runs, tm
     (other / "gold.yaml").write_text(re.sub(r"(\w+)\.py", r"src/\1.js", text), encoding="utf-8")
     (other / "elsewhere.py").write_text("how = 'do we put items into the cart'\n", encoding="utf-8")
     monkeypatch.chdir(other)
-    with serve(explorer_routes([tmp_path])) as server:
-        client = Client(server.start())
+    with exploring(tmp_path) as client:
         answer = ask(client, name="results/a", query="cart", form="human").json
         assert (answer["notes"], answer["hits"][0]["path"]) == ([], "cart.py")
         shutil.move(tmp_path / "results/a", tmp_path / "a")
@@ -102,38 +95,7 @@ def test_run_is_asked_again_where_it_was_made_or_not_at_all(repository, runs, tm
         assert "not here" in source(client, "cart.py", name="a").error
 
 
-def test_index_is_made_once_for_settings_of_the_query(runs, monkeypatch):
-    built: list[object] = []
-
-    def build(corpus, *rest, **given):
-        built.append(corpus)
-        return build_table(corpus, *rest, **given)
-
-    monkeypatch.setattr("assay.search.sharing.build_table", build)
-    monkeypatch.setattr("assay.artefacts.Artefacts.obtain", lambda self, kind, key, fill: _filled(fill))
-    with serve(explorer_routes([runs], limits=ExploringLimits(indexes=2))) as server:
-        client = Client(server.start())
-        for weight in (0.1, 0.2, 0.3):
-            assert ask(client, text="cart", changes={"search.stem.files": weight}).status == 200
-        assert len(built) == 1
-        for size in (10, 20, 30):
-            changes = {"search.index.chunks.kind": "lines", "search.index.chunks.size": size}
-            assert ask(client, text="cart", changes=changes).status == 200
-        assert len(built) == 4
-
-
-def _filled(fill):
-    """Make an artefact anew, as if none were kept."""
-    import tempfile
-
-    folder = Path(tempfile.mkdtemp())
-    fill(folder)
-    return folder
-
-
 def test_many_ask_at_once_and_get_the_same(client):
-    from concurrent.futures import ThreadPoolExecutor
-
     with ThreadPoolExecutor(6) as pool:
         answers = list(
             pool.map(
@@ -146,15 +108,28 @@ def test_many_ask_at_once_and_get_the_same(client):
     assert hits[1::2] == [hits[1]] * 6
 
 
-def test_corpora_that_are_not_here_are_not_fetched(runs, tmp_path, monkeypatch):
-    from assay.types import CorpusSpec
-    from assay.web.exploring.opening import Runs
-
+def test_corpora_that_are_not_here_are_not_fetched(runs, tmp_path):
     one = read_run(runs / "before")
-    gold = replace(one.suite.golds[0], corpus=CorpusSpec("git", "https://example.invalid/x.git", "main"))
-    write_run(replace(one, suite=replace(one.suite, golds=(gold,))), tmp_path / "run")
-    monkeypatch.setattr("assay.web.exploring.asking.reopen", lambda *_: pytest.fail("it was opened, and so fetched"))
-    library = Library([tmp_path])
-    opened = Runs(library).open(library.scan()[0].id)
-    with pytest.raises(Exception, match="cache"):
-        Asker(library.limits).place(opened, opened.run.suite.golds[0])
+    with serving(lambda _: Reply({})) as elsewhere, exploring(tmp_path) as client:
+        gold = replace(one.suite.golds[0], corpus=CorpusSpec("git", f"{elsewhere.url}/x.git", "main"))
+        write_run(replace(one, suite=replace(one.suite, golds=(gold,))), tmp_path / "run")
+        reply = ask(client, name="run", query="cart", form="human")
+    assert (reply.status, "no longer in the cache" in reply.error) == (400, True)
+    assert elsewhere.asked == []
+
+
+@pytest.mark.soak
+def test_settings_of_the_query_reuse_the_index(tmp_path):
+    root = copied(("asyncio", "email"), tmp_path / "library")
+    (root / "gold.yaml").write_text(
+        "assay: 1\nname: shop\ncorpus: {path: .}\nqueries:\n"
+        "  - {id: q, retrieval: {primary: [asyncio/timeouts.py]}, cognitive: {human: when is a task cancelled?}}\n"
+    )
+    make_run(root / "gold.yaml", tmp_path / "results" / "before")
+    lines = {"search.index.chunks.kind": "lines", "search.index.chunks.size": 17}
+    with exploring(tmp_path / "results") as client:
+        first, *later = (
+            ask(client, text="cancel", changes=lines | {"search.stem.files": weight}).json["opening"]
+            for weight in (0.1, 0.2, 0.3, 0.4)
+        )
+    assert first > 4 * min(later)

@@ -7,13 +7,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from assay.web.exploring.cards import card
-from assay.web.exploring.library import Library
-from assay.web.exploring.routes import explorer_routes
-from assay.web.server import serve
-from tests.report.explorer.unpacking import blocks
-from tests.web.asking import Client
-from tests.web.exploring.serving import listed
+from tests.web.exploring.serving import exploring, listed, problem
 
 
 def test_runs_are_listed_newest_first_with_what_was_found(client):
@@ -40,15 +34,16 @@ def test_broken_runs_are_listed_with_what_is_wrong(runs, tmp_path):
     }.items():
         (tmp_path / name).mkdir()
         (tmp_path / name / "run.json").write_text(text, encoding="utf-8")
-    with serve(explorer_routes([tmp_path])) as server:
-        client = Client(server.start())
+    with exploring(tmp_path) as client:
         found = listed(client)
         assert {name for name, one in found.items() if "error" not in one} == {"whole"}
         assert "gold.jsonl is not there" in found["lost"]["error"]
         assert client.get(f"/run/{found['whole']['id']}").status == 200
         broken = client.get(f"/run/{found['lost']['id']}")
         assert broken.status == 400
-        assert "gold.jsonl" in json.loads(blocks(broken.body)["problem"])["message"]
+        assert "gold.jsonl" in problem(broken)["message"]
+        shutil.copy(runs / "before/gold.jsonl", tmp_path / "lost")
+        assert client.get(f"/run/{found['lost']['id']}").status == 200, "what failed once is tried again"
 
 
 def test_runs_with_a_day_and_runs_with_a_time_are_in_one_order(runs, tmp_path):
@@ -66,8 +61,8 @@ def test_runs_with_a_day_and_runs_with_a_time_are_in_one_order(runs, tmp_path):
         manifest["header"]["date"] = date
         file.write_text(json.dumps(manifest), encoding="utf-8")
         os.utime(file, (noon + 3600 * hours,) * 2)
-    with serve(explorer_routes([tmp_path])) as server:
-        found = Client(server.start()).get("/api/runs").json["runs"]
+    with exploring(tmp_path) as client:
+        found = client.get("/api/runs").json["runs"]
     assert [one["name"] for one in found] == ["late", "timed", "early", "copied"]
     assert [one["when"] for one in found] == ["2026-11-16", "2026-11-16 12:00", "2026-11-16", "2026-11-15"]
     assert [one["made"] for one in found] == sorted((one["made"] for one in found), reverse=True)
@@ -78,12 +73,13 @@ def test_reports_of_another_run_are_not_believed(runs, tmp_path):
     results = json.loads((tmp_path / "run/results.json").read_text(encoding="utf-8"))
     results["header"]["gold_hash"] = "other"
     (tmp_path / "run/results.json").write_text(json.dumps(results), encoding="utf-8")
-    one = card(Library([tmp_path]).scan()[0])
-    assert one["verdict"] is None
-    assert one["note"]
-    assert one["suite"] == "shop"
-    (tmp_path / "run/results.json").unlink()
-    assert card(Library([tmp_path]).scan()[0])["note"]
+    with exploring(tmp_path) as client:
+        one = listed(client)["run"]
+        assert one["verdict"] is None
+        assert one["note"]
+        assert one["suite"] == "shop"
+        (tmp_path / "run/results.json").unlink()
+        assert listed(client)["run"]["note"]
 
 
 @pytest.mark.parametrize(
@@ -101,5 +97,6 @@ def test_verdict_is_said_in_the_words_and_the_tone_of_the_report(runs, tmp_path,
     for row in results["comparison"]["rows"]:
         row.update({"identical": False, **changes})
     (tmp_path / "run/results.json").write_text(json.dumps(results), encoding="utf-8")
-    verdict = card(Library([tmp_path]).scan()[0])["verdict"]
+    with exploring(tmp_path) as client:
+        verdict = listed(client)["run"]["verdict"]
     assert (verdict["said"], verdict["tone"]) == (said, tone)

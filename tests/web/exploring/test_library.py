@@ -5,8 +5,13 @@ import shutil
 
 import pytest
 
-from assay.errors import ConfigError
-from assay.web.exploring.library import Library
+from assay.cli.main import main
+from tests.web.exploring.serving import exploring, listed
+
+
+def names(*folders):
+    with exploring(*folders) as client:
+        return set(listed(client))
 
 
 def test_links_lead_nowhere_and_depth_is_bounded(runs, tmp_path):
@@ -16,19 +21,17 @@ def test_links_lead_nowhere_and_depth_is_bounded(runs, tmp_path):
     deep = tmp_path / "a/b/c/d"
     shutil.copytree(runs / "before", deep)
     shutil.copytree(runs / "before", tmp_path / ".hidden")
-    assert Library([tmp_path]).scan() == ()
-    assert [one.name for one in Library([tmp_path / "a"]).scan()] == ["b/c/d"]
-    assert [one.name for one in Library([deep]).scan()] == ["d"]
+    assert names(tmp_path) == set()
+    assert names(tmp_path / "a") == {"b/c/d"}
+    assert names(deep) == {"d"}
 
 
-def test_folder_must_be_there(tmp_path):
-    with pytest.raises(ConfigError, match="no such folder"):
-        Library([tmp_path / "nowhere"])
+@pytest.mark.parametrize(("name", "message"), [("nowhere", "no such folder"), ("gold.yaml", "is a file")])
+def test_folder_must_be_there(tmp_path, capsys, name, message):
     (tmp_path / "gold.yaml").write_text("assay: 1\n")
-    with pytest.raises(ConfigError, match="is a file"):
-        Library([tmp_path / "gold.yaml"])
+    assert main(["serve", str(tmp_path / name)]) == 2
+    assert message in capsys.readouterr().err
 
 
 def test_runs_of_several_folders_are_told_apart(runs):
-    names = {one.name for one in Library([runs, runs / "deep"]).scan()}
-    assert names == {f"{runs.name}/before", f"{runs.name}/deep/after"}, "the same folder is listed once"
+    assert names(runs, runs / "deep") == {f"{runs.name}/before", f"{runs.name}/deep/after"}  # each is listed once

@@ -4,17 +4,9 @@ import json
 import shutil
 from dataclasses import replace
 
-import pytest
-
-from assay.errors import NotComparableError
 from assay.experiment import read_run, write_run
-from assay.stats.records import Names
-from assay.web.exploring.pairing import pair_runs
-from assay.web.exploring.routes import explorer_routes
-from assay.web.server import serve
 from tests.report.explorer.unpacking import blocks
-from tests.web.asking import Client
-from tests.web.exploring.serving import listed
+from tests.web.exploring.serving import compare, exploring, problem, summary
 
 
 def test_runs_that_must_not_be_compared_say_why(runs, tmp_path):
@@ -24,41 +16,42 @@ def test_runs_that_must_not_be_compared_say_why(runs, tmp_path):
     write_run(replace(other, header=replace(other.header, corpora=facts)), tmp_path / "moved")
     write_run(replace(other, hashes=dict.fromkeys(other.hashes, "other")), tmp_path / "rewritten")
     write_run(replace(other, k=4), tmp_path / "short")
-    with serve(explorer_routes([tmp_path])) as server:
-        client = Client(server.start())
-        found = listed(client)
-        for name, word in {
-            "moved": "corpus of shop changed",
-            "rewritten": "0 of 3 queries",
-            "short": "5 results",
-        }.items():
-            reply = client.get(f"/compare/{found['one']['id']}/{found[name]['id']}")
+    refused = {"moved": "corpus of shop changed", "rewritten": "0 of 3 queries", "short": "5 results"}
+    with exploring(tmp_path) as client:
+        for name, word in refused.items():
+            reply = compare(client, "one", name)
             assert reply.status == 409
-            problem = json.loads(blocks(reply.body)["problem"])
-            assert word in problem["message"]
-            assert "--" not in problem["hint"], "a page has no flags"
-            assert (problem["offer"] is not None) == (name == "moved")
-            again = client.get(f"/compare/{found['one']['id']}/{found[name]['id']}?changed=1")
-            assert again.status == (200 if name == "moved" else 409)
-        moved = client.get(f"/compare/{found['one']['id']}/{found['moved']['id']}?changed=1")
-        warnings = json.loads(blocks(moved.body)["summary"])["results"]["warnings"]
+            said = problem(reply)
+            assert word in said["message"]
+            assert "--" not in said["hint"], "a page has no flags"
+            assert (said["offer"] is not None) == (name == "moved")
+            assert compare(client, "one", name, "?changed=1").status == (200 if name == "moved" else 409)
+        warnings = summary(compare(client, "one", "moved", "?changed=1"))["results"]["warnings"]
         assert "The corpus of shop changed between the runs" in warnings[0]
 
 
-def test_pair_keeps_what_both_were_asked(runs):
+def paired(old, new, folder):
+    """Write two runs and return the page that compares them."""
+    write_run(old, folder / "a")
+    write_run(new, folder / "b")
+    with exploring(folder) as client:
+        return compare(client, "a", "b")
+
+
+def test_pair_keeps_what_both_were_asked(runs, tmp_path):
     old, new = read_run(runs / "before"), read_run(runs / "deep/after")
     fewer = replace(
         old,
         engines=tuple(replace(e, rankings=tuple(r for r in e.rankings if r.form == "human")) for e in old.engines),
     )
-    pair = pair_runs(fewer, new, Names("a", "b"))
-    assert {r.form for e in pair.run.engines for r in e.rankings} == {"human"}
-    assert {form for q in pair.run.suite.golds[0].queries for form in q.forms} == {"human"}
-    assert pair.origins["mine @ b"] == (1, "mine")
-    assert any("Settings changed" in note and "mine" in note for note in pair.notes)
+    page = paired(fewer, new, tmp_path)
+    assert json.loads(blocks(page.body)["queries"])["forms"] == ["human"]
+    told = summary(page)
+    assert {"name": "mine @ b", "engine": "mine"}.items() <= told["live"]["engines"][0].items()
+    assert any("Settings changed" in note and "mine" in note for note in told["results"]["warnings"])
 
 
-def test_references_that_answered_otherwise_stand_twice(runs):
+def test_references_that_answered_otherwise_stand_twice(runs, tmp_path):
     old, new = read_run(runs / "before"), read_run(runs / "deep/after")
     changed = tuple(
         replace(e, rankings=tuple(replace(r, hits=r.hits[1:], tokens=r.tokens[1:]) for r in e.rankings))
@@ -66,11 +59,13 @@ def test_references_that_answered_otherwise_stand_twice(runs):
         else e
         for e in old.engines
     )
-    pair = pair_runs(replace(old, engines=changed), new, Names("a", "b"))
-    assert {"random @ a", "random @ b", "keywords"} <= set(pair.origins)
+    told = summary(paired(replace(old, engines=changed), new, tmp_path))
+    names = {engine["name"] for engine in told["results"]["engines"]}
+    assert names == {"mine @ a", "mine @ b", "random @ a", "random @ b", "keywords"}
 
 
-def test_pair_without_a_contestant_is_refused(runs):
+def test_pair_without_an_engine_under_test_is_refused(runs, tmp_path):
     old = read_run(runs / "before")
-    with pytest.raises(NotComparableError):
-        pair_runs(replace(old, engines=()), old, Names("a", "b"))
+    floor = tuple(engine for engine in old.engines if engine.name == "random")
+    page = paired(replace(old, engines=floor), old, tmp_path)
+    assert (page.status, problem(page)["message"]) == (409, "one of the runs has no engine under test")

@@ -7,15 +7,9 @@ from dataclasses import replace
 
 import pytest
 
-from assay.errors import ConfigError
 from assay.experiment import read_run, write_run
-from assay.web.exploring.limits import ExploringLimits
-from assay.web.exploring.routes import explorer_routes
-from assay.web.exploring.showing import problem_page
-from assay.web.server import serve
 from tests.report.explorer.unpacking import blocks
-from tests.web.asking import Client
-from tests.web.exploring.serving import OLD, ask, listed, make_run, source
+from tests.web.exploring.serving import OLD, ask, exploring, listed, make_run, source, summary
 
 
 @pytest.mark.parametrize("run_id", ["nowhere", "..%2F..", "%2Fetc", "a%00b"])
@@ -24,26 +18,21 @@ def test_runs_are_known_by_id_alone(client, run_id):
     assert client.get(f"/api/run/{run_id}/source?gold=shop&path=cart.py").status == 404
 
 
-def test_replaced_run_is_read_anew_and_other_pages_are_kept(runs, tmp_path, monkeypatch):
-    made: list[str] = []
-
-    def page(opened):
-        made.append(opened.digest)
-        return problem_page(ConfigError("x"))
-
-    monkeypatch.setattr("assay.web.exploring.routes.run_page", page)
+def test_replaced_run_is_read_anew(runs, tmp_path):
     shutil.copytree(runs / "before", tmp_path / "run")
-    with serve(explorer_routes([tmp_path])) as server:
-        client = Client(server.start())
-        address = f"/run/{next(iter(listed(client).values()))['id']}"
-        client.get(address), client.get(address)
-        assert len(made) == 1
-        changed = read_run(runs / "deep/after")
-        write_run(changed, tmp_path / "run")
-        client.get(address)
-        assert len(made) == 2
+    with exploring(tmp_path) as client:
+        address = f"/run/{listed(client)['run']['id']}"
+        assert _values(client.get(address)) == {"search.stem.files": 0.0, "search.dense.model": ""}
+        write_run(read_run(runs / "deep/after"), tmp_path / "run")
+        assert _values(client.get(address)) == {}
         shutil.rmtree(tmp_path / "run")
         assert client.get(address).status == 400
+
+
+def _values(reply):
+    """Return the settings of the builtin engine that are not the defaults."""
+    (engine,) = summary(reply)["live"]["engines"]
+    return engine["values"]
 
 
 @pytest.mark.parametrize(
@@ -79,8 +68,7 @@ def test_sealed_queries_are_not_tuned_on(runs, tmp_path):
     gold = one.suite.golds[0]
     sealed = replace(gold, queries=tuple(replace(q, tags={**q.tags, "split": "sealed"}) for q in gold.queries))
     write_run(replace(one, suite=replace(one.suite, golds=(sealed,))), tmp_path / "run")
-    with serve(explorer_routes([tmp_path])) as server:
-        client = Client(server.start())
+    with exploring(tmp_path) as client:
         reply = ask(client, name="run", query="cart", form="human")
         assert (reply.status, reply.error) == (403, "this query is sealed: nothing is tuned on it")
         for words in (
@@ -110,37 +98,34 @@ def test_only_files_that_the_run_names_are_given(client, path):
     assert b"root:" not in reply.body
 
 
-def test_source_that_was_edited_in_place_is_not_shown(repository, tmp_path, tmp_path_factory):
+def test_source_that_was_edited_in_place_is_not_shown(repository, tmp_path):
     """Every line is as long as it was, and yet it is not what the run saw."""
     root = tmp_path / "shop"
     shutil.copytree(repository, root)
-    make_run(root / "gold.yaml", tmp_path / "results", OLD, cache=tmp_path_factory.mktemp("cache"))
+    make_run(root / "gold.yaml", tmp_path / "results", OLD)
     text = (root / "tax.py").read_text(encoding="utf-8")
     (root / "tax.py").write_text(text.replace("a + b", "a - b"), encoding="utf-8")
-    with serve(explorer_routes([tmp_path / "results"])) as server:
-        client = Client(server.start())
-        run_id = listed(client)["results"]["id"]
-        reply = client.get(f"/api/run/{run_id}/source?gold=shop&path=tax.py")
+    with exploring(tmp_path / "results") as client:
+        reply = source(client, "tax.py", name="results")
         assert (reply.status, "changed since the run" in reply.error) == (404, True)
-        found = blocks(client.get(f"/run/{run_id}").body)
+        found = blocks(client.get(f"/run/{listed(client)['results']['id']}").body)
         assert "sources" not in found
         assert b"changed since the run" in found["summary"]
 
 
-def test_link_out_of_the_corpus_is_not_followed(repository, tmp_path, tmp_path_factory):
+def test_link_out_of_the_corpus_is_not_followed(repository, tmp_path):
     root, secret = tmp_path / "shop", tmp_path / "secret.py"
     shutil.copytree(repository, root)
-    make_run(root / "gold.yaml", tmp_path / "results", OLD, cache=tmp_path_factory.mktemp("cache"))
+    make_run(root / "gold.yaml", tmp_path / "results", OLD)
     secret.write_bytes((root / "cart.py").read_bytes())  # of the same length, so that only the place tells it
     (root / "cart.py").unlink()
     os.symlink(secret, root / "cart.py")
-    with serve(explorer_routes([tmp_path / "results"])) as server:
-        client = Client(server.start())
-        reply = client.get(f"/api/run/{listed(client)['results']['id']}/source?gold=shop&path=cart.py")
+    with exploring(tmp_path / "results") as client:
+        reply = source(client, "cart.py", name="results")
         assert reply.status == 404
         assert b"def cart_0" not in reply.body
 
 
 def test_large_files_are_not_sent(runs):
-    with serve(explorer_routes([runs], limits=ExploringLimits(source=10))) as server:
-        assert source(Client(server.start()), "cart.py").status == 413
+    with exploring(runs, source=10) as client:
+        assert source(client, "cart.py").status == 413
