@@ -1,8 +1,12 @@
 """A small shop: a repository and a gold set that every room's end-to-end tests share."""
 
+import contextlib
+import io
 import os
+import shutil
 import signal
 import sys
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -121,7 +125,11 @@ queries:
 """
 
 
-def write_tree(root: Path, files: dict[str, str]) -> Path:
+SHOP = FILES | {"gold.yaml": GOLD}
+RUN = ("run", "--gold", "gold.yaml", "--quiet")
+
+
+def write_tree(root: Path, files: Mapping[str, str]) -> Path:
     for name, text in files.items():
         path = root / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -129,12 +137,63 @@ def write_tree(root: Path, files: dict[str, str]) -> Path:
     return root
 
 
+def enter(base: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Make `base/repo` the current folder and `base/cache` the cache; text is plain and as wide as the default."""
+    monkeypatch.chdir(base / "repo")
+    monkeypatch.setenv("ASSAY_CACHE_DIR", str(base / "cache"))
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.delenv("COLUMNS", raising=False)
+    return base / "repo"
+
+
+def finish(base: Path, files: Mapping[str, str], *arguments: str) -> Path:
+    """Write `files` to `base/repo`, call `assay` there with `arguments`, and return `base`."""
+    from assay.cli.main import main
+
+    write_tree(base / "repo", files)
+    with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(io.StringIO()):
+        enter(base, patch)
+        assert main(list(arguments)) == 0
+    return base
+
+
+def copy_finished(made: Path, base: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Copy what `finish` made, repository and cache, to `base` and make the copy the current folder."""
+    shutil.copytree(made, base, dirs_exist_ok=True)
+    return enter(base, monkeypatch)
+
+
+def enter_shared(made: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Make what `finish` made the current folder, and fail the test if it changes a file of the repository."""
+    before = _stamps(made / "repo")
+    yield enter(made, monkeypatch)
+    assert _stamps(made / "repo") == before, "this test changes files that others share: let it use a copy"
+
+
+def _stamps(root: Path) -> dict[Path, tuple[int, int]]:
+    found = {path: path.stat() for path in root.rglob("*") if path.is_file()}
+    return {path: (stat.st_mtime_ns, stat.st_size) for path, stat in found.items()}
+
+
 @pytest.fixture
 def shop(tmp_path, monkeypatch) -> Path:
     """A repository with a gold set, as the current folder; caches go to a folder of the test's own."""
-    root = write_tree(tmp_path / "repo", FILES | {"gold.yaml": GOLD})
-    monkeypatch.chdir(root)
-    monkeypatch.setenv("ASSAY_CACHE_DIR", str(tmp_path / "cache"))
-    monkeypatch.setenv("NO_COLOR", "1")
-    monkeypatch.delenv("COLUMNS", raising=False)
-    return root
+    write_tree(tmp_path / "repo", SHOP)
+    return enter(tmp_path, monkeypatch)
+
+
+@pytest.fixture(scope="session")
+def _finished_shop(tmp_path_factory) -> Path:
+    return finish(tmp_path_factory.mktemp("finished"), SHOP, *RUN)
+
+
+@pytest.fixture
+def finished_shop(_finished_shop, monkeypatch) -> Iterator[Path]:
+    """The shop after `assay run`, with the run in `results`; all tests share it, so it is read-only."""
+    yield from enter_shared(_finished_shop, monkeypatch)
+
+
+@pytest.fixture
+def shop_with_results(_finished_shop, tmp_path, monkeypatch) -> Path:
+    """A copy of the shop after `assay run`, with its cache, for tests that change it."""
+    return copy_finished(_finished_shop, tmp_path, monkeypatch)

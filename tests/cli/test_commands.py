@@ -2,17 +2,17 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
-import uuid
-from pathlib import Path
+from functools import cache
 
 import pytest
 
 from assay.cli.main import main
 from assay.experiment import read_run
-
-RUN = ["run", "--gold", "gold.yaml", "--quiet"]
+from tests.conftest import RUN, enter, write_tree
+from tests.waiting import WATCHDOG
 
 
 def call(capsys, *arguments: str) -> tuple[int, str, str]:
@@ -31,6 +31,7 @@ def test_run_with_flags_alone_prints_the_table_and_writes_the_files(shop, capsys
     assert code == 0
     for text in ("nDCG@10", "builtin", "keywords", "random", "oracle", "Only 3 queries", "nothing beats keywords"):
         assert text in out
+    assert "How the engines behaved" not in out
     written = {p.name for p in (shop / "results").iterdir()}
     assert {"run.json", "RESULTS.md", "results.json", "per-query.csv", "report.html", "engines"} <= written
 
@@ -47,119 +48,143 @@ def test_run_with_a_configuration_file(shop, capsys):
     assert (shop / "there" / "report.html").is_file()
 
 
-def test_run_can_be_scored_again_without_engine_or_corpus(shop, tmp_path, capsys):
-    _, first = as_json(capsys, *RUN, "--out", str(tmp_path / "kept"))
-    for path in sorted(shop.rglob("*"), reverse=True):
-        path.unlink() if path.is_file() else path.rmdir()
-    _, again = as_json(capsys, "score", str(tmp_path / "kept"))
-    assert again == first
+def test_run_can_be_scored_again_without_engine_or_corpus(finished_shop, tmp_path, capsys, monkeypatch):
+    written = json.loads((finished_shop / "results" / "results.json").read_text())
+    shutil.copytree(finished_shop / "results", tmp_path / "kept")
+    monkeypatch.chdir(tmp_path)
+    _, again = as_json(capsys, "score", "kept")
+    assert again == written
 
 
-def test_score_takes_other_measures(shop, capsys):
-    call(capsys, *RUN)
+def test_score_takes_other_measures(finished_shop, capsys):
     code, data = as_json(capsys, "score", "results", "--measure", "P@5", "--primary", "RR@10")
     assert code == 0
     assert data["measures"] == ["RR@10", "P@5"]
 
 
-def test_score_refuses_a_cut_off_beyond_what_was_asked_for(shop, capsys):
-    call(capsys, *RUN)
+def test_score_refuses_a_cut_off_beyond_what_was_asked_for(finished_shop, capsys):
     code, _, err = call(capsys, "score", "results", "--measure", "nDCG@50")
     assert code == 2
     assert "50" in err
 
 
-def test_compare_inside_a_run(shop, capsys):
-    call(capsys, *RUN)
+def test_compare_inside_a_run(finished_shop, capsys):
     code, data = as_json(capsys, "compare", "results")
     assert code == 0
     assert [row["engine"] for row in data["rows"]] == ["builtin"]
 
 
-def test_compare_all_pairs_leaves_out_floor_and_ceiling(shop, capsys):
-    call(capsys, *RUN)
+def test_compare_all_pairs_leaves_out_floor_and_ceiling(finished_shop, capsys):
     code, data = as_json(capsys, "compare", "results", "--all-pairs")
     assert code == 0
     assert {data["rows"][0]["engine"], data["rows"][0]["baseline"]} == {"builtin", "keywords"}
     assert data["leader"] in ("builtin", "keywords")
 
 
-def test_compare_two_runs_uses_the_queries_that_agree(shop, capsys):
-    call(capsys, *RUN, "--out", "old")
-    call(capsys, *RUN, "--out", "new")
-    code, data = as_json(capsys, "compare", "old", "new", "--engine", "builtin")
+def test_compare_two_runs_uses_the_queries_that_agree(finished_shop, tmp_path, capsys):
+    old = shutil.copytree("results", tmp_path / "old")
+    code, data = as_json(capsys, "compare", str(old), "results", "--engine", "builtin")
     assert code == 0
     assert data["rows"][0]["difference"] == 0.0
     assert "3 of 3" in data["notes"][0]
 
 
-def test_compare_two_runs_on_other_gold_is_not_comparable(shop, capsys):
-    call(capsys, *RUN, "--out", "old")
-    gold = (shop / "gold.yaml").read_text().replace("percentage is charged", "share is charged")
-    (shop / "gold.yaml").write_text(gold.replace("provider does not answer", "provider is silent"))
+def test_compare_two_runs_on_other_gold_is_not_comparable(shop_with_results, capsys):
+    gold = (shop_with_results / "gold.yaml").read_text().replace("percentage is charged", "share is charged")
+    (shop_with_results / "gold.yaml").write_text(gold.replace("provider does not answer", "provider is silent"))
     call(capsys, *RUN, "--out", "new")
-    code, _, err = call(capsys, "compare", "old", "new")
+    code, _, err = call(capsys, "compare", "results", "new")
     assert code == 5
     assert "1 of 3" in err
 
 
-def test_compare_two_tables_needs_no_gold(shop, capsys):
-    (shop / "a.csv").write_text("query,value\n" + "".join(f"q{i},0.5\n" for i in range(30)))
-    (shop / "b.csv").write_text("query,value\n" + "".join(f"q{i},{0.5 + 0.01 * i}\n" for i in range(30)))
+@pytest.fixture
+def csv_tables(tmp_path, monkeypatch):
+    """Write tables of thirty values each, in the current folder."""
+    monkeypatch.chdir(tmp_path)
+
+    def written(**values):
+        for name, value in values.items():
+            rows = "".join(f"q{i},{value(i)}\n" for i in range(30))
+            (tmp_path / f"{name}.csv").write_text(f"query,value\n{rows}")
+
+    return written
+
+
+def test_compare_two_tables_needs_no_gold(csv_tables, capsys):
+    csv_tables(a=lambda i: 0.5, b=lambda i: 0.5 + 0.01 * i)
     code, data = as_json(capsys, "compare", "a.csv", "b.csv")
     assert code == 0
     assert data["rows"][0]["verdict"] == "better"
 
 
-def test_gate_passes_on_an_unchanged_run(shop, capsys):
-    call(capsys, *RUN, "--out", "old")
-    call(capsys, *RUN, "--out", "new")
-    assert main(["gate", "new", "--against", "old", "--json"]) == 0
+def test_gate_passes_on_an_unchanged_run(finished_shop, tmp_path, capsys):
+    old = shutil.copytree("results", tmp_path / "old")
+    assert main(["gate", "results", "--against", str(old), "--json"]) == 0
 
 
-@pytest.fixture
-def tables(shop):
-    """Forty queries over one file each: enough for a verdict, whatever engine answers them."""
-    for i in range(40):
-        (shop / f"part{i}.py").write_text(f"def thing{i}():\n    return {i}\n")
-    queries = "".join(
+QUERIES = 40  # enough for a verdict, whatever engine answers them
+MANY = {f"part{i}.py": f"def thing{i}():\n    return {i}\n" for i in range(QUERIES)} | {
+    "many.yaml": "assay: 1\nname: many\ncorpus: {path: .}\nqueries:\n"
+    + "".join(
         f"  - id: q{i}\n    retrieval: {{primary: [part{i}.py]}}\n    cognitive: {{human: where is thing{i}}}\n"
-        for i in range(40)
+        for i in range(QUERIES)
     )
-    (shop / "many.yaml").write_text(f"assay: 1\nname: many\ncorpus: {{path: .}}\nqueries:\n{queries}")
-    return shop
+}
+ANSWERS = """\
+def search(query, k):
+    number = int(query.rpartition('thing')[2])
+    if number >= {known}: raise RuntimeError('down')
+    return [f'part{{number}}.py'] if number < {right} else []
+"""
 
 
-def answer_run(shop: Path, out: str, right: int, capsys, monkeypatch, broken: int = 0) -> None:
-    """Make a run whose engine answers `right` of the forty queries, and fails on `broken` of them."""
-    module = f"answers_{uuid.uuid4().hex}"  # its own name: a rewritten module may come from stale bytecode
-    place = shop.parent / "modules"  # outside the corpus, which must not change between two runs
-    place.mkdir(exist_ok=True)
-    (place / f"{module}.py").write_text(
-        "def search(query, k):\n"
-        "    number = int(query.rpartition('thing')[2])\n"
-        f"    if number >= {40 - broken}: raise RuntimeError('down')\n"
-        f"    return [f'part{{number}}.py'] if number < {right} else []\n"
-    )
-    monkeypatch.syspath_prepend(str(place))
-    code, _, err = call(
-        capsys, "run", "--gold", "many.yaml", "--engine", f"mine=python:{module}:search", "--out", out, "--quiet"
-    )
-    assert code == 0, err
+@pytest.fixture(scope="module")
+def answers(tmp_path_factory):
+    """Return a function that names a run whose engine answers `right` of forty queries and fails on `broken`.
+
+    Tests share the runs: each is made once.
+    """
+    base = tmp_path_factory.mktemp("many")
+    write_tree(base / "repo", MANY)
+
+    @cache
+    def made(right, broken=0, name="mine"):
+        module, out = f"answers_{right}_{broken}", base / f"{name}-{right}-{broken}"
+        (base / f"{module}.py").write_text(ANSWERS.format(known=QUERIES - broken, right=right))
+        (base / "assay.toml").write_text(f'[engines."{name}"]\nkind = "python"\ntarget = "{module}:search"\n')
+        with pytest.MonkeyPatch.context() as patch:
+            enter(base, patch)
+            patch.syspath_prepend(str(base))
+            flags = ["--config", "../assay.toml", "--gold", "many.yaml", "--out", str(out), "--quiet"]
+            assert main(["run", *flags]) == 0
+        return str(out)
+
+    return made
 
 
-def test_gate_fails_on_a_proven_regression(tables, capsys, monkeypatch):
-    answer_run(tables, "old", 40, capsys, monkeypatch)
-    answer_run(tables, "new", 20, capsys, monkeypatch)
-    code, data = as_json(capsys, "gate", "new", "--against", "old", "--engine", "mine")
+def test_gate_fails_on_a_proven_regression(answers, capsys):
+    new, old = answers(20), answers(40)
+    capsys.readouterr()
+    code, data = as_json(capsys, "gate", new, "--against", old, "--engine", "mine")
     assert code == data["exit_code"] == 1
     assert data["comparison"]["rows"][0]["verdict"] == "worse"
+    code, data = as_json(capsys, "gate", new, "--against", old, "--strict")
+    assert code == 1
+    assert [row["engine"] for row in data["comparison"]["rows"]] == [f"mine ({new})"]  # the references are not judged
 
 
-def test_gate_lets_an_inconclusive_change_pass_with_a_warning_unless_strict(tables, capsys, monkeypatch):
-    answer_run(tables, "old", 40, capsys, monkeypatch)
-    answer_run(tables, "new", 38, capsys, monkeypatch)
-    arguments = ["gate", "new", "--against", "old", "--engine", "mine"]
+def test_gate_passes_an_improvement(answers, capsys):
+    arguments = ["gate", answers(40), "--against", answers(20), "--strict"]
+    capsys.readouterr()
+    code, out, _ = call(capsys, *arguments)
+    assert code == 0, out
+    assert "not proven" not in out
+
+
+def test_gate_lets_an_inconclusive_change_pass_with_a_warning_unless_strict(answers, capsys):
+    arguments = ["gate", answers(38), "--against", answers(40), "--engine", "mine"]
+    capsys.readouterr()
     code, out, _ = call(capsys, *arguments)
     assert code == 0
     assert "assay gate: inconclusive, passes (exit 0)" in out
@@ -168,67 +193,60 @@ def test_gate_lets_an_inconclusive_change_pass_with_a_warning_unless_strict(tabl
     assert "assay gate: inconclusive (exit 3)" in capsys.readouterr().out
 
 
-def test_gate_ends_in_four_when_too_many_queries_failed(tables, capsys, monkeypatch):
-    answer_run(tables, "old", 40, capsys, monkeypatch)
-    answer_run(tables, "new", 40, capsys, monkeypatch, broken=3)
-    code, data = as_json(capsys, "gate", "new", "--against", "old", "--engine", "mine")
+def test_gate_ends_in_four_when_too_many_queries_failed(answers, capsys):
+    arguments = ["gate", answers(40, broken=3), "--against", answers(40), "--engine", "mine"]
+    capsys.readouterr()
+    code, data = as_json(capsys, *arguments)
     assert code == 4
     assert "3 of 40" in data["checks"][0]["detail"]
 
 
-def test_gate_bears_five_percent_of_failures(tables, capsys, monkeypatch):
-    answer_run(tables, "new", 40, capsys, monkeypatch, broken=2)
-    assert main(["gate", "new", "--engine", "mine", "--require", "Hit@5>=0.5"]) == 0
+def test_gate_bears_five_percent_of_failures(answers):
+    assert main(["gate", answers(40, broken=2), "--engine", "mine", "--require", "Hit@5>=0.5"]) == 0
 
 
-def test_gate_checks_floors_by_the_point_value_and_says_how_clear_they_are(tables, capsys, monkeypatch):
-    answer_run(tables, "new", 32, capsys, monkeypatch)
-    code, data = as_json(capsys, "gate", "new", "--engine", "mine", "--require", "Hit@5>=0.75")
+def test_gate_checks_floors_by_the_point_value_and_says_how_clear_they_are(answers, capsys):
+    arguments = ["gate", answers(32), "--engine", "mine", "--require"]
+    capsys.readouterr()
+    code, data = as_json(capsys, *arguments, "Hit@5>=0.75")
     assert code == 0
     assert "on both sides" in data["checks"][1]["detail"]
-    code, data = as_json(capsys, "gate", "new", "--engine", "mine", "--require", "Hit@5>=0.60")
+    code, data = as_json(capsys, *arguments, "Hit@5>=0.60")
     assert code == 0
     assert "clear of the bound" in data["checks"][1]["detail"]
-    assert main(["gate", "new", "--engine", "mine", "--require", "Hit@5>=0.85"]) == 1
+    assert main([*arguments, "Hit@5>=0.85"]) == 1
 
 
-def test_gate_puts_failed_engines_before_a_proven_regression(tables, capsys, monkeypatch):
-    answer_run(tables, "old", 40, capsys, monkeypatch)
-    answer_run(tables, "new", 10, capsys, monkeypatch, broken=5)
-    assert main(["gate", "new", "--against", "old", "--engine", "mine"]) == 4
+def test_gate_puts_failed_engines_before_a_proven_regression(answers):
+    assert main(["gate", answers(10, broken=5), "--against", answers(40), "--engine", "mine"]) == 4
 
 
-def test_gate_lets_a_proven_but_negligible_regression_pass(tables, capsys, monkeypatch):
-    answer_run(tables, "old", 40, capsys, monkeypatch)
-    answer_run(tables, "new", 30, capsys, monkeypatch)
-    arguments = ["gate", "new", "--against", "old", "--engine", "mine"]
+def test_gate_lets_a_proven_but_negligible_regression_pass(answers):
+    arguments = ["gate", answers(20), "--against", answers(40), "--engine", "mine"]
     assert main(arguments) == 1
-    assert main([*arguments, "--margin", "0.5"]) == 0
+    assert main([*arguments, "--margin", "0.75"]) == 0
 
 
-def test_gate_refuses_a_floor_on_a_measure_that_applies_to_nothing(tables, capsys, monkeypatch):
-    answer_run(tables, "new", 40, capsys, monkeypatch)
-    code, _, err = call(capsys, "gate", "new", "--require", "Displacement@10<=0.5")
+def test_gate_refuses_a_floor_on_a_measure_that_applies_to_nothing(answers, capsys):
+    code, _, err = call(capsys, "gate", answers(40), "--require", "Displacement@10<=0.5")
     assert code == 2
     assert "applies to no query" in err
 
 
-def test_gate_on_other_gold_is_not_comparable(tables, capsys, monkeypatch):
-    answer_run(tables, "old", 40, capsys, monkeypatch)
-    call(capsys, *RUN, "--out", "other")
-    assert main(["gate", "other", "--against", "old"]) == 5
+def test_gate_on_other_gold_is_not_comparable(answers, finished_shop):
+    assert main(["gate", "results", "--against", answers(40)]) == 5
 
 
-def test_gate_with_an_unreadable_rule_is_a_usage_error(shop, capsys):
-    call(capsys, *RUN)
+def test_gate_with_an_unreadable_rule_is_a_usage_error(finished_shop, capsys):
     code, _, err = call(capsys, "gate", "results", "--require", "Hit@5 at least 0.7")
     assert code == 2
     assert "Hit@5>=0.70" in err
 
 
-def test_plan_from_a_pilot_and_from_assumptions(tables, capsys, monkeypatch):
-    answer_run(tables, "results", 30, capsys, monkeypatch)
-    code, data = as_json(capsys, "plan", "results", "--detect", "0.02", "--engine", "mine")
+def test_plan_from_a_pilot_and_from_assumptions(answers, capsys):
+    pilot = answers(32)
+    capsys.readouterr()
+    code, data = as_json(capsys, "plan", pilot, "--detect", "0.02", "--engine", "mine")
     assert code == 0
     assert data["queries"] > 40
     code, data = as_json(capsys, "plan", "--detect", "0.05", "--sd", "0.3", "--icc", "0.1", "--repositories", "10")
@@ -244,6 +262,7 @@ def test_init_writes_files_that_run_at_once(shop, capsys):
     code, out, err = call(capsys, "run", "--quiet")
     assert code == 0, err
     assert "Only 5 queries" in out
+    assert "5 of 5 queries are drafts" in out
 
 
 def test_init_overwrites_nothing(shop, capsys):
@@ -283,40 +302,33 @@ def test_init_in_an_empty_folder_says_what_to_do(tmp_path, capsys, monkeypatch):
 def test_doctor_reports_and_is_ready_here(shop, capsys):
     code, data = as_json(capsys, "doctor")
     assert code == 0
+    assert data["schema"] == "assay/doctor/1"
     assert data["ready"]
     assert {"python", "git", "cache", "standard library"} <= {f["name"] for f in data["findings"]}
 
 
-def test_doctor_names_a_broken_configuration(shop, capsys):
+def test_doctor_names_a_broken_configuration_and_a_cache_that_cannot_be_written(shop, tmp_path, capsys, monkeypatch):
     (shop / "assay.toml").write_text("[run]\nkk = 1\n")
-    _, data = as_json(capsys, "doctor")
-    finding = next(f for f in data["findings"] if f["name"] == "assay.toml")
-    assert finding["state"] == "failed"
-    assert "kk" in finding["detail"]
-
-
-def test_doctor_fails_when_the_cache_cannot_be_written(shop, tmp_path, capsys, monkeypatch):
-    blocked = tmp_path / "file"
-    blocked.write_text("")
-    monkeypatch.setenv("ASSAY_CACHE_DIR", str(blocked))
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("ASSAY_CACHE_DIR", str(tmp_path / "file"))
     code, data = as_json(capsys, "doctor")
-    assert code == 4
-    assert not data["ready"]
+    found = {f["name"]: f for f in data["findings"]}
+    assert (code, data["ready"]) == (4, False)
+    assert found["assay.toml"]["state"] == "failed"
+    assert "kk" in found["assay.toml"]["detail"]
+    assert (found["cache"]["state"], found["cache"]["required"]) == ("failed", True)
 
 
 JSON_COMMANDS = [
-    ["run", "--gold", "gold.yaml"],
     ["score", "results"],
     ["compare", "results"],
     ["gate", "results"],
     ["plan", "results", "--detect", "0.05"],
-    ["doctor"],
 ]
 
 
 @pytest.mark.parametrize("arguments", JSON_COMMANDS, ids=lambda a: a[0])
-def test_every_command_speaks_json_with_a_versioned_schema(shop, capsys, arguments):
-    call(capsys, *RUN)
+def test_every_command_speaks_json_with_a_versioned_schema(finished_shop, capsys, arguments):
     _, data = as_json(capsys, *arguments, "--quiet")
     assert data["schema"].startswith("assay/")
     assert data["schema"].endswith("/1")
@@ -331,13 +343,13 @@ def test_errors_speak_json_too(shop, capsys):
 def test_progress_goes_to_stderr_and_the_result_to_stdout(shop, capsys):
     code, out, err = call(capsys, "run", "--gold", "gold.yaml", "--json")
     assert code == 0
-    json.loads(out)
+    assert json.loads(out)["schema"] == "assay/results/1"
     assert "builtin: 9/9 queries of shop" in err
 
 
-def test_unexpected_exception_ends_in_four_never_in_one(shop, capsys, monkeypatch):
-    monkeypatch.setattr("assay.gold.loading.open_source", lambda path: 1 / 0)
-    code, _, err = call(capsys, *RUN)
+def test_unexpected_exception_ends_in_four_never_in_one(shop_with_results, capsys, monkeypatch):
+    monkeypatch.setattr("webbrowser.open", lambda url: 1 / 0)
+    code, _, err = call(capsys, "report", "--open")
     assert code == 4
     assert "ZeroDivisionError" in err
     assert "Traceback" not in err
@@ -367,60 +379,53 @@ def test_help_needs_none_of_the_heavy_packages():
     assert done.stderr.strip() == "[]"
 
 
-def test_output_into_a_closed_pipe_is_no_error(shop):
+def test_output_into_a_closed_pipe_is_no_error(finished_shop):
     environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
-    command = [sys.executable, "-m", "assay.cli.main", *RUN]
+    command = [sys.executable, "-m", "assay", "score", "results"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
     assert process.stdout is not None
     process.stdout.close()
-    _, err = process.communicate(timeout=60)
+    _, err = process.communicate(timeout=WATCHDOG)
     assert process.returncode == 0, err
     assert "Traceback" not in err
 
 
-def test_gate_floor_is_for_the_engines_under_test_not_for_the_yardstick(tables, capsys, monkeypatch):
-    answer_run(tables, "new", 40, capsys, monkeypatch)
-    _, data = as_json(capsys, "gate", "new", "--require", "Hit@5>=0.99")
+def test_gate_floor_is_for_the_engines_under_test_not_for_the_yardstick(answers, capsys):
+    run = answers(40)
+    capsys.readouterr()
+    _, data = as_json(capsys, "gate", run, "--require", "Hit@5>=0.99")
     assert [c["what"] for c in data["checks"] if "Hit@5" in c["what"]] == ["mine: Hit@5 >= 0.99"]
     assert data["exit_code"] == 0
 
 
-def test_gate_does_not_pass_an_engine_that_has_no_counterpart(tables, capsys, monkeypatch):
-    answer_run(tables, "old", 40, capsys, monkeypatch)
-    call(capsys, "run", "--gold", "many.yaml", "--out", "new", "--quiet")  # builtin where there was mine
-    code, data = as_json(capsys, "gate", "new", "--against", "old")
+def test_gate_does_not_pass_an_engine_that_has_no_counterpart(answers, capsys):
+    arguments = ["gate", answers(40, name="mine (fast)"), "--against", answers(40)]
+    capsys.readouterr()
+    code, data = as_json(capsys, *arguments)
     assert code == data["exit_code"] == 5
 
 
-def test_compare_says_that_the_corpus_or_the_settings_changed(shop, capsys):
-    call(capsys, *RUN, "--out", "old", "--engine", "mine=builtin")
-    (shop / "extra.py").write_text("x = 1\n")
-    call(capsys, *RUN, "--out", "new", "--engine", "mine=builtin:span")
-    assert main(["compare", "old", "new", "--engine", "mine"]) == 5
+def test_compare_says_that_the_corpus_or_the_settings_changed(shop_with_results, capsys):
+    (shop_with_results / "extra.py").write_text("x = 1\n")
+    call(capsys, *RUN, "--out", "new", "--engine", "builtin=builtin:span", "--no-references", "--baseline", "builtin")
+    assert main(["compare", "results", "new", "--engine", "builtin"]) == 5
     capsys.readouterr()
-    _, data = as_json(capsys, "compare", "old", "new", "--engine", "mine", "--allow-changed-corpus")
+    _, data = as_json(capsys, "compare", "results", "new", "--engine", "builtin", "--allow-changed-corpus")
     assert any("corpus of shop changed" in note for note in data["notes"])
-    assert any("Settings changed between the runs: mine" in note for note in data["notes"])
+    assert any("Settings changed between the runs: builtin" in note for note in data["notes"])
 
 
-def test_drafts_are_named_as_such(shop, capsys):
-    (shop / "gold.yaml").unlink()
-    call(capsys, "init")
-    _, out, _ = call(capsys, "run", "--quiet")
-    assert "5 of 5 queries are drafts" in out
-
-
-def test_short_report_is_shorter_and_the_full_one_has_every_section(shop, capsys):
-    _, short, _ = call(capsys, *RUN)
+def test_short_report_is_shorter_and_the_full_one_has_every_section(finished_shop, capsys):
+    _, short, _ = call(capsys, "score", "results")
     _, full, _ = call(capsys, "score", "results", "--full")
     assert "How the engines behaved" not in short
     assert "How the engines behaved" in full
     assert len(short) < len(full)
 
 
-def test_output_that_cannot_be_encoded_is_no_crash(shop):
+def test_output_that_cannot_be_encoded_is_no_crash(finished_shop):
     environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
-    command = [sys.executable, "-m", "assay.cli.main", *RUN]
+    command = [sys.executable, "-m", "assay", "score", "results"]
     done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
     assert done.returncode == 0, done.stderr
     assert "builtin" in done.stdout
@@ -435,11 +440,11 @@ def test_results_folder_is_checked_before_anything_is_asked(shop, capsys):
     assert [p.name for p in (shop / "busy").iterdir()] == ["thesis.tex"]
 
 
-def test_own_files_returned_by_a_foreign_engine_are_dropped_and_told(shop, capsys):
-    call(capsys, *RUN)
-    (shop.parent / "tool.py").write_text("print('gold.yaml')\nprint('results/run.json')\nprint('shop/cart.py')\n")
-    engine = f"mine=command:python3 {shop.parent / 'tool.py'} {{query}}"
-    code, data = as_json(capsys, *RUN, "--engine", engine, "--measure", "RR@10")
+def test_own_files_returned_by_a_foreign_engine_are_dropped_and_told(shop_with_results, capsys):
+    tool = shop_with_results.parent / "tool.sh"
+    tool.write_text("echo gold.yaml; echo results/run.json; echo shop/cart.py\n")
+    engine = f"mine=command:sh {tool} {{query}}"
+    code, data = as_json(capsys, *RUN, "--engine", engine, "--no-references", "--measure", "RR@10")
     assert code == 0
     told = next(b for b in data["breaches"] if b["engine"] == "mine" and "own files were dropped" in b["kind"])
     assert (told["queries"], told["example"]) == (9, "gold.yaml")
@@ -448,18 +453,16 @@ def test_own_files_returned_by_a_foreign_engine_are_dropped_and_told(shop, capsy
     assert means["mine", "RR@10"] == pytest.approx(1 / 3)
 
 
-def test_runs_with_another_k_are_not_comparable(shop, capsys):
-    call(capsys, *RUN, "--out", "old", "-k", "3")
-    call(capsys, *RUN, "--out", "new", "-k", "5")
-    code, _, err = call(capsys, "compare", "old", "new")
+def test_runs_with_another_k_are_not_comparable(shop_with_results, capsys):
+    call(capsys, *RUN, "--out", "new", "-k", "3")
+    code, _, err = call(capsys, "compare", "new", "results")
     assert code == 5
     assert "3 results" in err
 
 
-def test_compare_reads_the_per_query_table_of_a_run(shop, capsys):
-    call(capsys, *RUN, "--out", "old")
-    call(capsys, *RUN, "--out", "new")
-    tables_of = ("old/per-query.csv", "new/per-query.csv")
+def test_compare_reads_the_per_query_table_of_a_run(finished_shop, tmp_path, capsys):
+    copy = shutil.copy("results/per-query.csv", tmp_path / "other.csv")
+    tables_of = ("results/per-query.csv", str(copy))
     code, data = as_json(capsys, "compare", *tables_of, "--engine", "builtin", "--primary", "RR@10")
     assert code == 0
     assert (data["rows"][0]["queries"], data["rows"][0]["difference"]) == (3, 0.0)
@@ -478,29 +481,25 @@ FLAGS_WITHOUT_MEANING = [
 
 
 @pytest.mark.parametrize("arguments", FLAGS_WITHOUT_MEANING, ids=" ".join)
-def test_flag_that_means_nothing_is_refused(shop, capsys, arguments):
-    call(capsys, *RUN)
-    for name in ("a.csv", "b.csv"):
-        (shop / name).write_text("query,value\nq,1\n")
-    code, _, err = call(capsys, *arguments)
+def test_flag_that_means_nothing_is_refused(finished_shop, tmp_path, capsys, arguments):
+    tables = {name: str(tmp_path / name) for name in ("a.csv", "b.csv")}
+    for path in tables.values():
+        (tmp_path / path).write_text("query,value\nq,1\n")
+    code, _, err = call(capsys, *(tables.get(argument, argument) for argument in arguments))
     assert code == 2
     assert "means nothing" in err
 
 
 def test_seed_reaches_the_engines(shop, capsys):
-    def chance(seed: str) -> str:
-        call(capsys, *RUN, "--out", f"s{seed}", "--seed", seed)
-        return next((shop / f"s{seed}" / "engines").glob("random*")).read_text().partition("\n")[2].replace(" ", "")
+    def drawn(seed: str) -> list[list[str]]:
+        call(capsys, *RUN, "--engine", "random", "--baseline", "random", "--no-references", "--seed", seed)
+        (engine,) = read_run(shop / "results").engines
+        return [[hit.path for hit in ranking.hits] for ranking in engine.rankings]
 
-    def ranked(text: str) -> list[list[str]]:
-        return [[hit["path"] for hit in json.loads(line)["hits"]] for line in text.splitlines()]
-
-    assert ranked(chance("0")) != ranked(chance("1"))
+    assert drawn("0") != drawn("1")
 
 
 def test_folders_are_repositories_of_their_own_whatever_the_gold_set_calls_them(shop, tmp_path, capsys):
-    import shutil
-
     for name in ("one", "two"):
         shutil.copytree(shop, tmp_path / name)
         text = (tmp_path / name / "gold.yaml").read_text().replace("name: shop", f"name: {name}")
@@ -514,7 +513,9 @@ def test_folders_are_repositories_of_their_own_whatever_the_gold_set_calls_them(
     (tmp_path / "one" / "sub").mkdir()
     (tmp_path / "one" / "sub" / "gold.yaml").write_text(inner)
     golds = [str(tmp_path / part / "gold.yaml") for part in ("one", "two", "one/sub")]
-    _, data = as_json(capsys, "run", "--quiet", *(flag for gold in golds for flag in ("--gold", gold)))
+    flags = [flag for gold in golds for flag in ("--gold", gold)]
+    engines = ["--engine", "mine=builtin", "--engine", "floor=random", "--baseline", "floor", "--no-references"]
+    _, data = as_json(capsys, "run", "--quiet", *flags, *engines)
     assert data["repositories"] == 2
     assert data["comparison"]["label"] == "on these 2 repositories only"
 
@@ -533,22 +534,11 @@ def test_python_dash_m_works():
     assert done.stdout.startswith("assay ")
 
 
-def test_gate_against_an_earlier_run_is_about_the_engines_under_test_alone(tables, capsys, monkeypatch):
-    answer_run(tables, "old", 40, capsys, monkeypatch)
-    answer_run(tables, "new", 20, capsys, monkeypatch)
-    code, data = as_json(capsys, "gate", "new", "--against", "old", "--strict")
-    assert code == 1
-    assert [row["engine"] for row in data["comparison"]["rows"]] == ["mine (new)"]
-    code, out, _ = call(capsys, "gate", "old", "--against", "new", "--strict")
-    assert code == 0, out
-    assert "not proven" not in out
-
-
-def test_gate_knows_engines_whose_names_hold_brackets(tables, capsys):
-    (tables / "assay.toml").write_text('[run]\ngold = "many.yaml"\n[engines."mine (fast)"]\nkind = "builtin"\n')
-    for out in ("old", "new"):
-        call(capsys, "run", "--quiet", "--out", str(tables.parent / out))
-    code, data = as_json(capsys, "gate", str(tables.parent / "new"), "--against", str(tables.parent / "old"))
+def test_gate_knows_engines_whose_names_hold_brackets(answers, tmp_path, capsys):
+    new = answers(40, name="mine (fast)")
+    old = shutil.copytree(new, tmp_path / "old")
+    capsys.readouterr()
+    code, data = as_json(capsys, "gate", new, "--against", str(old))
     assert code == 0
     assert any(c["what"] == "mine (fast) has a counterpart" and c["passed"] for c in data["checks"])
 
@@ -558,15 +548,18 @@ def test_failure_into_a_closed_pipe_keeps_its_exit_code(shop):
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert process.stdout is not None
     process.stdout.close()
-    _, err = process.communicate(timeout=60)
+    _, err = process.communicate(timeout=WATCHDOG)
     assert process.returncode == 2, err
     assert "Traceback" not in err
 
 
 def test_two_runs_into_one_folder_leave_one_of_them_whole(shop):
-    command = [sys.executable, "-m", "assay", "run", "--gold", "gold.yaml", "--quiet", "--out", "../shared"]
-    both = [subprocess.Popen([*command, "--engine", f"{name}=builtin"], stdout=subprocess.DEVNULL) for name in "xy"]
-    assert [process.wait(timeout=120) for process in both] == [0, 0]
+    command = [sys.executable, "-m", "assay", *RUN, "--no-references", "--out", "../shared"]
+    both = [
+        subprocess.Popen([*command, "--engine", f"{name}=keywords", "--baseline", name], stdout=subprocess.DEVNULL)
+        for name in "xy"
+    ]
+    assert [process.wait(timeout=WATCHDOG) for process in both] == [0, 0]
     run = read_run(shop.parent / "shared")
     leader = json.loads((shop.parent / "shared" / "results.json").read_text())["leader"]
     assert leader in [engine.name for engine in run.engines]
@@ -584,13 +577,12 @@ def test_parts_of_one_repository_are_one_repository(tmp_path, capsys, monkeypatc
         gold += "    retrieval: {primary: [a.py]}\n    cognitive: {human: where}\n"
         (tmp_path / name / "gold.yaml").write_text(gold)
         flags += ["--gold", f"{name}/gold.yaml"]
-    _, data = as_json(capsys, "run", "--quiet", "--out", "../elsewhere", *flags)
+    _, data = as_json(capsys, "run", "--quiet", "--out", "../elsewhere", "--engine", "mine=keywords", *flags)
     assert data["repositories"] == 1
 
 
-def test_tables_where_less_is_better_are_read_so(shop, capsys):
-    (shop / "a.csv").write_text("query,value\n" + "".join(f"q{i},{9 + i % 3}\n" for i in range(30)))
-    (shop / "b.csv").write_text("query,value\n" + "".join(f"q{i},{5 + i % 4}\n" for i in range(30)))
+def test_tables_where_less_is_better_are_read_so(csv_tables, capsys):
+    csv_tables(a=lambda i: 9 + i % 3, b=lambda i: 5 + i % 4)
     verdicts = [
         as_json(capsys, "compare", "a.csv", "b.csv", *flag)[1]["rows"][0]["verdict"]
         for flag in ([], ["--lower-is-better"])
@@ -598,8 +590,7 @@ def test_tables_where_less_is_better_are_read_so(shop, capsys):
     assert verdicts == ["worse", "better"]
 
 
-def test_another_primary_measure_removes_none_from_the_table(shop, capsys):
-    call(capsys, *RUN)
+def test_another_primary_measure_removes_none_from_the_table(finished_shop, capsys):
     _, data = as_json(capsys, "score", "results", "--primary", "TokensToHit")
     assert data["measures"][:2] == ["TokensToHit", "nDCG@10"]
 
