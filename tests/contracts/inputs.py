@@ -96,7 +96,7 @@ queries:
     tags: {difficulty: standard, split: dev}
   - id: cart-add
     retrieval: {primary: ["shop/cart.py:10-12"]}
-    cognitive: {human: where does an item get into the cart?, keyword: add item cart}
+    cognitive: {human: "where does an item get into the cart?", keyword: add item cart}
     interference:
       - {target: "shop/stock.py::Stock.refill", relationship: sibling, strength: weak, confusion: adds to the shelf}
     tags: {difficulty: standard, split: dev}
@@ -111,7 +111,7 @@ queries:
     tags: {difficulty: hard, split: dev}
   - id: tax-added
     retrieval: {primary: ["shop/tax.py::with_tax"], secondary: ["shop/tax.py::tax_rate"]}
-    cognitive: {human: where does a price become one with VAT?, keyword: with_tax amount}
+    cognitive: {human: "where does a price become one with VAT?", keyword: with_tax amount}
     tags: {difficulty: hard, split: test}
   - id: retry-wait
     retrieval: {primary: ["shop/retry.py:6-13"]}
@@ -124,35 +124,35 @@ queries:
     tags: {difficulty: hard, split: dev}
   - id: receipt-text
     retrieval: {primary: ["shop/receipt.py"]}
-    cognitive: {human: what does the customer get on paper?, keyword: receipt lines}
+    cognitive: {human: "what does the customer get on paper?", keyword: receipt lines}
     tags: {difficulty: standard, split: test}
   - id: sold-out
     retrieval: {primary: ["shop/stock.py::Stock.reserve"]}
-    cognitive: {human: who says that there is nothing left to sell?, keyword: sold out reserve}
+    cognitive: {human: "who says that there is nothing left to sell?", keyword: sold out reserve}
     tags: {difficulty: standard, split: dev}
   - id: shelf-refill
     retrieval: {primary: ["shop/stock.py:16-18"]}
-    cognitive: {human: how do goods get back on the shelf?, keyword: refill amount}
+    cognitive: {human: "how do goods get back on the shelf?", keyword: refill amount}
     interference:
       - {target: "shop/cart.py::Cart.add", relationship: sibling, strength: weak, confusion: adds to the cart}
     tags: {difficulty: standard, split: test}
   - id: coupon-percentage
     retrieval: {primary: ["shop/coupons.py::discount"]}
-    cognitive: {human: what does a voucher take off the price?, keyword: coupon discount code}
+    cognitive: {human: "what does a voucher take off the price?", keyword: coupon discount code}
     tags: {difficulty: hard, split: test}
   - id: cart-file
     retrieval: {primary: ["shop/storage.py::save_cart"], secondary: ["shop/storage.py::load_cart"]}
-    cognitive: {human: how does a cart survive a restart?, keyword: save cart json}
+    cognitive: {human: "how does a cart survive a restart?", keyword: save cart json}
     tags: {difficulty: hard, split: dev}
   - id: default-currency
     retrieval: {primary: ["shop/settings.py:3-7"]}
-    cognitive: {human: which currency is used if nobody says?, keyword: default currency}
+    cognitive: {human: "which currency is used if nobody says?", keyword: default currency}
     interference:
       - {target: web/checkout.js, relationship: caller, strength: weak, confusion: formats a currency}
     tags: {difficulty: standard, split: test}
   - id: send-order
     retrieval: {primary: ["web/checkout.js:2-6"]}
-    cognitive: {human: how does the browser send an order?, keyword: fetch post checkout}
+    cognitive: {human: "how does the browser send an order?", keyword: fetch post checkout}
     tags: {difficulty: standard, split: dev}
 """
 
@@ -217,17 +217,17 @@ corpus: {path: ../library}
 queries:
   - id: loan-period
     retrieval: {primary: ["library/loans.py:5-10"]}
-    cognitive: {human: how long may a reader keep a book?, keyword: loan days}
+    cognitive: {human: "how long may a reader keep a book?", keyword: loan days}
     tags: {difficulty: standard, split: dev}
   - id: late-fee
     retrieval: {primary: ["library/fines.py::fine"]}
-    cognitive: {human: what does it cost to be late?, keyword: fine rate day}
+    cognitive: {human: "what does it cost to be late?", keyword: fine rate day}
     interference:
       - {target: library/loans.py, relationship: sibling, strength: weak, confusion: sets the day}
     tags: {difficulty: hard, split: test}
   - id: title-search
     retrieval: {primary: ["library/catalog.go::Find"], secondary: ["library/catalog.go::matches"]}
-    cognitive: {human: how are titles searched?, keyword: find titles words}
+    cognitive: {human: "how are titles searched?", keyword: find titles words}
     tags: {difficulty: standard, split: dev}
 """
 

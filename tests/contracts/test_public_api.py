@@ -60,11 +60,12 @@ def test_measure_names():
 
 SPELLINGS = [
     "nDCG@10", "nDCG(level=lines)@10", "nDCG(level=symbol, grade=2)@5", "nDCG(rule=semble)@10",
-    "nDCG(rule=octocode)@10", "RR@10", "Hit@5", "Hit(grade=2)@5", "R@10", "P@5", "AP@10", "Judged@10", "LineR@10", "LineR(grade=2)@10",
-    "LineP@10", "SpanR@10", "SpanR(iou=0.5)@10", "RecallAtTokens(2000)", "RecallAtTokens(tokens=2000)", "TokensToHit",
-    "TokensToHit(cap=4000)", "Displacement@10", "RankGap@10", "Any(Hit@5)", "All(Hit@5)", "Worst(nDCG@10)",
-    "Spread(nDCG@10)", "Drop(nDCG@10,human→keyword)", "Drop(nDCG@10,human->keyword)", "MRR@10", "Recall@10", "MAP@10",
-    "nDCG", "nDCG@0", "nDCG@ten", "nDCG(depth=3)@10",
+    "nDCG(rule=octocode)@10", "RR@10", "Hit@5", "Hit(grade=2)@5", "R@10", "P@5", "AP@10", "Judged@10", "LineR@10",
+    "LineR(grade=2)@10", "LineP@10", "SpanR@10", "SpanR(iou=0.5)@10", "RecallAtTokens(2000)",
+    "RecallAtTokens(tokens=2000)", "TokensToHit", "TokensToHit(cap=4000)", "Displacement@10", "RankGap@10",
+    "Any(Hit@5)", "All(Hit@5)", "Worst(nDCG@10)", "Spread(nDCG@10)", "Drop(nDCG@10,human→keyword)",
+    "Drop(nDCG@10,human->keyword)", "MRR@10", "Recall@10", "MAP@10", "nDCG", "nDCG@0", "nDCG@ten",
+    "nDCG(depth=3)@10",
 ]  # fmt: skip
 
 
