@@ -205,6 +205,10 @@ def lines(items: Iterable[object]) -> list[str]:
     return [json.dumps(masked(item, ["on"]), ensure_ascii=False) for item in items]
 
 
+def without_days(text: str) -> str:
+    return substituted(text, {r"\d{4}-\d\d-\d\d": "DAY"})
+
+
 def without_port(text: str) -> str:
     return substituted(text, {r"127\.0\.0\.1:\d+": "127.0.0.1:PORT"})
 
@@ -244,6 +248,17 @@ def test_queue_on_disk_and_second_call(world):
     second = mined("--from", "docs,comments")
     assert second["items"] == []
     assert [source["known"] for source in second["sources"]] == [source["new"] for source in first["sources"]]
+
+
+def test_mined_proposals_become_a_set(world):
+    mined = gold("mine", "code", "--set", "new.yaml", "--from", "comments", "--json", "--quiet")
+    items = [item["id"] for item in mined.data["items"]]
+    votes = [f"--vote={item}={'reject' if item == items[-1] else 'accept'}" for item in items]
+    for name in ("ann", "ben"):
+        called = gold("review", "new.yaml", "--as", name, "--corpus", "code", *votes, "--reason", "read it")
+        assert called.code == 0, called.err
+    accepted = gold("review", "new.yaml", "--accept", "--corpus", "code")
+    check("gold_mining/new-set.txt", without_days(f"{accepted.transcript}\n{Path('new.yaml').read_text()}"))
 
 
 def test_adversaries_by_name(world):
