@@ -384,9 +384,23 @@ def converted(case: Case, format_name: str) -> str:
     return "\n  ".join([", ".join(data["files"]), *told, f"came back: {kept(case.load(), after)}"])
 
 
+#: Samples that lose what another one loses already.
+ALIKE = {
+    "karta-0.1",
+    "semble-file",
+    "pyckle-python",
+    "pyckle-results",
+    "crosscodeeval",
+    "swe-bench",
+    "swe-bench-parquet",
+}
+ALIKE |= {"beir-on-code", "trec-tabbed", "plain-jsonl"}
+
+
 @pytest.mark.parametrize("name", CASES)
-def test_conversion_to_every_format_that_is_written(samples, name):
-    outcomes = [f"{format_name} -> {converted(CASES[name], format_name)}\n" for format_name in WRITTEN]
+def test_conversion(samples, name):
+    formats = ["native"] if name in ALIKE else WRITTEN
+    outcomes = [f"{format_name} -> {converted(CASES[name], format_name)}\n" for format_name in formats]
     check(f"gold_formats/converted/{name}.txt", "\n".join(outcomes))
     check(f"gold_formats/native/{name}.txt", listing(Path("out/native")))
 
