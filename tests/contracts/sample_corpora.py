@@ -1,7 +1,6 @@
 """The three corpora under `corpora/`, copied out of the work tree, and what the contracts read of their indexes.
 
-Everything that reaches behind the public surface is in this module: `load_config`, `open_corpus`, `symbols`, `columns`
-and `chunks`.
+Everything that reaches behind the public surface is in this module, so that a change inside is followed here alone.
 """
 
 from __future__ import annotations
@@ -20,11 +19,30 @@ from numpy.typing import NDArray
 
 import assay
 from assay.corpus import open_corpus, parse_spec, read_text
+from assay.engines import make_engine
+from assay.search import Per
 from assay.search.columns import table_arrays
 from assay.search.settings import load_config
 from assay.search.tables import UNIT_KINDS
 from assay.syntax.symbols import symbols
 from assay.types import Corpus
+
+__all__ = [
+    "CORPORA",
+    "Per",
+    "build_index",
+    "chunks",
+    "columns",
+    "copy_corpus",
+    "corpus_root",
+    "gold_file",
+    "index_of",
+    "make_engine",
+    "open_index",
+    "problems",
+    "symbol_lines",
+    "walked",
+]
 
 CORPORA = ("python_package", "web_app", "systems_mix")
 SOURCE = Path(__file__).parent / "corpora"

@@ -9,7 +9,6 @@ import pytest
 
 import assay
 from assay.cli.main import main
-from assay.types import Corpus
 from tests.contracts.sample_corpora import (
     CORPORA,
     chunks,
@@ -17,6 +16,7 @@ from tests.contracts.sample_corpora import (
     corpus_root,
     gold_file,
     index_of,
+    make_engine,
     problems,
     symbol_lines,
     walked,
@@ -53,7 +53,7 @@ def _own_cache(tmp_path, monkeypatch):
     monkeypatch.delenv("ASSAY_INDEX_DIR", raising=False)
 
 
-def listed(corpus: Corpus) -> str:
+def listed(corpus):
     """A line for each file that counts and for each that does not."""
     lines = [f"digest {corpus.digest}"]
     for file in corpus.files:
@@ -102,8 +102,9 @@ def test_what_git_tracks_counts_in_spite_of_ignore_rules(tmp_path, monkeypatch):
     root = copy_corpus("systems_mix", tmp_path / "systems_mix")
     write(root / "vendor" / "untracked.go", "package vendor\n")
     write(root / "bin" / "tracked.sh", "echo tracked\n")
+    write(root / "native" / "libnative.so", "INPUT(libnative.a)\n")
     git(root, "init", "--quiet")
-    git(root, "add", "--force", "README.md", "docs/generated/api.md", "docs/drafts/roadmap.md", "bin/tracked.sh")
+    git(root, "add", "--force", "README.md", "bin", "docs/drafts", "docs/generated", "native/libnative.so")
     write(root / ".git" / "info" / "exclude", "android/\n")
     check("corpus/systems_mix/files-with-git.txt", listed(walked(root)))
 
@@ -161,8 +162,6 @@ def test_symbols(name):
 
 @pytest.mark.parametrize("name", CORPORA)
 def test_anchors_lead_to_lines(name):
-    from assay.engines import make_engine
-
     suite = assay.load_gold(gold_file(name))
     run = assay.run({"oracle": make_engine("oracle", suite=suite)}, suite)
     lines = []

@@ -9,11 +9,8 @@ import pytest
 
 import assay
 from assay.cli.main import main
-from assay.engines import make_engine
-from assay.search import Per
-from assay.search.laws import STAGES
 from tests.contracts.near import check_near
-from tests.contracts.sample_corpora import CORPORA, corpus_root, gold_file, index_of
+from tests.contracts.sample_corpora import CORPORA, Per, corpus_root, gold_file, index_of, make_engine
 from tests.contracts.snapshot import RECORDING
 
 PERS: tuple[Per, ...] = ("file", "span")
@@ -64,13 +61,16 @@ QUERIES = {
         "nonsense": "flurb wozzle",
     },
 }
+SIGNALS = (
+    "coherence", "neighbours", "stem", "definition", "scope", "references", "identifier", "noise", "gaps",
+)  # fmt: skip
 #: Asked once more with each signal left out.
 ABLATED = {
     "python_package": ("question", "qualified-name", "about-tests"),
     "web_app": ("question", "name", "keywords"),
     "systems_mix": ("question", "type-name", "error-message"),
 }
-#: Parts of the engine that are no stage of their own, and the settings that leave them out.
+#: Parts of the engine that are no signal of their own, and the settings that leave them out.
 PARTS = {
     "names": ("index.fields.name=0", "index.fields.scope=0", "index.fields.signature=0"),
     "paths": ("index.fields.stem=0", "index.fields.folder=0"),
@@ -82,7 +82,7 @@ PARTS = {
     "growth": ("growth.neighbour=0",),
     "graph-strength": ("graph.strength=5",),
 }
-LEFT_OUT = {**{stage: (f"without={stage}",) for stage in STAGES}, **PARTS}
+LEFT_OUT = {**{signal: (f"without={signal}",) for signal in SIGNALS}, **PARTS}
 FILTERS: dict[str, dict[str, Any]] = {
     "paths": {"paths": ["src/**", "!*.pyi"]},
     "language": {"languages": ["md"]},
