@@ -1,73 +1,22 @@
 """What the page of a review may ask: everything about its own reviewer, nothing about the others, no other file."""
 
 import json
+import shutil
 import threading
-from copy import copy
-from dataclasses import asdict, replace
+from dataclasses import replace
 from itertools import product
 
 import pytest
 
-from assay.errors import AssayError
+from assay.cli.main import main
 from assay.gold import load_gold
-from assay.gold.anchors.resolving import Problem
-from assay.gold.review import Origin, Queue, make_item
-from assay.gold.review.accepting import accept
-from assay.gold.review.agreement import agreement
-from assay.gold.review.decisions import Decision, decide, read_decisions
-from assay.gold.review.desk import Desk
-from assay.gold.review.looking import looks_file
-from assay.gold.review.standing import ReviewRules
-from assay.gold.review.votes import MEANINGS, QUESTIONS, Ballot, Vote, all_votes
+from assay.gold.review import Origin
 from assay.types import Adversary, Query, Span, Target
-from assay.web.messages import Request, status_of
-from assay.web.reviewing import review_routes
-from assay.web.reviewing.seats import COOKIE, seats_file
-from assay.web.routing import find
 from tests.report.explorer.unpacking import blocks
+from tests.web.reviews import COOKIE, ON, all_votes, decisions, items, queue, reviewing, votes, write_votes
 
 HOSTILE = "</script><img src=x onerror=alert(1)>\u202e\x00"
 SECRET = "zzz-secret-reason"
-
-
-class Client:
-    """Asks the routes as a browser does, without one; each name has a browser of its own, unless it is given one."""
-
-    def __init__(self, gold_file, name="ada", *, browser=None, sits=True, check=lambda _: (), rules=None):
-        self.desk = Desk(gold_file)
-        self.told: list[str] = []
-        self.routes = review_routes(self.desk, check, tell=self.told.append, rules=rules)
-        self.name, self.browser = name, browser or f"browser-of-{name}".ljust(32, "-")
-        if sits:
-            assert self.post("sit")[0] == 200
-
-    def answer(self, method, path, query=None, data=None, /):
-        """Give the status and the value of an answer."""
-        try:
-            route, parts = find(self.routes, method, f"/review/{path}")
-            cookies = {COOKIE: self.browser}
-            response = route.handler(Request(method, f"/review/{path}", parts, query or {}, data or {}, cookies))
-        except AssayError as error:
-            return status_of(error), {"error": error.message, "hint": error.hint}
-        return response.status, json.loads(response.body)
-
-    def get(self, path, /, **query):
-        """Ask for something that must be there."""
-        status, value = self.answer("GET", path, {"as": self.name, **query})
-        assert status == 200, value
-        return value
-
-    def post(self, path, /, **data):
-        """Tell something; give status and answer."""
-        return self.answer("POST", path, {}, {"as": self.name, **data})
-
-    def as_(self, name, *, browser=None, sits=True):
-        """Be somebody else at the same server, at another browser."""
-        other = copy(self)
-        other.name, other.browser = name, browser or f"browser-of-{name}".ljust(32, "-")
-        if sits:
-            assert other.post("sit")[0] == 200
-        return other
 
 
 @pytest.fixture
@@ -79,22 +28,17 @@ def gold_file(shop):
     pool = Origin("pool", "unjudged results", ("engine-x", HOSTILE.replace("\x00", "")))
     about = replace(query, adversaries=(), rationale=None)
     places = [Span("shop/tax.py", 11, 13), Span("shop/cart.py", 1, 4), Span("shop/gone.py", 1, 2)]
-    Queue(path).add(
-        [
-            *(make_item("target", replace(about, targets=(Target(place),)), pool) for place in places),
-            make_item(
-                "query", Query("new", {"human": "who prints?"}, (Target(Span("shop/receipt.py")),)), Origin("docs")
-            ),
-            make_item("adversary", replace(query, adversaries=(wrong,)), Origin("names")),
-            make_item("phrasing", replace(query, forms={"ai_optimized": "RATES by country"}), Origin("rules")),
-        ]
-    )
+    queue(path, "target", [replace(about, targets=(Target(place),)) for place in places], pool)
+    queue(path, "query", [Query("new", {"human": "who prints?"}, (Target(Span("shop/receipt.py")),))], Origin("docs"))
+    queue(path, "adversary", [replace(query, adversaries=(wrong,))], Origin("names"))
+    queue(path, "phrasing", [replace(query, forms={"ai_optimized": "RATES by country"})], Origin("rules"))
     return path
 
 
 @pytest.fixture
 def client(gold_file):
-    return Client(gold_file)
+    with reviewing(gold_file) as nobody:
+        yield nobody.as_("ada")
 
 
 def vote_on_all(client, value="2", reason=SECRET):
@@ -132,20 +76,19 @@ def test_engines_are_named_only_when_asked_and_the_vote_says_so(client, gold_fil
     assert "engine-x" in client.get("item", item=first, engines="1")["origin"]["shown_by"]
     client.post("vote", item=first, value="1", reason="saw who", engines=True)
     client.post("vote", item=second, value="1", reason="saw nobody")
-    votes = Ballot(Queue(gold_file), "ada").votes()
-    assert votes[first].shown[0] == "engine-x"
-    assert votes[second].shown == ()
+    said = {vote["item"]: vote.get("shown", []) for vote in votes(gold_file, "ada")}
+    assert said[first][0] == "engine-x"
+    assert said[second] == []
 
 
 def test_a_vote_is_in_the_file_when_it_is_answered_and_the_same_again_is_no_other(client, gold_file):
     item = client.get("queue")["items"][0]["item"]
-    ballot = Ballot(Queue(gold_file), "ada")
     status, first = client.post("vote", item=item, value="2", reason="here", after=None)
-    assert (status, [vote.value for vote in ballot.history()]) == (200, ["2"])
+    assert (status, [vote["value"] for vote in votes(gold_file, "ada")]) == (200, ["2"])
     assert client.post("vote", item=item, value="2", reason="here", after=None) == (200, first)
-    assert len(ballot.history()) == 1
+    assert len(votes(gold_file, "ada")) == 1
     status, second = client.post("vote", item=item, value="0", reason="no, not here", after=first["mine"]["on"])
-    assert (status, ballot.votes()[item].value) == (200, "0")
+    assert (status, [vote["value"] for vote in votes(gold_file, "ada")]) == (200, ["2", "0"])
     assert client.get("item", item=item)["mine"] == second["mine"]
     assert client.get("item", item=item)["past"] == [first["mine"]]
 
@@ -157,15 +100,15 @@ def test_two_tabs_of_one_reviewer_do_not_overwrite_each_other_unseen(client, gol
     assert status == 409
     assert "you voted 2 on it elsewhere: in one tab" in refusal["error"]
     assert client.post("vote", item=item, value="0", reason="in another", after=first["mine"]["on"])[0] == 200
-    assert [vote.value for vote in Ballot(Queue(gold_file), "ada").history()] == ["2", "0"]
+    assert [vote["value"] for vote in votes(gold_file, "ada")] == ["2", "0"]
 
 
 def test_votes_at_once_are_all_kept_and_each_once(client, gold_file):
-    items = [one["item"] for one in client.get("queue")["items"] if one["kind"] == "target"]
+    places = [one["item"] for one in client.get("queue")["items"] if one["kind"] == "target"]
     names = [f"r{number}" for number in range(6)]
 
     def work(name):
-        for item in items * 2:
+        for item in places * 2:
             assert client.as_(name).post("vote", item=item, value="1", reason="at once")[0] == 200
 
     threads = [threading.Thread(target=work, args=(name,)) for name in names]
@@ -173,8 +116,8 @@ def test_votes_at_once_are_all_kept_and_each_once(client, gold_file):
         thread.start()
     for thread in threads:
         thread.join()
-    cast = [(vote.reviewer, vote.item) for vote in all_votes(Queue(gold_file))]
-    assert sorted(cast) == sorted(product(names, items))
+    cast = [(vote["reviewer"], vote["item"]) for vote in all_votes(gold_file)]
+    assert sorted(cast) == sorted(product(names, places))
 
 
 @pytest.mark.parametrize(
@@ -221,7 +164,7 @@ def test_no_answer_to_who_votes_says_what_others_said_or_how_many(client):
 
 def answers(client):
     """Give what every address answers to one who votes."""
-    items = [one["item"] for one in client.get("queue")["items"]]
+    queued = [one["item"] for one in client.get("queue")["items"]]
     asked = [
         ("queue", {}),
         ("standing", {}),
@@ -230,7 +173,7 @@ def answers(client):
         ("disputed", {}),
         ("paths", {"find": ""}),
     ]
-    asked += [("item", {"item": item, "engines": shown}) for item in items for shown in ("0", "1")]
+    asked += [("item", {"item": item, "engines": shown}) for item in queued for shown in ("0", "1")]
     return [client.answer("GET", path, {"as": client.name, **query}) for path, query in asked]
 
 
@@ -247,21 +190,20 @@ def test_a_proposal_does_not_say_who_found_it(client, gold_file):
     assert "bob" not in seen
     assert "reviewer" not in seen
     assert SECRET not in seen
-    found = Queue(gold_file).items()[-1]
-    assert (found.kind, found.query.id, found.anchor, found.origin.how) == (
-        "target", "tax-lookup", "shop/tax.py::with_tax", "reviewer",
-    )  # fmt: skip
-    assert found.query.headline == "which percentage is charged for a country?"
-    assert Ballot(Queue(gold_file), "bob").votes()[found.id].value == "2"
+    found = items(gold_file)[-1]
+    assert (found["kind"], found["query"]["id"], found["origin"]["how"]) == ("target", "tax-lookup", "reviewer")
+    assert found["query"]["retrieval"] == {"primary": ["shop/tax.py::with_tax"]}
+    assert found["query"]["cognitive"]["human"] == "which percentage is charged for a country?"
+    assert [(vote["item"], vote["value"]) for vote in votes(gold_file, "bob")] == [(found["id"], "2")]
 
 
 def test_a_place_that_is_proposed_twice_is_one_item_with_two_votes(client, gold_file):
     item = client.get("queue")["items"][5]["item"]  # about one phrasing: the query is that of the set all the same
     for name in ("ada", "bob"):
         assert client.as_(name).post("place", item=item, anchor="shop/cart.py:4-6", value="1", reason="helps")[0] == 200
-    items = Queue(gold_file).items()
-    assert len(items) == 7
-    assert sorted(vote.reviewer for vote in all_votes(Queue(gold_file)) if vote.item == items[-1].id) == ["ada", "bob"]
+    assert len(items(gold_file)) == 7
+    added = items(gold_file)[-1]["id"]
+    assert sorted(vote["reviewer"] for vote in all_votes(gold_file) if vote["item"] == added) == ["ada", "bob"]
 
 
 @pytest.mark.parametrize(
@@ -279,9 +221,9 @@ def test_a_place_that_is_not_in_the_corpus_is_no_proposal(client, gold_file, anc
     item = client.get("queue")["items"][0]["item"]
     status, refusal = client.post("place", item=item, anchor=anchor, value="2", reason="x")
     assert (status, message in refusal["error"]) == (400, True), refusal
-    assert len(Queue(gold_file).items()) == 6
+    assert len(items(gold_file)) == 6
     assert client.post("place", item=item, anchor="shop/tax.py:1-2", value="nope", reason="x")[0] == 400
-    assert len(Queue(gold_file).items()) == 6, "a proposal without a vote is none either"
+    assert len(items(gold_file)) == 6, "a proposal without a vote is none either"
 
 
 def test_lines_come_in_colour_and_in_windows(client, shop):
@@ -305,8 +247,8 @@ def test_lines_come_in_colour_and_in_windows(client, shop):
 
 def test_a_huge_file_is_given_in_pieces(shop, gold_file):
     (shop / "shop/huge.txt").write_text("x" * 9_999 + "\n" + "line\n" * 30_000)
-    client = Client(gold_file)
-    answer = client.get("lines", path="shop/huge.txt")
+    with reviewing(gold_file) as nobody:
+        answer = nobody.as_("ada").get("lines", path="shop/huge.txt")
     assert (answer["total"], len(answer["rows"])) == (30_001, 1_000)
     assert answer["rows"][0] == [[0, "x" * 2_000], [1, " … 7999 more characters"]]
 
@@ -358,7 +300,7 @@ def test_adjudication_is_for_a_third_person_and_settles(client, gold_file):
     assert third.post("decide", item=item, value="unsure", reason="x")[0] == 400
     for _ in range(2):
         assert third.post("decide", item=item, value="1", reason="it helps")[0] == 200
-    assert [(one.by, one.value) for one in read_decisions(Queue(gold_file))] == [("cy", "1")]
+    assert [(one["by"], one["value"]) for one in decisions(gold_file)] == [("cy", "1")]
     assert client.post("decide", item=disputed[1]["item"], value="1", reason="x")[0] == 400
     standing = third.get("standing")
     assert standing["tally"]["states"] | {"decided": 1, "agreed": 3, "disputed": 2} == standing["tally"]["states"]
@@ -368,64 +310,70 @@ def test_adjudication_is_for_a_third_person_and_settles(client, gold_file):
     assert (gold_file.parent / "gold.review" / "accepted.jsonl").exists() is False
 
 
-def test_agreement_is_that_of_the_command(client, gold_file):
+def test_agreement_is_that_of_the_command(client, gold_file, capsys):
     vote_on_all(client.as_("bob"))
     vote_on_all(client.as_("ada"), value="0")
     found = client.get("agreement")["kinds"]
-    queue = Queue(gold_file)
-    wanted = agreement(queue.items(), all_votes(queue), [])
-    assert found == json.loads(json.dumps([asdict(kind) for kind in wanted]))
+    assert found == command_agreement(gold_file, capsys)
     assert [(kind["kind"], kind["percent"]) for kind in found][:2] == [("query", 1.0), ("target", 0.0)]
+
+
+def command_agreement(gold_file, capsys):
+    capsys.readouterr()
+    assert main(["gold", "agreement", str(gold_file), "--json"]) == 0
+    return json.loads(capsys.readouterr().out)["kinds"]
 
 
 def test_agreement_leaves_out_what_was_voted_after_the_set_took_an_item_up(client, gold_file):
     vote_on_all(client.as_("bob"))
     vote_on_all(client)
-    queue = Queue(gold_file)
-    accept(queue, client.desk.load, lambda _: (), on="2026-01-01T00:00:00.000+00:00")
-    assert [kind["kind"] for kind in client.get("agreement")["kinds"]] == ["adversary"], "which the set would not take"
-    assert agreement(queue.items(), all_votes(queue), [])
+    assert main(["gold", "review", str(gold_file), "--accept", "--quiet"]) == 0
+    accepted = gold_file.parent / "gold.review" / "accepted.jsonl"
+    lines = [json.loads(line) for line in accepted.read_text().splitlines()]
+    accepted.write_text("".join(json.dumps(line | {"on": ON}) + "\n" for line in lines))  # before anybody voted
+    taken = {one["item"] for one in lines}
+    left = {one["kind"] for one in items(gold_file) if one["id"] not in taken}
+    assert {kind["kind"] for kind in client.get("agreement")["kinds"]} == left
+    assert left < {one["kind"] for one in items(gold_file)}
 
 
-def test_how_many_must_agree_is_what_the_server_was_started_with(gold_file):
-    for least, states in ((1, {"agreed": 6}), (2, {"waiting": 6})):
-        client = Client(gold_file, rules=ReviewRules(least))
+@pytest.mark.parametrize(("least", "state"), [(1, "agreed"), (2, "waiting")])
+def test_how_many_must_agree_is_what_the_server_was_started_with(gold_file, least, state):
+    with reviewing(gold_file, least=least) as nobody:
+        client = nobody.as_("ada")
         vote_on_all(client)
         answer = client.get("standing")
-        assert (answer["least"], answer["tally"]["states"] | states) == (least, answer["tally"]["states"])
+    assert (answer["least"], answer["tally"]["states"][state]) == (least, 6)
 
 
 def test_what_lint_refuses_would_not_be_accepted(gold_file):
-    def check(gold):
-        anchors = [target.anchor for query in gold.queries for target in query.targets]
-        bad = [anchor for anchor in anchors if anchor == "shop/cart.py:1-4"]
-        return tuple(Problem("x", "tax-lookup", anchor, "no such place", "gold.yaml", 1, "") for anchor in bad)
-
-    client = Client(gold_file, check=check, rules=ReviewRules(1))
-    vote_on_all(client)
-    found = client.get("accepted")
-    assert "no such place" in [one["reason"] for one in found["refused"]]
-    assert "shop/cart.py:1-4" not in [one["anchor"] for one in found["taken"]]
+    with reviewing(gold_file, least=1) as nobody:
+        client = nobody.as_("ada")
+        vote_on_all(client)
+        found = client.get("accepted")
+    assert any("shop/gone.py" in json.dumps(one) for one in found["refused"]), found["refused"]
+    assert "shop/gone.py:1-2" not in [one["anchor"] for one in found["taken"]]
+    assert "shop/tax.py:11-13" in [one["anchor"] for one in found["taken"]]
 
 
 # --- what is voted after a look -------------------------------------------------------------------------------------
 
 
-def test_a_vote_changed_after_a_look_settles_and_is_no_agreement(client, gold_file):
+def test_a_vote_changed_after_a_look_settles_and_is_no_agreement(client, gold_file, tmp_path):
     vote_on_all(client.as_("bob"), value="0")
     vote_on_all(client)
     before = client.get("agreement")["kinds"]
-    seats_file(gold_file).unlink()  # who looked is known without the cache, and on other machines
-    again = Client(gold_file, sits=False)
-    again.post("code")
-    assert again.post("take-over", code=again.told[-1].rpartition(" ")[2])[0] == 200
-    for one in again.get("queue")["items"]:
-        if one["kind"] == "target":
-            again.post("vote", item=one["item"], value="0", reason="bob is right", after=one["mine"]["on"])
-    lines = [json.loads(line) for line in Ballot(Queue(gold_file), "ada").path.read_text().splitlines()]
-    assert [line.get("after") for line in lines] == [None] * 6 + ["look"] * 3
-    assert again.get("standing")["tally"]["states"]["disputed"] == 0
-    after = again.get("agreement")["kinds"]
+    shutil.rmtree(tmp_path / "cache")  # who looked is known without the cache, and on other machines
+    with reviewing(gold_file) as nobody:
+        again = nobody.as_("ada", sits=False)
+        again.post("code")
+        assert again.post("take-over", code=again.told[-1].rpartition(" ")[2])[0] == 200
+        for one in again.get("queue")["items"]:
+            if one["kind"] == "target":
+                again.post("vote", item=one["item"], value="0", reason="bob is right", after=one["mine"]["on"])
+        assert [line.get("after") for line in votes(gold_file, "ada")] == [None] * 6 + ["look"] * 3
+        assert again.get("standing")["tally"]["states"]["disputed"] == 0
+        after = again.get("agreement")["kinds"]
     assert [kind.pop("changed") for kind in before] == [0] * len(before)
     assert {kind["kind"]: kind.pop("changed") for kind in after if kind["kind"] == "target"} == {"target": 3}
     assert [kind | {"changed": 0} for kind in after] == [kind | {"changed": 0} for kind in before]
@@ -441,11 +389,12 @@ def test_a_vote_on_what_came_after_the_look_is_blind(client, gold_file):
     client.post("vote", item=made, value="0", reason="on reflection", after=first["mine"]["on"])
     client.get("standing")
     client.get("standing")
-    last = Ballot(Queue(gold_file), "ada").votes()[made]
-    client.post("vote", item=made, value="2", reason="now I know", after=last.on)
-    said = [(vote.value, vote.after) for vote in Ballot(Queue(gold_file), "ada").history() if vote.item == made]
-    assert said == [("1", ""), ("0", ""), ("2", "look")]
-    assert len(looks_file(Queue(gold_file), "ada").read_text().splitlines()) == 2, "to look twice is to look once"
+    last = votes(gold_file, "ada")[-1]
+    client.post("vote", item=made, value="2", reason="now I know", after=last["on"])
+    said = [(vote["value"], vote.get("after")) for vote in votes(gold_file, "ada") if vote["item"] == made]
+    assert said == [("1", None), ("0", None), ("2", "look")]
+    looks = gold_file.parent / "gold.review" / "looks" / "ada.jsonl"
+    assert len(looks.read_text().splitlines()) == 2, "to look twice is to look once"
 
 
 def test_hostile_text_comes_back_as_it_was_said(client, gold_file):
@@ -479,11 +428,12 @@ def test_a_name_belongs_to_one_browser(client):
 
 
 def speak_on_a_terminal(client, item, gold_file):
-    Ballot(Queue(gold_file), "ada").cast([Vote(item, "ada", "2", SECRET, "2026")])
+    write_votes(gold_file, "ada", {item: "2"}, SECRET)
 
 
 def speak_by_deciding(client, item, gold_file):
-    decide(Queue(gold_file), [Decision(item, "ada", "2", SECRET, "2026")])
+    line = {"item": item, "by": "ada", "value": "2", "reason": SECRET, "on": ON}
+    (gold_file.parent / "gold.review" / "decisions.jsonl").write_text(json.dumps(line) + "\n")
 
 
 def speak_here(client, item, gold_file):
@@ -494,17 +444,19 @@ def speak_here(client, item, gold_file):
 
 @pytest.mark.parametrize("speak", [speak_on_a_terminal, speak_by_deciding, speak_here])
 def test_a_name_that_somebody_spoke_under_needs_the_code(gold_file, speak):
-    eve = Client(gold_file, "eve")
-    speak(eve, eve.get("queue")["items"][0]["item"], gold_file)
-    eve.post("leave")
-    for browser in (eve.browser, "browser-of-ada".ljust(32, "-")):
-        curious = eve.as_("ada", browser=browser, sits=False)
-        refusals = [curious.post("sit"), curious.answer("GET", "queue", {"as": "ada"}), curious.post("give-up")]
-        assert [(status, refusal["error"]) for status, refusal in refusals] == [(423, "ada has been here before")] * 3
-        assert curious.as_("Ada", browser=browser, sits=False).post("sit")[0] in (400, 423)
-    curious.post("code")
-    assert curious.post("take-over", code=eve.told[-1].rpartition(" ")[2])[0] == 200
-    assert curious.get("queue")["as"] == "ada"
+    with reviewing(gold_file) as nobody:
+        eve = nobody.as_("eve")
+        speak(eve, eve.get("queue")["items"][0]["item"], gold_file)
+        eve.post("leave")
+        for browser in (eve.browser, "browser-of-ada".ljust(32, "-")):
+            curious = eve.as_("ada", browser=browser, sits=False)
+            refusals = [curious.post("sit"), curious.answer("GET", "queue", {"as": "ada"}), curious.post("give-up")]
+            wanted = (423, "ada has been here before")
+            assert [(status, refusal["error"]) for status, refusal in refusals] == [wanted] * 3
+            assert curious.as_("Ada", browser=browser, sits=False).post("sit")[0] in (400, 423)
+        curious.post("code")
+        assert curious.post("take-over", code=eve.told[-1].rpartition(" ")[2])[0] == 200
+        assert curious.get("queue")["as"] == "ada"
 
 
 def test_a_browser_has_one_name_until_it_signs_out(client):
@@ -564,40 +516,39 @@ def test_a_code_cannot_be_guessed(client):
     assert new.post("take-over", code=code)[0] == 409, "after five wrong ones the right one is none either"
 
 
-def test_seats_and_giving_up_outlive_the_server(client, gold_file):
+def test_seats_and_giving_up_outlive_the_server(client, gold_file, tmp_path):
     client.post("give-up")
-    again = Client(gold_file, browser=client.browser, sits=False)
-    assert again.get("queue")["adjudicates"] is True
-    item = again.get("queue")["items"][0]["item"]
-    assert again.post("vote", item=item, value="2", reason="x")[0] == 409
-    assert again.as_("ada", browser="e" * 32, sits=False).post("sit")[0] == 423
-    assert client.browser not in seats_file(gold_file).read_text(), "the file must not let anybody in"
-    assert gold_file.parent not in seats_file(gold_file).parents
+    with reviewing(gold_file) as nobody:
+        again = nobody.as_("ada", browser=client.browser, sits=False)
+        assert again.get("queue")["adjudicates"] is True
+        item = again.get("queue")["items"][0]["item"]
+        assert again.post("vote", item=item, value="2", reason="x")[0] == 409
+        assert again.as_("ada", browser="e" * 32, sits=False).post("sit")[0] == 423
+    written = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert not [path for path in written if client.browser.encode() in path.read_bytes()], "no file lets anybody in"
 
 
 @pytest.mark.parametrize("browser", ["", "short", "x" * 31 + ";", "x" * 99])
 def test_a_browser_without_a_cookie_is_nobody(client, browser):
-    unknown = client.as_("eve", browser="e" * 32, sits=False)
-    unknown.browser = browser
-    status, refusal = unknown.post("sit")
+    status, refusal = replace(client, name="eve", browser=browser).post("sit")
     assert (status, refusal["error"]) == (409, "this browser is not known here")
 
 
 def test_the_page_makes_a_browser_known_and_leaves_one_that_is(client):
-    def cookie(**given):
-        route, _ = find(client.routes, "GET", "/review")
-        return route.handler(Request("GET", "/review", cookies=given)).headers["Set-Cookie"]
+    def cookie(given=""):
+        return client.http.get("/review", Cookie=f"{client.http.cookie}; {given}").headers["set-cookie"]
 
     fresh = cookie()
     assert fresh.startswith(f"{COOKIE}=")
     assert "; HttpOnly; SameSite=Strict; Path=/review;" in fresh
     assert fresh.partition(";")[0] != cookie().partition(";")[0]
-    assert cookie(**{COOKIE: client.browser}).startswith(f"{COOKIE}={client.browser};")
+    assert cookie(f"{COOKIE}={client.browser}").startswith(f"{COOKIE}={client.browser};")
 
 
 def test_the_page_is_told_every_word_there_is(client, shop):
-    route, _ = find(client.routes, "GET", "/review")
-    about = json.loads(blocks(route.handler(Request("GET", "/review")).body)["review"])
-    assert {kind: one["question"] for kind, one in about["kinds"].items()} == QUESTIONS
-    assert about["values"] == {value: asdict(meaning) for value, meaning in MEANINGS.items()}
+    about = json.loads(blocks(client.http.get("/review").body)["review"])
+    assert set(about["kinds"]) == {"query", "target", "adversary", "phrasing"}
+    assert all(kind["question"].endswith("?") for kind in about["kinds"].values())
+    assert set(about["values"]) == {"2", "1", "0", "accept", "reject", "unsure"}
+    assert all(text for value in about["values"].values() for text in value.values())
     assert about["corpus"] == str(shop), "a bare dot says nothing on a page"
