@@ -1,10 +1,8 @@
 from __future__ import annotations
 
-import socket
 import subprocess
 import sys
-import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -15,9 +13,12 @@ from assay.engines.base import Context
 from assay.engines.mcp.engine import McpEngine, make
 from assay.types import Corpus
 from tests.engines.conftest import CorpusOf
+from tests.waiting import WATCHDOG
 
-SCRIPT = Path(__file__).with_name("server.py")
-STDIO = [sys.executable, str(SCRIPT), "stdio"]
+HERE = Path(__file__).parent
+#: A server of the mcp package, and one that needs no package and starts at once.
+PACKAGE = [sys.executable, str(HERE / "server.py"), "stdio"]
+BARE = [sys.executable, "-S", str(HERE / "bare.py"), "stdio"]
 FILES = {
     "json/encoder.py": "class Encoder:\n    def encode(self):\n        return 'float'\n",
     "README.md": "# Reads and writes JSON\n",
@@ -26,14 +27,14 @@ FILES = {
 
 def engine_of(**settings: object) -> McpEngine:
     """Make an engine over stdio, or by url."""
-    server: dict[str, object] = {} if "url" in settings else {"command": STDIO}
-    return make({"tool": "search", "startup_timeout": 20, **server, **settings}, Context())
+    server: dict[str, object] = {} if "url" in settings else {"command": BARE}
+    return make({"tool": "search", "startup_timeout": WATCHDOG, **server, **settings}, Context())
 
 
 @contextmanager
 def opened(corpus: Corpus, **settings: object) -> Iterator[Any]:
     """Open an engine for a block."""
-    session = engine_of(**settings).open_within(corpus, 30)
+    session = engine_of(**settings).open_within(corpus, WATCHDOG)
     try:
         yield session
     finally:
@@ -46,29 +47,28 @@ def corpus(corpus_of: CorpusOf) -> Corpus:
     return corpus_of(FILES)
 
 
+@pytest.fixture
+def pids(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], list[int]]:
+    """The servers that were started, first to last."""
+    file = tmp_path / "pids"
+    monkeypatch.setenv("TOY_PIDS", str(file))
+    return lambda: [int(line) for line in file.read_text().split()] if file.exists() else []
+
+
+@pytest.fixture
+def hangs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A file that a server writes once it hangs."""
+    monkeypatch.setenv("TOY_HANGS", str(tmp_path / "hangs"))
+    return tmp_path / "hangs"
+
+
 @contextmanager
-def served(*arguments: str) -> Iterator[str]:
-    """Run the server over HTTP and give its address."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    process = subprocess.Popen([sys.executable, str(SCRIPT), "http", str(port), *arguments])
-    try:
-        _wait_for(port)
-        yield f"http://127.0.0.1:{port}/mcp"
-    finally:
-        process.kill()
-        process.wait()
-
-
-def _wait_for(port: int) -> None:
-    """Wait until somebody listens."""
-    end = time.monotonic() + 20
-    while time.monotonic() < end:
+def served(script: str, *arguments: str) -> Iterator[str]:
+    """Run a server over HTTP and give its address."""
+    command = [sys.executable, str(HERE / script), "http", *arguments]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
         try:
-            socket.create_connection(("127.0.0.1", port), 1).close()
-        except OSError:
-            time.sleep(0.05)
-        else:
-            return
-    raise TimeoutError("the server did not come up")
+            yield f"http://127.0.0.1:{int(process.stdout.readline())}/mcp"
+        finally:
+            process.kill()

@@ -1,103 +1,46 @@
-"""A real MCP server, well-behaved and hostile by the tool: `server.py stdio`, or `server.py http PORT [TOKEN]`."""
+"""A server of the mcp package: `server.py stdio`, or `server.py http [TOKEN]`, which prints its port."""
 
 from __future__ import annotations
 
-import contextlib
-import json
-import os
-import signal
+import functools
+import socket
 import sys
-import time
-from pathlib import Path
 
+import toys  # type: ignore[import-not-found]
 from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 
-WIRE = os.dup(1)  # the mcp package turns descriptor 1 to stderr; not every server is so careful
-server = MCPServer("toy", version="1.2.3")
-indexed: list[str] = []
+server = MCPServer(toys.NAME, version=toys.VERSION)
 
 
-@server.tool()
-def index(root: str) -> str:
-    """Remember a folder."""
-    if root == "bad":
-        raise ToolError("no such folder")
-    indexed.append(root)
-    return "ok"
+def _tool(function):
+    """Offer a tool, with the failures that the package knows."""
+
+    @functools.wraps(function)
+    def call(*arguments, **named):
+        try:
+            return function(*arguments, **named)
+        except toys.ToyError as problem:
+            raise ToolError(str(problem)) from problem
+
+    server.tool()(call)
 
 
-@server.tool()
-def search(query: str, top_k: int = 5, include: list[str] | None = None, language: str = "") -> list[dict[str, object]]:
-    """Give structured results."""
-    found: list[dict[str, object]] = [
-        {"path": "json/encoder.py", "start": 1, "end": 2, "score": 0.5},
-        {"path": "README.md", "start": 1, "end": 1, "score": 0.25},
-    ]
-    found.append({"path": json.dumps([query, top_k, include, language, indexed])})
-    return found[:top_k]
+for _function in (toys.index, toys.search, toys.text, toys.behave):
+    _tool(_function)
 
 
-@server.tool()
-def text(query: str) -> str:
-    """Give fenced snippets under headers."""
-    if query == "nothing":
-        return "No results found."
-    return "Found 1:\n\n### json/encoder.py:1-2 (score 0.5)\n```python\nREADME.md:1\n```\n"
-
-
-@server.tool()
-def behave(query: str) -> str:
-    """Do what the query says."""
-    if query == "crash":
-        print("out of luck", file=sys.stderr, flush=True)
-        os.kill(os.getpid(), signal.SIGKILL)
-    if query == "hang":
-        time.sleep(60)
-    if query == "junk":
-        os.write(WIRE, b"\x1b[31mloading\x1b[0m\n\n[50%]\nWARNING {not json}\n50%\r\x1b[2K")
-    if query == "flood":
-        flood()
-    if query == "close":
-        close_pipe()
-        time.sleep(60)
-    if query == "fail":
-        raise ToolError("the index is gone")
-    if query == "many":
-        return "\n".join(f"dir/file{n}.py:{n}" for n in range(1, 10_001))
-    if query == "outside":
-        return "/etc/passwd:1\n../../secret.py:3\n"
-    if query == "token":
-        raise ToolError(f"refused {os.environ.get('TOY_TOKEN')}")
-    return "README.md"
-
-
-def flood() -> None:
-    """Print 1 GB without a newline."""
-    for _ in range(1000):
-        os.write(WIRE, b"x" * 1_000_000)
-
-
-def close_pipe() -> None:
-    """Close every descriptor of stdout."""
-    pipe = os.fstat(WIRE).st_ino
-    for descriptor in range(1, 64):
-        with contextlib.suppress(OSError):
-            if os.fstat(descriptor).st_ino == pipe:
-                os.close(descriptor)
-
-
-def main(mode: str, port: str = "0", token: str = "") -> None:
-    """Serve."""
-    with Path(os.environ.get("TOY_PIDS", os.devnull)).open("a") as file:
-        file.write(f"{os.getpid()}\n")
+def main(mode: str, token: str = "") -> None:
+    toys.note_start()
     if mode == "stdio":
         server.run("stdio")
         return
     import uvicorn
 
-    app = server.streamable_http_app()
-    uvicorn.run(_guarded(app, token), host="127.0.0.1", port=int(port), log_level="error")
+    door = socket.create_server(("127.0.0.1", 0))
+    print(door.getsockname()[1], flush=True)
+    app = _guarded(server.streamable_http_app(), token)
+    uvicorn.Server(uvicorn.Config(app, log_level="error")).run(sockets=[door])
 
 
 def _guarded(app, token):

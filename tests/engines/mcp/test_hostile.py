@@ -9,7 +9,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from pathlib import Path
 from typing import Any
 
@@ -20,59 +19,56 @@ from assay.engines.calling import ask
 from assay.engines.mcp.settings import Settings
 from assay.engines.normalise import normalise
 from assay.errors import EngineError, EngineTimeout
+from assay.processes import ANSWER_BYTES
 from assay.types import Corpus, Status
-from tests.clocked import clocked
 from tests.engines.mcp.conftest import engine_of, opened
-from tests.processes import wait_until_gone
-
-
-@pytest.fixture
-def pids(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """The servers that were started, first to last."""
-    file = tmp_path / "pids"
-    monkeypatch.setenv("TOY_PIDS", str(file))
-    return lambda: [int(line) for line in file.read_text().split()]
+from tests.processes import HANG, pids_in, time_out, wait_until_gone
+from tests.waiting import WATCHDOG, wait_until
 
 
 def test_mcp_server_that_dies_costs_one_query_and_is_started_and_indexed_again(corpus: Corpus, pids: Any) -> None:
     index = {"tool": "index", "arguments": {"root": "{root}"}}
     with opened(corpus, tool="behave", index=index) as session:
-        crash = ask(session, "crash", 3, 20)
+        crash = ask(session, "crash", 3, WATCHDOG)
         assert crash.status is Status.CRASH
         assert "the server died by SIGKILL: out of luck" in str(crash.error)
-        after = ask(session, "fine", 3, 20)
+        after = ask(session, "fine", 3, WATCHDOG)
         assert (after.status, [hit.path for hit in after.hits]) == (Status.OK, ["README.md"])
         assert "the server was started again before this query" in after.notes[0]
-        assert ask(session, "fine", 3, 20).notes == ()
-        assert session.usage().peak_bytes > 10_000_000
+        assert ask(session, "fine", 3, WATCHDOG).notes == ()
     assert all(map(wait_until_gone, pids()))
     assert len(pids()) == 2
 
 
-@clocked
 def test_mcp_server_that_hangs_is_ended_and_restarts_are_bounded(corpus: Corpus, pids: Any) -> None:
     with opened(corpus, tool="behave", restarts=1) as session:
-        begin = time.monotonic()
-        with pytest.raises(EngineTimeout, match=r"no answer after 0\.3 s"):
-            session.search_within("hang", 3, 0.3)
-        assert time.monotonic() - begin < 3
+        with pytest.raises(EngineTimeout, match=r"no answer after 0\.1 s"):
+            session.search_within("hang", 3, 0.1)
         assert wait_until_gone(pids()[0])
         with pytest.raises(EngineCrash, match="closed its output"):
-            session.search_within("close", 3, 20)
+            session.search_within("close", 3, WATCHDOG)
         with pytest.raises(EngineError, match="lost 2 times in a row and is not started again") as caught:
-            session.search_within("fine", 3, 20)
+            session.search_within("fine", 3, WATCHDOG)
         assert "restarts" in str(caught.value.hint)
     assert len(pids()) == 2
     assert all(map(wait_until_gone, pids()))
 
 
-def test_mcp_server_that_prints_a_gigabyte_is_stopped_early(corpus: Corpus, pids: Any) -> None:
+def test_mcp_server_that_prints_without_end_is_stopped(corpus: Corpus, pids: Any) -> None:
+    too_much = pytest.raises(EngineError, match=r"printed more than 32,000,000 bytes in one line")
+    with opened(corpus, tool="behave") as session, too_much:
+        session.search_within("flood", 3, WATCHDOG)
+    assert all(map(wait_until_gone, pids()))
+
+
+@pytest.mark.soak
+def test_mcp_flood_is_not_held(corpus: Corpus) -> None:
     with opened(corpus, tool="behave") as session:
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        with pytest.raises(EngineError, match=r"printed more than 32,000,000 bytes in one line"):
-            session.search_within("flood", 3, 20)
-        assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 200_000  # kB
-    assert all(map(wait_until_gone, pids()))
+        with pytest.raises(EngineError, match="printed more than"):
+            session.search_within("flood", 3, WATCHDOG)
+    grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * (1024 if sys.platform == "linux" else 1)
+    assert grown / ANSWER_BYTES < 6
 
 
 def test_mcp_server_that_babbles_fails_and_lies_is_heard_through(
@@ -80,48 +76,64 @@ def test_mcp_server_that_babbles_fails_and_lies_is_heard_through(
 ) -> None:
     monkeypatch.setenv("TOY_TEST_KEPT", "s3cr3t-value")
     with opened(corpus, tool="behave", env={"TOY_TOKEN": "{env:TOY_TEST_KEPT}"}) as session:
-        junk = session.search_within("junk", 3, 20)
+        junk = session.search_within("junk", 3, WATCHDOG)
         assert [hit.path for hit in junk.hits] == ["README.md"]
         assert junk.notes == ("3 lines on stdout left out that were no MCP messages, e.g. 'loading'",)
-        assert session.search_within("fine", 3, 20).notes == ()
+        assert session.search_within("fine", 3, WATCHDOG).notes == ()
         with pytest.raises(EngineError, match="'behave' failed: .*the index is gone"):
-            session.search_within("fail", 3, 20)
+            session.search_within("fail", 3, WATCHDOG)
         with pytest.raises(EngineError, match=r"refused \*\*\*"):
-            session.search_within("token", 3, 20)
-        many = session.search_within("many", 3, 20)
+            session.search_within("token", 3, WATCHDOG)
+        many = session.search_within("many", 3, WATCHDOG)
         assert len(many.hits) == 10_000
         assert "10000 results where 3 were asked for" in " ".join(normalise(many.hits, corpus, 3).notes)
-        outside = normalise(session.search_within("outside", 3, 20).hits, corpus, 3)
+        outside = normalise(session.search_within("outside", 3, WATCHDOG).hits, corpus, 3)
         assert [hit.path for hit in outside.hits] == ["/etc/passwd", "../../secret.py"]
         assert "2 of 2 paths not in the corpus" in outside.notes[0]
 
 
 @pytest.mark.parametrize(
-    ("command", "problem", "message"),
+    ("script", "limit", "problem", "message"),
     [
-        (["sh", "-c", "echo no licence >&2; exit 3"], EngineCrash, "ended with exit code 3: no licence"),
-        (["sleep", "60"], EngineTimeout, "no answer after 0.3 s"),
-        (["yes"], EngineTimeout, "no answer after 0.3 s"),
-        (["no-such-server-anywhere"], EngineError, "no program no-such-server-anywhere"),
+        ("echo no licence >&2; exit 3", WATCHDOG, EngineCrash, "ended with exit code 3: no licence"),
+        (f"sleep {HANG}", 0.0, EngineTimeout, "no answer after"),
+        ("yes", 0.0, EngineTimeout, "no answer after"),
     ],
 )
 def test_mcp_program_that_is_no_server_is_told_and_ended(
-    corpus: Corpus, command: list[str], problem: type[Exception], message: str
+    corpus: Corpus, tmp_path: Path, script: str, limit: float, problem: type[Exception], message: str
 ) -> None:
+    pid = tmp_path / "pid"
+    command = ["sh", "-c", f"echo $$ > {pid}; {script}"]
     threads = threading.active_count()
-    with pytest.raises(problem, match=message) as caught:
-        engine_of(command=command, startup_timeout=0.3).open_within(corpus, 30)
-    assert getattr(caught.value, "hint", None)
+
+    def attempt(seconds: float) -> Any:
+        with pytest.raises(problem, match=message) as caught:
+            engine_of(command=command, startup_timeout=limit or seconds).open_within(corpus, WATCHDOG)
+        return caught.value
+
+    assert time_out(attempt, lambda _: pids_in(pid, 1)).hint
+    assert wait_until_gone(*pids_in(pid, 1))
     assert threading.active_count() == threads
 
 
-def test_mcp_interrupt_ends_the_server(corpus: Corpus, pids: Any) -> None:
+def test_mcp_program_that_is_missing_is_told(corpus: Corpus) -> None:
+    with pytest.raises(EngineError, match="no program no-such-server-anywhere") as caught:
+        engine_of(command=["no-such-server-anywhere"]).open_within(corpus, WATCHDOG)
+    assert caught.value.hint
+
+
+def test_mcp_interrupt_ends_the_server(corpus: Corpus, pids: Any, hangs: Path) -> None:
+    def interrupt() -> None:
+        wait_until(hangs.exists, "a server that hangs")
+        os.kill(os.getpid(), signal.SIGINT)
+
     with opened(corpus, tool="behave") as session:
-        timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
-        timer.start()
+        thread = threading.Thread(target=interrupt)
+        thread.start()
         with pytest.raises(KeyboardInterrupt):
-            session.search_within("hang", 3, 20)
-        timer.join()
+            session.search_within("hang", 3, WATCHDOG)
+        thread.join()
         assert wait_until_gone(pids()[0])
 
 

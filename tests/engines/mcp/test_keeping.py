@@ -4,33 +4,36 @@ from __future__ import annotations
 
 import re
 
-from assay.engines.calling import ask
+from assay.engines.calling import Answer, ask
 from assay.types import Corpus, Status
-from tests.clocked import clocked
-from tests.engines.mcp.conftest import opened
+from tests.engines.mcp.conftest import BARE, opened
+from tests.processes import time_out
+from tests.waiting import WATCHDOG
 
 
-@clocked
 def test_mcp_restart_is_not_cut_by_the_querys_limit_and_not_charged_to_it(corpus: Corpus) -> None:
-    with opened(corpus, tool="behave") as session:
-        first = session.usage().startup_seconds
-        assert ask(session, "crash", 3, 20).status is Status.CRASH
-        limit = min(0.2, first / 2)  # no start takes so little
-        after = ask(session, "fine", 3, limit)
-        assert (after.status, after.error) == (Status.OK, None)
-        assert after.seconds < limit
-        told = re.search(r"the (\d+\.\d) s are no part of its time", after.notes[0])
-        assert told is not None
-        assert float(told[1]) > limit
-        assert ask(session, "crash", 3, 20).status is Status.CRASH
-        hanging = ask(session, "hang", 3, 0.3)
-        assert hanging.status is Status.TIMEOUT
-        assert hanging.seconds < float(told[1]) + 0.3
+    def attempt(limit: float) -> tuple[Answer, Answer]:
+        slow = ["sh", "-c", f'sleep {1.5 * limit}; exec "$@"', "sh", *BARE]
+        with opened(corpus, tool="behave", command=slow) as session:
+            assert ask(session, "crash", 3, WATCHDOG).status is Status.CRASH
+            fine = ask(session, "fine", 3, limit)
+            assert ask(session, "crash", 3, WATCHDOG).status is Status.CRASH
+            failing = ask(session, "fail", 3, limit)
+        told = re.search(r"the (\d+\.\d) s are no part of its time", "".join(fine.notes))
+        assert fine.status is not Status.OK or (told is not None and float(told[1]) >= round(1.5 * limit, 1))
+        assert fine.status is not Status.OK or fine.seconds < WATCHDOG
+        return fine, failing
+
+    def is_in_time(answers: tuple[Answer, Answer]) -> bool:
+        return [answer.status for answer in answers] == [Status.OK, Status.ERROR]
+
+    # On a busy machine an answer itself may take longer than the limit: then everything is tried ten times slower.
+    time_out(attempt, is_in_time)
 
 
 def test_mcp_server_that_answers_between_its_failures_is_started_again_each_time(corpus: Corpus) -> None:
     with opened(corpus, tool="behave", restarts=1) as session:
         for _ in range(2):
-            assert ask(session, "crash", 3, 20).status is Status.CRASH
+            assert ask(session, "crash", 3, WATCHDOG).status is Status.CRASH
             assert "out of luck" in session.usage().stderr
-            assert ask(session, "fine", 3, 20).status is Status.OK
+            assert ask(session, "fine", 3, WATCHDOG).status is Status.OK

@@ -5,26 +5,26 @@ from __future__ import annotations
 import gzip
 import json
 import threading
-import time
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from assay.engines.mcp import web
 from assay.errors import ConfigError, EngineError, EngineTimeout
+from assay.processes import ANSWER_BYTES
 from assay.types import Corpus, Hit
-from tests.clocked import clocked
 from tests.engines.mcp.conftest import engine_of, opened, served
+from tests.processes import time_out
 from tests.serving import Asked, Reply, serving
+from tests.waiting import WATCHDOG
 
 TOKEN = "tok-3n-v3ry-s3cr3t"
 
 
 @pytest.fixture(scope="module")
 def url() -> Iterator[str]:
-    """A server that wants a token."""
-    with served(TOKEN) as url:
+    """A server of the mcp package that wants a token."""
+    with served("server.py", TOKEN) as url:
         yield url
 
 
@@ -38,33 +38,30 @@ def test_mcp_over_http_answers_as_over_stdio(url: str, corpus: Corpus) -> None:
     settings: dict[str, Any] = {"arguments": {"query": "{query}", "top_k": "{k}"}, "url": url}
     threads = threading.active_count()
     with opened(corpus, token_env="TOY_TOKEN", **settings) as session:
-        over_http = session.search_within("q", 2, 10)
+        over_http = session.search_within("q", 2, WATCHDOG)
         usage = session.usage()
     assert over_http.hits == (Hit("json/encoder.py", 1, 2, 0.5), Hit("README.md", 1, 1, 0.25))
     assert (usage.version, usage.peak_bytes, usage.store_bytes) == ("toy 1.2.3", None, None)
     assert usage.startup_seconds > 0
     with opened(corpus, headers={"Authorization": "Bearer {env:TOY_TOKEN}"}, **settings) as session:
-        assert session.search_within("q", 2, 10) == over_http
+        assert session.search_within("q", 2, WATCHDOG) == over_http
     assert threading.active_count() == threads
 
 
-@clocked
-def test_mcp_over_http_that_hangs_is_given_up_and_asked_anew(url: str, corpus: Corpus) -> None:
-    with opened(corpus, url=url, tool="behave", token_env="TOY_TOKEN") as session:
-        begin = time.monotonic()
-        with pytest.raises(EngineTimeout, match=r"no answer after 0\.3 s"):
-            session.search_within("hang", 3, 0.3)
-        assert time.monotonic() - begin < 5
-        after = session.search_within("fine", 3, 10)
+def test_mcp_over_http_that_hangs_is_given_up_and_asked_anew(corpus: Corpus) -> None:
+    with served("bare.py") as url, opened(corpus, url=url, tool="behave") as session:
+        with pytest.raises(EngineTimeout, match=r"no answer after 0\.1 s"):
+            session.search_within("hang", 3, 0.1)
+        after = session.search_within("fine", 3, WATCHDOG)
         assert [hit.path for hit in after.hits] == ["README.md"]
         assert "the server was started again before this query" in after.notes[0]
 
 
 def test_mcp_over_http_that_dies_is_a_crash_and_then_not_there(corpus: Corpus) -> None:
-    with served() as url, opened(corpus, url=url, tool="behave", token_env="TOY_TOKEN") as session:
+    with served("bare.py") as url, opened(corpus, url=url, tool="behave", token_env="TOY_TOKEN") as session:
         for query, message in (("crash", "the server broke off"), ("fine", "ConnectError")):
             with pytest.raises(EngineError, match=message) as caught:
-                session.search_within(query, 3, 10)
+                session.search_within(query, 3, WATCHDOG)
             assert TOKEN not in str(caught.value)
 
 
@@ -86,7 +83,10 @@ def answering(reply: Reply) -> Any:
         (Reply("who is TOKEN?", 401, {"Content-Type": "text/plain"}), r"refuses: .*\(HTTP 401\)"),
         (Reply("<html>TOKEN", 200, {"Content-Type": "text/html"}), "Unexpected content type: text/html"),
         (Reply('{"TOKEN": [', 200, {"Content-Type": "application/json"}), r"parse JSON response.*\*\*\*"),
-        (Reply(b"x" * 300_000, 200, {"Content-Type": "application/json"}), "sends more than 200,000 bytes"),
+        (
+            Reply(b"x" * (ANSWER_BYTES + 1), 200, {"Content-Type": "application/json"}),
+            f"sends more than {ANSWER_BYTES:,} bytes",
+        ),
         (
             Reply(gzip.compress(b"{}"), 200, {"Content-Type": "application/json", "Content-Encoding": "gzip"}),
             "packs its answers",
@@ -94,26 +94,28 @@ def answering(reply: Reply) -> Any:
         (Reply("", 500), "error response"),
     ],
 )
-def test_mcp_over_http_told_nonsense_says_so_without_the_token(
-    corpus: Corpus, reply: Reply, message: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(web, "WEB_LIMITS", web.WebLimits(body=200_000))
+def test_mcp_over_http_told_nonsense_says_so_without_the_token(corpus: Corpus, reply: Reply, message: str) -> None:
     with serving(answering(reply)) as server, pytest.raises(EngineError, match=message) as caught:
-        engine_of(url=server.url, token_env="TOY_TOKEN").open_within(corpus, 10)
+        engine_of(url=server.url, token_env="TOY_TOKEN").open_within(corpus, WATCHDOG)
     assert TOKEN not in f"{caught.value!s} {caught.value.hint} {caught.value.__cause__}"
     assert {one.token for one in server.asked} == {f"Bearer {TOKEN}"}
 
 
 def test_mcp_over_http_that_never_answers_is_given_up(corpus: Corpus) -> None:
-    with serving(lambda _: Reply({}, wait=30)) as server, pytest.raises(EngineTimeout, match="no answer after 0.3 s"):
-        engine_of(url=server.url, startup_timeout=0.3).open_within(corpus, 10)
+    def attempt(limit: float) -> list[Asked]:
+        too_late = pytest.raises(EngineTimeout, match=f"no answer after {limit:g} s")
+        with serving(lambda _: Reply({}, wait=WATCHDOG)) as server, too_late:
+            engine_of(url=server.url, startup_timeout=limit).open_within(corpus, WATCHDOG)
+        return server.asked
+
+    assert time_out(attempt, bool)
 
 
 def test_mcp_over_http_with_nobody_there_says_so(corpus: Corpus) -> None:
     with serving(lambda _: Reply({})) as server:
         url = server.url
     with pytest.raises(EngineError) as caught:
-        engine_of(url=url).open_within(corpus, 10)
+        engine_of(url=url).open_within(corpus, WATCHDOG)
     assert caught.value.hint == "see that the server is up"
 
 
