@@ -1,7 +1,6 @@
 """Names that other people write against: the Python API, flags, settings, file formats and variables."""
 
 import argparse
-import importlib.metadata
 import inspect
 import json
 import re
