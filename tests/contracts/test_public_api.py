@@ -254,9 +254,6 @@ def test_packaging():
         "requires-python": project["requires-python"],
         "scripts": project["scripts"],
         "extras": sorted(project["optional-dependencies"]),
-        "entry point": [
-            point.value for point in importlib.metadata.entry_points(group="console_scripts", name="assay")
-        ],
     }
     check("public_api/packaging.json", facts)
 
