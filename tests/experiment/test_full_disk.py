@@ -1,6 +1,6 @@
 """A disk that is full and one that cannot be written: a clear error, nothing lost, nothing half-written."""
 
-import os
+import json
 import shutil
 import subprocess
 import sys
@@ -8,11 +8,36 @@ from pathlib import Path
 
 import pytest
 
-from tests.experiment.sweeping import environment, lay_out
+from tests.experiment.sweeping import environment
 
-#: A file system of its own that only these processes see; user namespaces let anybody have one, where they are allowed.
+#: A file system that only the child sees; user namespaces give one to everybody where they are allowed.
 _NAMESPACES = (["unshare", "--mount"], ["unshare", "--map-root-user", "--mount"])
-_ASSAY = f"{sys.executable} -m assay"
+#: One interpreter for all the commands of a test. `codes` is printed in the end.
+_PRELUDE = """
+import contextlib, hashlib, io, json, os, subprocess, sys
+from pathlib import Path
+from assay.cli.main import main
+
+codes = []
+
+def run(*flags):
+    with contextlib.redirect_stdout(io.StringIO()):
+        codes.append(main(["run", "--jobs", "1", *flags]))
+
+def scores():
+    with contextlib.redirect_stdout(io.StringIO()) as said:
+        assert main(["score", "small/out", "--json"]) == 0
+    return said.getvalue()
+
+def fill():
+    with contextlib.suppress(OSError), open("small/fill", "wb", buffering=0) as stream:
+        while True:
+            stream.write(bytes(1024))
+
+def digests():
+    files = sorted(path for path in Path("small").rglob("*") if path.is_file())
+    return {str(path): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
+"""
 
 
 def _namespace(folder: Path) -> list[str]:
@@ -28,78 +53,88 @@ def _namespace(folder: Path) -> list[str]:
 
 
 @pytest.fixture
-def mounted(tmp_path):
-    """Run a script in the folder of the experiment, where `small` can be mounted."""
-    folder = lay_out(tmp_path)
-    (folder / "small").mkdir()
-    way = _namespace(folder / "small")
+def mounted(swept, tmp_path):
+    """Run a script in the folder of the sweep, with a small disk mounted at `small`."""
+    (swept.folder / "small").mkdir(exist_ok=True)
+    way = _namespace(swept.folder / "small")
 
-    def run(script: str) -> subprocess.CompletedProcess[str]:
-        env = {**environment(folder), "NO_COLOR": "1"}
-        return subprocess.run(
-            [*way, "sh", "-c", f"set -u\n{script}"], cwd=folder, env=env, capture_output=True, text=True, check=False
+    def run(size: str, script: str) -> tuple[list[int], str]:
+        mount = f'mount -t tmpfs -o size={size} none small && exec "$0" -c "$1"'
+        code = f"{_PRELUDE}\n{script}\nprint(json.dumps(codes))"
+        done = subprocess.run(
+            [*way, "sh", "-c", mount, sys.executable, code],
+            cwd=swept.folder,
+            env={**environment(tmp_path), "NO_COLOR": "1", "COLUMNS": "300"},
+            capture_output=True,
+            text=True,
+            check=False,
         )
+        assert done.returncode == 0, done.stderr
+        assert "Traceback" not in done.stderr
+        return json.loads(done.stdout), done.stderr
 
     return run
 
 
 def test_results_on_a_disk_that_fills_up_are_the_old_ones(mounted):
-    done = mounted(f"""
-        mount -t tmpfs -o size=4m none small
-        {_ASSAY} run --quiet --jobs 1 --out small/out --only mine > /dev/null || exit 90
-        {_ASSAY} score small/out --json > before.json || exit 91
-        dd if=/dev/zero of=small/fill bs=1k count=100000 2> /dev/null
-        {_ASSAY} run --quiet --jobs 1 --out small/out > /dev/null
-        echo "code $?"
-        rm small/fill
-        {_ASSAY} score small/out --json > after.json || exit 92
-        cmp before.json after.json || exit 93
-        {_ASSAY} run --quiet --jobs 1 --out small/out > /dev/null || exit 94
-    """)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout == "code 4\n"
-    assert "No space left on device" in done.stderr
-    assert "→" in done.stderr  # the next step
-    assert "Traceback" not in done.stderr
+    codes, said = mounted(
+        "4m",
+        """
+run("--quiet", "--out", "small/out", "--only", "mine")
+before = scores()
+fill()
+run("--quiet", "--out", "small/out")
+os.unlink("small/fill")
+assert scores() == before
+run("--quiet", "--out", "small/out")
+""",
+    )
+    assert codes == [0, 4, 0]
+    assert "No space left on device" in said
+    assert "→" in said  # the next step
 
 
-def test_a_cache_on_a_disk_that_is_full_costs_only_what_it_would_have_saved(mounted):
-    done = mounted(f"""
-        mount -t tmpfs -o size=200k none small
-        dd if=/dev/zero of=small/fill bs=1k count=100000 2> /dev/null
-        ASSAY_CACHE_DIR=$PWD/small/cache {_ASSAY} run --jobs 1 --out full > /dev/null || exit 90
-        {_ASSAY} run --quiet --jobs 1 --out usual > /dev/null || exit 91
-        cmp full/RESULTS.md usual/RESULTS.md && cmp full/per-query.csv usual/per-query.csv || exit 92
-    """)
-    assert done.returncode == 0, done.stderr
-    assert "No space left on device" in done.stderr
+def test_full_disk_for_the_cache_costs_only_what_it_would_have_saved(mounted, swept):
+    codes, said = mounted(
+        "200k",
+        """
+fill()
+os.environ["ASSAY_CACHE_DIR"] = os.path.abspath("small/cache")
+run("--out", "full")
+""",
+    )
+    assert codes == [0]
+    assert "No space left on device" in said
+    for name in ("RESULTS.md", "per-query.csv"):
+        assert (swept.folder / "full" / name).read_bytes() == swept.results[name]
 
 
 def test_results_on_a_read_only_mount_are_refused_before_anything_runs(mounted):
-    done = mounted(f"""
-        mount -t tmpfs -o size=4m none small
-        {_ASSAY} run --quiet --jobs 1 --out small/out --only mine > /dev/null || exit 90
-        find small -type f | sort | xargs sha256sum > before
-        mount -o remount,ro small
-        {_ASSAY} run --quiet --jobs 1 --out small/out > /dev/null
-        echo "code $?"
-        find small -type f | sort | xargs sha256sum > after
-        cmp before after || exit 91
-    """)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout in ("code 2\n", "code 4\n")
-    assert "small/out" in done.stderr
-    assert "→" in done.stderr
+    codes, said = mounted(
+        "4m",
+        """
+run("--quiet", "--out", "small/out", "--only", "mine")
+before = digests()
+subprocess.run(["mount", "-o", "remount,ro", "small"], check=True)
+run("--quiet", "--out", "small/out")
+assert digests() == before
+""",
+    )
+    assert codes[0] == 0
+    assert codes[1] in (2, 4)
+    assert "small/out" in said
+    assert "→" in said
 
 
-def test_a_read_only_cache_costs_only_what_it_would_have_saved(mounted):
-    done = mounted(f"""
-        mount -t tmpfs -o size=4m none small
-        mount -o remount,ro small
-        ASSAY_CACHE_DIR=$PWD/small {_ASSAY} run --jobs 1 --out readonly > /dev/null || exit 90
-        {_ASSAY} run --quiet --jobs 1 --out usual > /dev/null || exit 91
-        cmp readonly/RESULTS.md usual/RESULTS.md || exit 92
-    """)
-    assert done.returncode == 0, done.stderr
-    assert "ead-only file system" in done.stderr
-    assert not os.path.exists("small/out")
+def test_read_only_cache_costs_only_what_it_would_have_saved(mounted, swept):
+    codes, said = mounted(
+        "4m",
+        """
+subprocess.run(["mount", "-o", "remount,ro", "small"], check=True)
+os.environ["ASSAY_CACHE_DIR"] = os.path.abspath("small")
+run("--out", "readonly")
+""",
+    )
+    assert codes == [0]
+    assert "ead-only file system" in said
+    assert (swept.folder / "readonly" / "RESULTS.md").read_bytes() == swept.results["RESULTS.md"]

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from assay.errors import CorpusError
-from assay.experiment.executing.remote import Seat, seat
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +18,7 @@ class Job:
     name: str
     folder: str
     deaths: int = 0  # how often it ends its worker before it succeeds
-    seconds: float = 0.0
+    gate: str = ""  # a file that it waits for
 
     def __str__(self) -> str:
         return self.name
@@ -37,7 +36,8 @@ def do(job: Job) -> str:
         stream.write(f"{os.getpid()}\n")
     if len(begun(job.folder, job.name)) <= job.deaths:
         os.kill(os.getpid(), signal.SIGKILL)
-    time.sleep(job.seconds)
+    while job.gate and not Path(job.gate).exists():
+        time.sleep(0.01)
     return job.name.upper()
 
 
@@ -79,7 +79,7 @@ def linger(folder: str) -> None:
     """Take long, and leave a note when asked to stop."""
     Path(folder, f"pid-{os.getpid()}").touch()
     try:
-        time.sleep(60)
+        time.sleep(600)
     finally:
         Path(folder, "tidied").touch()
 
@@ -93,18 +93,3 @@ def host_path(path: str) -> None:
     """Want a folder that may only be elsewhere."""
     if not Path(path).is_dir():
         raise CorpusError("no such folder", file=path, hint="check the path")
-
-
-def seat_or_die(folder: str) -> Seat:
-    """Say where this is; who is asked first dies instead."""
-    try:
-        Path(folder, "dead").touch(exist_ok=False)
-    except FileExistsError:
-        return seat()
-    os.kill(os.getpid(), signal.SIGKILL)
-    raise AssertionError("it survived")
-
-
-def unwell() -> Seat:
-    """Be there and say nothing."""
-    raise ConnectionResetError("no answer")

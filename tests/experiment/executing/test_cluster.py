@@ -1,7 +1,8 @@
-"""A real Dask cluster: scheduler and workers as processes of their own, on loopback."""
+"""The fleet of a real Dask cluster: scheduler and workers as processes of their own, on loopback."""
 
+import random
+import shutil
 import sys
-import time
 from collections import Counter
 from collections.abc import Callable
 from contextlib import closing
@@ -11,35 +12,23 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("distributed", reason="the extra `cluster` is not installed: NOTHING of --cluster was tested")
-
-from assay.errors import ConfigError, CorpusError, EngineError, EnvironmentFailure
+import assay
+from assay.errors import CorpusError, EngineError, EnvironmentFailure
 from assay.experiment.executing.cluster import Cluster, Patience
 from assay.experiment.executing.driving import gather
-from assay.experiment.executing.remote import Kit, kit
 from assay.experiment.executing.serial import Here
-from benchmarks.experiments.loopback import loopback
-from tests.clocked import clocked
-from tests.experiment.executing.tasks import Job, begun, do, double, heavy, host_path, refuse, seat_or_die, unwell
-from tests.experiment.executing.test_processes import eventually
+from tests.experiment.executing.tasks import Job, begun, do, double, heavy, host_path, refuse
+from tests.waiting import wait_until
 
-QUICK = Patience(connect=2.0, workers=20.0, look=0.1)
-IMPATIENT = Patience(connect=2.0, workers=0.5, look=0.1)
+pytestmark = pytest.mark.nightly
 
-
-@pytest.fixture(scope="module")
-def cluster(tmp_path_factory):
-    """A scheduler that gives a task to two workers at most; tests that kill workers start others."""
-    lenient = {"DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": "1"}
-    with loopback(tmp_path_factory.mktemp("cluster"), 2, lenient) as made:
-        made.settle()
-        yield made
+PATIENT = Patience(connect=300.0, workers=300.0, look=0.1)
+IMPATIENT = Patience(connect=300.0, workers=0.5, look=0.1)
 
 
 @pytest.fixture
 def fleet(cluster):
-    cluster.staff(2)
-    with closing(Cluster(cluster.address, QUICK)) as made:
+    with closing(Cluster(cluster.address, PATIENT)) as made:
         yield made
 
 
@@ -66,19 +55,19 @@ def test_path_that_only_we_have_is_an_error_with_host_and_path(fleet, tmp_path):
 
 
 def test_worker_killed_and_one_added_midway_loses_and_doubles_nothing(cluster, fleet, tmp_path):
-    jobs = [Job(f"job{n:02}", str(tmp_path), seconds=0.05) for n in range(40)]
+    (tmp_path / "jobs").mkdir()
+    jobs = [Job(f"job{n:02}", str(tmp_path / "jobs")) for n in range(40)]
     seen: Counter[str] = Counter()
-    victim = cluster.workers[0]
+    victim = cluster.alive[0]
     for number, (task, result) in enumerate(gather(fleet, do, jobs)):
         assert result == task.name.upper()
         seen[task.name] += 1
         if number == 8:
-            victim.kill()
-            victim.wait()
-            cluster.staff(2)
-            added = cluster.workers[-1].pid
+            cluster.kill(victim)
+            cluster.ready(2)
+            added = cluster.alive[-1].pid
     assert seen == Counter({job.name: 1 for job in jobs})
-    workers = {pid for job in jobs for pid in begun(tmp_path, job.name)}
+    workers = {pid for job in jobs for pid in begun(tmp_path / "jobs", job.name)}
     assert {victim.pid, added} <= workers  # the one had begun, the other took its place
 
 
@@ -88,7 +77,7 @@ def test_task_that_kills_its_worker_once_is_done_by_another(fleet, tmp_path):
 
 
 def test_large_task_is_told_and_a_huge_one_is_refused(cluster):
-    limits = Patience(connect=2.0, workers=20.0, large=1_000, refused=100_000)
+    limits = Patience(connect=300.0, workers=300.0, large=1_000, refused=100_000)
     with closing(Cluster(cluster.address, limits)) as fleet:
         assert fleet.submit(heavy, 5_000).result() == 5_000
         assert not fleet.troubles
@@ -99,30 +88,39 @@ def test_large_task_is_told_and_a_huge_one_is_refused(cluster):
 
 
 def _noise(size):
-    import random
-
     return random.Random(7).randbytes(size)
 
 
-def test_worker_with_other_code_is_refused_before_anything_runs(cluster, monkeypatch):
-    ours = kit()
-    monkeypatch.setattr("assay.experiment.executing.cluster.kit", lambda: Kit(ours.assay, ours.python, "other"))
+@pytest.fixture
+def stranger(cluster, tmp_path, monkeypatch):
+    """Start a worker that has another Assay, in the place of those that are there."""
+    other = tmp_path / "src" / "assay"
+    shutil.copytree(Path(assay.__file__).parent, other, ignore=shutil.ignore_patterns("__pycache__"))
+    (other / "one_more_module.py").write_text("")
+    started = []
+
+    def replace() -> None:
+        cluster.kill(*cluster.alive)
+        with monkeypatch.context() as patch:
+            patch.setenv("PYTHONPATH", str(other.parent))
+            started.append(cluster.add(cluster.environment))
+        cluster.settle()
+
+    yield replace
+    cluster.kill(*started)
+
+
+def test_worker_with_other_code_is_refused_before_anything_runs(cluster, stranger):
+    stranger()
     with pytest.raises(EnvironmentFailure, match=r"the worker on .+ \(tcp://127.* has other code of Assay"):
-        Cluster(cluster.address, QUICK)
+        Cluster(cluster.address, PATIENT)
 
 
-def test_worker_with_other_code_that_joins_later_refuses_the_task(fleet, monkeypatch, tmp_path):
-    ours = kit()
-    monkeypatch.setattr("assay.experiment.executing.cluster.kit", lambda: Kit(ours.assay, "CPython 2.7", ours.code))
-    with pytest.raises(EnvironmentFailure, match=r"the worker on .+ has Python CPython 3\.\d+, not CPython 2\.7"):
+def test_worker_with_other_code_that_joins_later_refuses_the_task(fleet, stranger, tmp_path):
+    stranger()
+    with pytest.raises(EnvironmentFailure, match=r"the worker on .+ has other code of Assay"):
         list(gather(fleet, do, [Job("never", str(tmp_path))]))
     assert not begun(tmp_path, "never")
-
-
-def test_kits_differ_by_version_too():
-    ours = kit()
-    assert ours.lacks(ours) == ""
-    assert ours.lacks(Kit("0.0", ours.python, ours.code)) == f"has Assay {ours.assay}, not 0.0"
 
 
 def test_task_that_a_worker_cannot_load_is_explained(fleet, tmp_path, monkeypatch):
@@ -135,109 +133,116 @@ def test_task_that_a_worker_cannot_load_is_explained(fleet, tmp_path, monkeypatc
     del sys.modules["only_here"]
 
 
-@clocked
-def test_address_where_nobody_answers():
-    begin = time.monotonic()
-    with pytest.raises(EnvironmentFailure, match="no scheduler answers at tcp://127.0.0.1:9"):
-        Cluster("tcp://127.0.0.1:9", Patience(connect=0.5))
-    assert time.monotonic() - begin < 5
-
-
-def test_address_that_is_none():
-    with pytest.raises(ConfigError, match="is no address of a cluster"):
-        Cluster("carrier-pigeon://host", QUICK)
-
-
-def test_missing_package_says_how_to_get_it(monkeypatch):
-    monkeypatch.setitem(sys.modules, "distributed", None)
-    with pytest.raises(EnvironmentFailure, match="--cluster needs Dask") as caught:
-        Cluster("tcp://127.0.0.1:9", QUICK)
-    assert "[cluster]" in str(caught.value)
-
-
-def test_what_nobody_wants_any_more_is_cancelled(fleet, tmp_path):
-    results = gather(fleet, do, [Job(f"job{n:02}", str(tmp_path), seconds=0.1) for n in range(60)])
-    next(results)
+def test_tasks_that_nobody_waits_for_are_cancelled(fleet, tmp_path):
+    jobs, gate = tmp_path / "jobs", tmp_path / "gate"
+    jobs.mkdir()
+    tasks = [Job("first", str(jobs)), *(Job(f"job{n:02}", str(jobs), gate=str(gate)) for n in range(60))]
+    results = gather(fleet, do, tasks)
+    assert next(results)[1] == "FIRST"
     results.close()
-    time.sleep(0.5)
-    assert len(list(tmp_path.iterdir())) < 20
+    gate.touch()
+    later = [fleet.submit(double, number) for number in range(10)]  # Dask would do earlier tasks first
+    assert [future.result() for future in later] == [2 * number for number in range(10)]
+    assert len(list(jobs.iterdir())) < 10
 
 
-def test_worker_that_dies_when_it_is_asked_what_it_has_is_not_missed(cluster, monkeypatch, tmp_path):
-    cluster.staff(2)
-    monkeypatch.setattr("assay.experiment.executing.cluster.seat", partial(seat_or_die, str(tmp_path)))
-    with closing(Cluster(cluster.address, QUICK)) as fleet:
-        assert (tmp_path / "dead").exists()
+#: What a worker does when it is asked directly, for `dask worker --preload`: lose the connection, or die.
+SICK = """
+from distributed.core import error_message
+
+async def run(*args, **kwargs):
+    return error_message(ConnectionResetError("no answer"))
+
+def dask_setup(worker):
+    worker.handlers["run"] = run
+"""
+DYING = """
+import os, signal
+
+async def run(*args, **kwargs):
+    os.kill(os.getpid(), signal.SIGKILL)
+
+def dask_setup(worker):
+    worker.handlers["run"] = run
+"""
+
+
+@pytest.fixture
+def odd_worker(cluster, tmp_path):
+    """Add a worker that runs some code first, and wait until the scheduler knows it."""
+    started = []
+
+    def add(code: str) -> None:
+        import distributed
+
+        (tmp_path / "preload.py").write_text(code)
+        started.append(cluster.add(cluster.environment, "--preload", str(tmp_path / "preload.py")))
+        with distributed.Client(cluster.address, set_as_default=False) as client:
+            client.wait_for_workers(3, timeout=300)
+
+    yield add
+    cluster.kill(*started)
+
+
+def test_worker_that_dies_when_it_is_asked_what_it_has_is_not_missed(cluster, odd_worker):
+    odd_worker(DYING)
+    with closing(Cluster(cluster.address, PATIENT)) as fleet:
+        assert cluster.workers[-1].wait(300) != 0
         assert sorted(gather(fleet, double, range(9))) == [(n, 2 * n) for n in range(9)]
 
 
-def test_worker_that_is_there_and_never_answers_is_named(cluster, monkeypatch):
-    cluster.staff(1)
-    monkeypatch.setattr("assay.experiment.executing.cluster.seat", unwell)
+def test_worker_that_is_there_and_never_answers_is_named(cluster, odd_worker):
+    odd_worker(SICK)
     with pytest.raises(EnvironmentFailure, match=r"the worker at tcp://.* does not answer: no answer"):
-        Cluster(cluster.address, Patience(connect=0.3))
+        Cluster(cluster.address, Patience(connect=5.0))
 
 
 def test_dask_is_quiet_while_we_speak_and_as_it_was_afterwards(cluster):
-    cluster.staff(1)
     names = ("distributed", "distributed.client", "tornado.application")
     before = [getLogger(name).level for name in names]
-    with closing(Cluster(cluster.address, QUICK)):
+    with closing(Cluster(cluster.address, PATIENT)):
         assert not any(getLogger(name).isEnabledFor(50) for name in (*names, "distributed.comm.tcp"))
     assert [getLogger(name).level for name in names] == before
 
 
-# From here on nobody can use the cluster any more without starting somebody anew; the last one kills the scheduler.
-
-
-def test_task_that_kills_its_worker_each_time_is_named(cluster, fleet, tmp_path):
+def test_task_that_kills_its_worker_each_time_is_named(fleet, tmp_path):
     with pytest.raises(EngineError, match=r"killer was sent once and lost its worker .* 2 workers"):
         list(gather(fleet, do, [Job("killer", str(tmp_path), deaths=99)]))
     assert len(begun(tmp_path, "killer")) == 2  # Dask's count, not ours times Dask's
 
 
 def test_scheduler_without_workers_is_not_waited_for_for_ever(cluster):
-    _dismiss(cluster)
+    cluster.kill(*cluster.alive)
+    cluster.settle()
     with pytest.raises(EnvironmentFailure, match="had no worker"):
         Cluster(cluster.address, IMPATIENT)
 
 
 def test_workers_that_all_die_midway_end_the_run_with_a_sentence(cluster, tmp_path):
-    cluster.staff(1)
     with closing(Cluster(cluster.address, IMPATIENT)) as fleet:
         with pytest.raises(EnvironmentFailure, match="had no worker") as caught:
-            _gather_and(fleet, tmp_path, partial(_dismiss, cluster))
+            _gather_and(fleet, tmp_path, lambda: cluster.kill(*cluster.alive))
         assert f"dask worker {cluster.address}" in str(caught.value)
 
 
 def test_scheduler_that_dies_midway_ends_the_run_with_a_sentence(cluster, tmp_path):
-    cluster.staff(1)
-    with closing(Cluster(cluster.address, QUICK)) as fleet:
+    with closing(Cluster(cluster.address, Patience(connect=5.0))) as fleet:  # how long Dask tries to connect again
         with pytest.raises(EnvironmentFailure, match="the scheduler at tcp://.* went away"):
             _gather_and(fleet, tmp_path, cluster.scheduler.kill)
-        eventually(partial(_is_refused, fleet))  # Dask tries for a while
+        wait_until(partial(_is_refused, fleet), "a task to be refused")
 
 
 def _is_refused(fleet):
-    """Whether a task is not even taken; until then it is, and comes to nothing."""
+    """Return whether a task is not even taken; until then it is, and comes to nothing."""
     try:
         return not isinstance(fleet.submit(double, 1).exception(), EnvironmentFailure)
     except EnvironmentFailure as problem:
         return "went away" in problem.message
 
 
-def _dismiss(cluster):
-    for worker in cluster.workers:
-        worker.kill()
-        worker.wait()
-
-
 def _gather_and(fleet: Cluster, folder: Path, then: Callable[[], None]) -> None:
-    """Do something after the second result."""
-    for number, _ in enumerate(gather(fleet, do, _slow(folder))):
+    """Do something after the second result; the other tasks wait for a gate that nobody opens."""
+    tasks = [Job(f"job{n}", str(folder), gate="" if n < 2 else str(folder / "never")) for n in range(40)]
+    for number, _ in enumerate(gather(fleet, do, tasks)):
         if number == 1:
             then()
-
-
-def _slow(folder: Path) -> list[Job]:
-    return [Job(f"job{n}", str(folder), seconds=0.1) for n in range(40)]

@@ -1,132 +1,82 @@
-"""`assay run --cluster`: the cells of a real sweep on a real Dask cluster are the bytes of a run on this machine."""
+"""`assay run --cluster`: the cells of a sweep on a Dask cluster are the bytes of a run on this machine."""
 
 import json
 import pickle
-import subprocess
-import time
+import sys
 import zlib
 from pathlib import Path
 
 import pytest
 
-pytest.importorskip("distributed", reason="the extra `cluster` is not installed: NOTHING of --cluster was tested")
-
-from assay.cli.main import main
+from assay.errors import ConfigError, EnvironmentFailure
 from assay.experiment.cells.running import survey_all
 from assay.experiment.cells.working import visit
-from assay.experiment.executing.remote import Call, kit, packed_small
+from assay.experiment.executing.cluster import Cluster, Patience
+from assay.experiment.executing.remote import Call, Kit, kit, packed_small
 from assay.experiment.executing.serial import Here
 from assay.experiment.running.loading import load_suite
 from assay.experiment.running.matrix import plan_of
 from assay.experiment.spec import load_spec
-from benchmarks.experiments.loopback import loopback
-from tests.experiment.sweeping import ENGINES, command, environment, lay_out, written
+from tests.experiment.sweeping import finish, held_midway, lay_out, run_here, written
 
-#: Engines of ours and of others, and one slow enough that something can happen meanwhile.
-CONFIG = (
-    """\
-[run]
-gold = ["one.yaml", "two.yaml"]
-baseline = "mine"
-forms = ["human"]
-references = false
-jobs = 1
-
-"""
-    + ENGINES
-    + """\
-
-[engines.slow]
-kind = "command"
-argv = ["sh", "-c", "sleep 0.5; echo shop/cart.py", "{query}"]
-
-[variants.stem]
-engine = "mine"
-set = { "search.stem.files" = 0.7 }
-"""
-)
+pytest.importorskip("distributed", reason="the extra `cluster` is not installed: NOTHING of --cluster was tested")
 
 
-@pytest.fixture(scope="module")
-def sweeping(tmp_path_factory):
-    """The sweep, run here; and a cluster of two workers that share nothing with it but the files."""
-    folder = lay_out(tmp_path_factory.mktemp("sweep"))
-    (folder / "assay.toml").write_text(CONFIG)
-    run_here(folder, "--out", "local", cache="cache")
-    place = tmp_path_factory.mktemp("cluster")
-    with loopback(place, 2, environment(folder, "cache-workers")) as cluster:
-        cluster.settle()
-        yield folder, cluster
+def test_run_on_a_cluster_gives_the_same_bytes(swept, cluster):
+    flags = ("--out", "clustered", "--cluster", cluster.address)
+    assert run_here(swept.folder, *flags, cache="cache-clustered") == 0
+    assert written(swept.folder / "clustered") == swept.results
 
 
-def run_here(folder, *flags, cache):
-    """Run the sweep in this process."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(folder)
-        for name, value in environment(folder, cache).items():
-            patch.setenv(name, value)
-        assert main(["run", "--quiet", *flags]) == 0
+@pytest.mark.nightly
+def test_run_is_the_same_though_a_worker_is_killed_and_one_joins(swept, cluster):
+    flags = ("--fresh", "--out", "shaken", "--cluster", cluster.address)
+    with held_midway(swept.folder, *flags, cache="cache-shaken") as process:
+        cluster.kill(cluster.alive[0])
+        cluster.add(cluster.environment)
+        (swept.folder / "hold").unlink()
+        assert finish(process) == (0, "")
+    assert written(swept.folder / "shaken") == swept.results
 
 
-class Running:
-    """`assay run --cluster` as a process, of which nothing is kept but what it did not finish."""
-
-    def __init__(self, folder, cluster, out):
-        self.unfinished = folder / out / ".unfinished"
-        flags = ("--fresh", "--out", out, "--cluster", cluster.address)
-        self.process = subprocess.Popen(
-            [flag for flag in command(*flags) if flag != "--json"],
-            cwd=folder,
-            env=environment(folder, f"cache-{out}"),
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-
-    def wait_for_a_cell(self):
-        """Wait until something is kept: it is in the midst of it."""
-        while self.process.poll() is None and not any(self.unfinished.rglob("*")):
-            time.sleep(0.01)
-        assert self.process.poll() is None, "it was over before anything could happen"
-
-    def end(self):
-        """Give the exit code and what it said."""
-        with self.process:
-            _, said = self.process.communicate(timeout=60)
-        return self.process.returncode, said
-
-
-@pytest.mark.soak  # the next one is stricter
-def test_run_on_a_cluster_gives_the_same_bytes(sweeping):
-    folder, cluster = sweeping
-    run_here(folder, "--out", "clustered", "--cluster", cluster.address, cache="cache-other")
-    assert written(folder / "clustered") == written(folder / "local")
-
-
-def test_run_is_the_same_though_a_worker_is_killed_and_one_joins(sweeping):
-    folder, cluster = sweeping
-    running = Running(folder, cluster, "shaken")
-    running.wait_for_a_cell()
-    cluster.workers[0].kill()
-    cluster.add(environment(folder, "cache-workers"))
-    assert running.end() == (0, "")
-    assert written(folder / "shaken") == written(folder / "local")
-
-
-def test_scheduler_that_dies_is_told_in_a_sentence_and_what_is_done_is_kept(sweeping):
-    folder, cluster = sweeping
-    cluster.staff(2, environment(folder, "cache-workers"))
-    running = Running(folder, cluster, "orphaned")
-    running.wait_for_a_cell()
-    cluster.scheduler.kill()
-    code, said = running.end()
+@pytest.mark.nightly
+def test_scheduler_that_dies_is_reported_and_what_is_done_is_kept(swept, cluster):
+    flags = ("--fresh", "--out", "orphaned", "--cluster", cluster.address)
+    with held_midway(swept.folder, *flags, cache="cache-orphaned") as process:
+        cluster.scheduler.kill()
+        code, said = finish(process)
     assert code == 4
     assert said.startswith(f"assay: the scheduler at {cluster.address} went away")
     assert "Traceback" not in said
-    run_here(folder, "--out", "orphaned", cache="cache-orphaned")
-    assert written(folder / "orphaned") == written(folder / "local")
-    cells = json.loads((folder / "orphaned" / "timings.json").read_text())["cells"]
+    assert run_here(swept.folder, "--jobs", "1", "--out", "orphaned", cache="cache-orphaned") == 0
+    assert written(swept.folder / "orphaned") == swept.results
+    cells = json.loads((swept.folder / "orphaned" / "timings.json").read_text())["cells"]
     assert {"taken from earlier work"} < {cell["reason"] for cell in cells}
+
+
+def test_address_where_nobody_answers():
+    with pytest.raises(EnvironmentFailure, match="no scheduler answers at tcp://127.0.0.1:9"):
+        Cluster("tcp://127.0.0.1:9", Patience(connect=0.1))
+
+
+def test_address_that_is_none():
+    with pytest.raises(ConfigError, match="is no address of a cluster"):
+        Cluster("carrier-pigeon://host")
+
+
+def test_missing_package_says_how_to_get_it(monkeypatch):
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(EnvironmentFailure, match="--cluster needs Dask") as caught:
+        Cluster("tcp://127.0.0.1:9")
+    assert "[cluster]" in str(caught.value)
+
+
+def test_worker_says_how_its_installation_differs():
+    ours = kit()
+    assert ours.lacks(ours) == ""
+    assert ours.lacks(Kit("0.0", ours.python, ours.code)) == f"has Assay {ours.assay}, not 0.0"
+    assert ours.lacks(Kit(ours.assay, "CPython 2.7", ours.code)) == f"has Python {ours.python}, not CPython 2.7"
+    assert ours.lacks(Kit(ours.assay, ours.python, "other")) == f"has other code of Assay {ours.assay}"
 
 
 SECRET = "hunter2-hunter2"

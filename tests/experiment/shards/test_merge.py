@@ -11,50 +11,27 @@ from assay.errors import InputError, NotComparableError
 from assay.experiment.shards import unite
 from assay.experiment.shards.files import read_shard, write_shard
 from assay.search.signals.stem import FileStem
-from tests.experiment.sweeping import ENGINES, lay_out, written
+from tests.experiment.sweeping import CELLS, lay_out, run_here, written
 
 OF = 4
-CONFIG = (
-    """\
-[run]
-gold = ["one.yaml", "two.yaml"]
-baseline = "mine"
-jobs = 1
-
-"""
-    + ENGINES
-    + """\
-
-[sweeps.w]
-engine = "mine"
-knobs = { "search.stem.files" = [0.1, 0.7] }
-"""
-)
 
 
 @pytest.fixture(scope="module")
-def ground(tmp_path_factory):
-    """A sweep run whole, and run in four parts that shared nothing with it; both once for all tests."""
-    folder = lay_out(tmp_path_factory.mktemp("sweep"))
-    (folder / "assay.toml").write_text(CONFIG)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(folder)
-        patch.setenv("SOURCE_DATE_EPOCH", "1700000000")
-        patch.setenv("ASSAY_CACHE_DIR", str(folder / "cache-whole"))
-        assert main(["run", "--quiet", "--out", "whole"]) == 0
-        patch.setenv("ASSAY_CACHE_DIR", str(folder / "cache-parts"))
-        for index in range(1, OF + 1):
-            assert main(["run", "--quiet", "--shard", f"{index}/{OF}", "--out", f"part{index % 2}"]) == 0
-        patch.setenv("ASSAY_CACHE_DIR", str(folder / "cache-other"))
-        flags = ["--out", "other", "--only", "mine", "--set", "run.k=3"]
-        assert main(["run", "--quiet", "--shard", f"2/{OF}", *flags]) == 0
-    return folder
+def ground(swept):
+    """The sweep in four parts that shared nothing with the whole run, and a part of another plan."""
+    for index in range(1, OF + 1):
+        part = ("--shard", f"{index}/{OF}", "--out", f"part{index % 2}")
+        assert run_here(swept.folder, "--jobs", "1", *part, cache="cache-parts") == 0
+    other = ("--shard", f"2/{OF}", "--out", "other", "--only", "mine", "--set", "run.k=3")
+    assert run_here(swept.folder, "--jobs", "1", *other, cache="cache-other") == 0
+    return swept.folder
 
 
 @pytest.fixture
 def here(ground, tmp_path, monkeypatch):
     """Another folder with the same gold sets and code, which the report takes its source from."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("ASSAY_CACHE_DIR", str(tmp_path / "cache"))
     lay_out(tmp_path)
     for name in ("part0", "part1"):
         shutil.copytree(ground / name, tmp_path / name)
@@ -65,30 +42,40 @@ def shards(folder):
     return sorted(folder.glob("part*/shards/*"))
 
 
-def test_merged_shards_are_the_unsharded_run_byte_for_byte(ground, here):
+def test_merged_shards_are_the_unsharded_run_byte_for_byte(swept, here):
     assert main(["merge", "--quiet", "part0", "part1", "--out", "merged"]) == 0
-    assert written(here / "merged") == written(ground / "whole")
+    assert written(here / "merged") == swept.results
 
 
-def test_point_that_is_the_base_is_one_cell_under_two_names_and_merges_all_the_same(tmp_path, monkeypatch):
+TWINS = """\
+[run]
+gold = ["one.yaml"]
+baseline = "mine"
+jobs = 1
+references = false
+
+[engines.mine]
+kind = "builtin"
+
+[sweeps.w]
+engine = "mine"
+knobs = { "search.stem.files" = [DEFAULT, 0.7] }
+"""
+
+
+def test_point_that_is_the_base_is_one_cell_under_two_names_and_merges_all_the_same(tmp_path):
     """The second shard finds what the first kept, under the name of the first."""
     lay_out(tmp_path)
-    base = str(FileStem().files)
-    text = CONFIG.replace('"one.yaml", "two.yaml"', '"one.yaml"').replace("0.1", base)
-    text = text.replace("jobs = 1", "jobs = 1\nreferences = false").replace(
-        "[engines.tool]", "[engines.tool]\ntemplate = true"
-    )
-    (tmp_path / "assay.toml").write_text(text)
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1700000000")
-    monkeypatch.setenv("ASSAY_CACHE_DIR", str(tmp_path / "cache-whole"))
-    assert main(["run", "--quiet", "--out", "whole"]) == 0
-    monkeypatch.setenv("ASSAY_CACHE_DIR", str(tmp_path / "cache-parts"))
+    (tmp_path / "assay.toml").write_text(TWINS.replace("DEFAULT", str(FileStem().files)))
+    assert run_here(tmp_path, "--out", "whole", cache="cache-whole") == 0
     for index in (1, 2, 3):
-        assert main(["run", "--quiet", "--shard", f"{index}/3", "--out", f"part{index}"]) == 0
+        assert run_here(tmp_path, "--shard", f"{index}/3", "--out", f"part{index}", cache="cache-parts") == 0
     spent = [next(iter(read_shard(path).work.cells.values())).spent for path in sorted(tmp_path.glob("part*/shards/*"))]
     assert spent[0] == spent[1] != spent[2]  # the second was taken, not asked
-    assert main(["merge", "--quiet", "part1", "part2", "part3", "--out", "merged"]) == 0
+    parts = [str(tmp_path / f"part{index}") for index in (1, 2, 3)]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(tmp_path)
+        assert main(["merge", "--quiet", *parts, "--out", "merged"]) == 0
     assert written(tmp_path / "merged") == written(tmp_path / "whole")
 
 
@@ -96,7 +83,7 @@ def test_shards_of_a_plan_have_all_its_cells_once(here):
     parts = [read_shard(path) for path in shards(here)]
     slots = [slot for part in sorted(parts, key=lambda part: part.shard) for slot in part.work.cells]
     assert tuple(slots) == parts[0].outline.slots
-    assert len(slots) == len(set(slots)) == 14
+    assert len(slots) == len(set(slots)) == CELLS
 
 
 def test_shard_that_was_read_is_written_the_same(here):
@@ -105,10 +92,10 @@ def test_shard_that_was_read_is_written_the_same(here):
     assert (here / "again").read_bytes() == path.read_bytes()
 
 
-def test_shard_given_twice_is_fine(ground, here):
+def test_shard_given_twice_is_fine(swept, here):
     files = [*map(str, shards(here)), "part0", "part1/shards"]
     assert main(["merge", "--quiet", *files, "--out", "merged"]) == 0
-    assert written(here / "merged") == written(ground / "whole")
+    assert written(here / "merged") == swept.results
 
 
 def test_missing_shards_are_named(here):
@@ -122,8 +109,11 @@ def test_missing_shards_are_named(here):
 
 def test_shard_without_cells_says_so(ground, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(ground)
+    monkeypatch.setenv("ASSAY_CACHE_DIR", str(tmp_path / "cache"))
     assert main(["run", "--shard", "1/100", "--out", str(tmp_path / "thin")]) == 0
-    assert "shard 1/100, which is empty (the run has 14 cells), written to" in " ".join(capsys.readouterr().err.split())
+    assert f"shard 1/100, which is empty (the run has {CELLS} cells), written to" in " ".join(
+        capsys.readouterr().err.split()
+    )
 
 
 def test_shard_of_another_plan_is_refused(ground, here):
