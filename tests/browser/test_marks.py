@@ -7,31 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from assay.corpus import open_corpus
-from assay.experiment.places.texts import corpus_texts
-from assay.report.analysis import analyse_case
-from assay.report.case import open_case
-from assay.report.explorer import PageLimits, build_page
-from assay.scoring import score
-from assay.scoring.moving import match_distinct
-from assay.syntax.tokens import line_bytes
-from assay.types import (
-    Adversary,
-    Claim,
-    CorpusFacts,
-    CorpusSpec,
-    EngineRun,
-    Gold,
-    Header,
-    Hit,
-    Query,
-    Ranking,
-    Run,
-    Span,
-    Suite,
-    Target,
-)  # fmt: skip
+from assay import Hit, score
+from assay.experiment import read_run
 from tests.browser.driving import Tab
+from tests.sharing import shared_folder
+from tests.web.exploring.serving import run_experiment
 
 pytestmark = pytest.mark.nightly
 
@@ -39,35 +19,51 @@ pytestmark = pytest.mark.nightly
 OLD = (Hit("c.py", 1, 5), Hit("c.py", 10, 15), Hit("b.py", 1, 5), Hit("a.py", 1, 9), Hit("a.py", 140, 160))
 NEW = (Hit("c.py", 10, 15), Hit("a.py", 148, 155), Hit("c.py", 1, 5), Hit("b.py", 3, 9))
 BESIDE = (Hit("a.py", 1, 50),)
-ANSWERS = {"old": OLD, "new": NEW, "beside": BESIDE}
+RUN = """\
+[run]
+gold = "gold.yaml"
+references = false
+baseline = "old"
+measures = ["nDCG@10", "RR@10"]
+times = false
+
+"""
 
 
-@pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
-    """Three queries of one kind over three long files."""
-    folder = tmp_path_factory.mktemp("code")
+def old(query: str, k: int) -> list[Hit]:
+    return list(OLD)
+
+
+def new(query: str, k: int) -> list[Hit]:
+    return list(NEW)
+
+
+def beside(query: str, k: int) -> list[Hit]:
+    return list(BESIDE)
+
+
+def _make(folder: Path) -> None:
+    """Ask three queries of one kind over three long files."""
+    (folder / "code").mkdir()
     for name in "abc":
-        (folder / f"{name}.py").write_text("".join(f"{name} = {line}\n" for line in range(1, 301)))
-    spec = CorpusSpec("path", str(folder))
-    trap = Adversary(Target(Span("b.py")), "sibling", "strong", "")
-    wanted = (Target(Span("a.py", 150, 153), 2),)
-    queries = tuple(Query(f"q{n}", {"human": f"where is {n}?"}, wanted, (trap,)) for n in range(3))
-    engines = tuple(
-        EngineRun(name, tuple(Ranking("g", query.id, "human", hits, (1,) * len(hits)) for query in queries))
-        for name, hits in ANSWERS.items()
+        (folder / f"code/{name}.py").write_text("".join(f"{name} = {line}\n" for line in range(1, 301)))
+    queries = "".join(
+        f"  - id: q{n}\n    retrieval: {{primary: ['a.py:150-153']}}\n    cognitive: {{human: where is {n}?}}\n"
+        "    interference: [{target: b.py, relationship: sibling, strength: strong, confusion: it looks alike}]\n"
+        for n in range(3)
     )
-    sizes = {path.name: line_bytes(path.read_text()) for path in folder.iterdir()}
-    facts = {"g": CorpusFacts("r", None, open_corpus(spec).digest, 3)}
-    return Run(Suite((Gold("g", spec, queries),)), 10, engines, {"g": sizes}, header=Header(corpora=facts, timed=False))
+    (folder / "gold.yaml").write_text(f"assay: 1\nname: g\ncorpus: {{path: code}}\nqueries:\n{queries}")
+    engines = "".join(
+        f'[engines.{name}]\nkind = "python"\ntarget = "tests.browser.test_marks:{name}"\n'
+        for name in ("old", "new", "beside")
+    )
+    run_experiment(RUN + engines, folder, folder / "results")
 
 
-@pytest.fixture(scope="module")
-def made(run: Run, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Its page."""
-    case = open_case(run, Claim(("nDCG@10", "RR@10"), "old"))
-    path = tmp_path_factory.mktemp("page") / "report.html"
-    path.write_bytes(build_page(case, analyse_case(case), texts=corpus_texts(run), limits=PageLimits(around=5)).data)
-    return path
+@pytest.fixture(scope="session")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The page of the run."""
+    return shared_folder(tmp_path_factory, "marks", _make) / "results/report.html"
 
 
 def opened(browser: Tab, made: Path, fragment: str, css: str) -> Tab:
@@ -78,14 +74,14 @@ def opened(browser: Tab, made: Path, fragment: str, css: str) -> Tab:
     return tab
 
 
-def test_ranks_of_the_displaced_are_those_of_the_measure(browser: Tab, made: Path, run: Run) -> None:
+def test_ranks_of_the_displaced_are_those_of_the_measure(browser: Tab, made: Path) -> None:
     tab = opened(browser, made, "#/report/adversaries?engine=old", "#section-adversaries .displaced table")
     cells = tab.run(
         "const rows = [...document.querySelectorAll('.displaced tbody tr')];"
         "return rows.map(row => [...row.children].map(cell => cell.innerText))"
     )
     assert [row[2:5] for row in cells] == [["2", "3", "1"]] * 3
-    gaps = score(run, ["RankGap@10"]).values[0, 0]
+    gaps = score(read_run(made.parent), ["RankGap@10"]).values[0, 0]
     assert list(gaps) == [-1, -1, -1]
     assert "not listed" in tab.text(".displaced")
 
@@ -97,9 +93,7 @@ def test_moves_follow_the_rule_of_scoring(browser: Tab, made: Path) -> None:
         ".map(hit => [hit.querySelector('.rank').innerText, hit.querySelector('.moved')?.innerText ?? ''])"
     )
     assert [rank for rank, _ in said] == ["1", "2", "=", "3"]
-    there = match_distinct(OLD, NEW, "file")
-    assert there == {1: 1, 2: 3, 3: 2}
-    assert {int(rank): int(re.sub(r".*#", "", moved)) for rank, moved in said if moved} == there
+    assert {int(rank): int(re.sub(r".*#", "", moved)) for rank, moved in said if moved} == {1: 1, 2: 3, 3: 2}
     assert "first answer at 3" in tab.text(".ranking")
     assert "A3" in tab.text(".source-file .badge.accent")
     assert [moved[0] for _, moved in said if moved] == ["=", "↑", "↓"]
@@ -123,7 +117,7 @@ def test_right_file_is_told_from_right_lines_and_the_answer_is_in_view(browser: 
     assert "other lines" not in plain.text(".ranking")
     shown = plain.run("return [...document.querySelectorAll('.source-file .line.answer')].length")
     first = plain.run("return document.querySelector('.source-file[open] .line .number').textContent")
-    assert (shown, first) == (4, "143"), "the page shows as many lines around a place as were put into it"
+    assert (shown, first) == (4, "145"), "three lines before the place"
 
 
 @pytest.mark.parametrize("address", ["#/__proto__", "#/constructor/x", "#/toString"])
