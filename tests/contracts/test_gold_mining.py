@@ -75,6 +75,12 @@ def read_entry(path):
         return file.read()
 
 
+def report_damage(entries):
+    """Write a list of damaged entries and mail it to keeper@example.org every evening."""
+    damaged = [entry for entry in entries if not entry.readable]
+    return damaged
+
+
 # Waits for the lock of the store to be released by another process.
 def next_wait(lock):
     lock.acquire()
