@@ -2,6 +2,7 @@
 
 import io
 import re
+from functools import cache
 from unittest import mock
 
 import pytest
@@ -88,7 +89,11 @@ kind = "builtin"
 
 @pytest.fixture(scope="module")
 def place(workspace) -> Workspace:
-    place = gated_workspace(settled_workspace(workspace))
+    return prepared_workspace(gated_workspace(settled_workspace(workspace)))
+
+
+@cache  # xdist may set a module up twice in one process
+def prepared_workspace(place: Workspace) -> Workspace:
     write_tree(place.root, {"broken.yaml": BROKEN_GOLD, "library.toml": RUN_CONFIG})
     values = {"before": lambda n: 0.5, "after": lambda n: 0.5 + 0.01 * (n - 3)}
     for name, value in values.items():
