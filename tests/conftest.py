@@ -197,3 +197,19 @@ def finished_shop(_finished_shop, monkeypatch) -> Iterator[Path]:
 def shop_with_results(_finished_shop, tmp_path, monkeypatch) -> Path:
     """A copy of the shop after `assay run`, with its cache, for tests that change it."""
     return copy_finished(_finished_shop, tmp_path, monkeypatch)
+
+
+@pytest.fixture(scope="session")
+def _library(tmp_path_factory) -> Path:
+    from tests.library import copy_library, short_gold
+
+    return copy_library(short_gold("stdlib", 3), tmp_path_factory.mktemp("library"))
+
+
+@pytest.fixture
+def small_library(_library, monkeypatch) -> Path:
+    """A few files of the standard library that Assay takes for all of it; some queries of the shipped set hold."""
+    from tests.library import use_library
+
+    use_library(_library, monkeypatch)
+    return _library

@@ -8,6 +8,7 @@ import pytest
 from assay.cli.main import main
 from tests.conftest import GOLD
 from tests.corpus.serving import publish_html, sdist, serve
+from tests.processes import HANG
 
 
 def changed(old: str, new: str) -> str:
@@ -58,12 +59,12 @@ def test_gold_set_for_another_corpus_is_recognised(shop, capsys):
     assert not (shop / "results").exists()
 
 
-def test_bad_input_leaves_an_earlier_result_as_it_was(shop, capsys):
-    assert main(["run", "--gold", "gold.yaml", "--quiet"]) == 0
-    before = {p: p.read_bytes() for p in sorted((shop / "results").rglob("*")) if p.is_file()}
-    (shop / "gold.yaml").write_text(changed("Cart.total", "Cart.nope"))
+def test_bad_input_leaves_an_earlier_result_as_it_was(shop_with_results):
+    results = shop_with_results / "results"
+    before = {p: p.read_bytes() for p in sorted(results.rglob("*")) if p.is_file()}
+    (shop_with_results / "gold.yaml").write_text(changed("Cart.total", "Cart.nope"))
     assert main(["run", "--gold", "gold.yaml", "--quiet"]) == 2
-    assert {p: p.read_bytes() for p in sorted((shop / "results").rglob("*")) if p.is_file()} == before
+    assert {p: p.read_bytes() for p in sorted(results.rglob("*")) if p.is_file()} == before
 
 
 def test_archive_that_climbs_out_is_refused_and_leaves_nothing(shop, tmp_path, capsys, monkeypatch):
@@ -116,7 +117,7 @@ def test_bad_flag_is_told_with_the_next_step(shop, capsys, flags, word):
 
 HOSTILE = {
     "crashes": ("import os, signal\nos.kill(os.getpid(), signal.SIGSEGV)\n", "crash"),
-    "hangs": ("import time\ntime.sleep(60)\n", "timeout"),
+    "hangs": (f"import time\ntime.sleep({HANG})\n", "timeout"),
     "prints garbage": ("import sys\nsys.stdout.buffer.write(bytes(range(256)) * 99)\nsys.exit(9)\n", "error"),
     "fails": ("import sys\nprint('no licence', file=sys.stderr)\nsys.exit(3)\n", "error"),
 }
@@ -127,7 +128,8 @@ def test_hostile_engine_is_scored_by_rule_two_and_shown(shop, capsys, case):
     script, status = HOSTILE[case]
     (shop.parent / "tool.py").write_text(script)
     engine = f"bad=command:python3 {shop.parent / 'tool.py'} {{query}}"
-    arguments = ["--engine", engine, "--engine", "builtin", "--timeout", "1", "--forms", "human"]
+    seconds = "0.2" if status == "timeout" else "300"  # none of the others ends by the clock, however busy the machine
+    arguments = ["--engine", engine, "--baseline", "bad", "--no-references", "--timeout", seconds, "--forms", "human"]
     code = main(["run", "--gold", "gold.yaml", "--quiet", *arguments])
     out, err = capsys.readouterr()
     assert code == 4, err
@@ -136,9 +138,10 @@ def test_hostile_engine_is_scored_by_rule_two_and_shown(shop, capsys, case):
 
 
 def test_engine_that_returns_absolute_paths_is_scored_and_told(shop, capsys):
-    (shop.parent / "tool.py").write_text(f"print({str(shop / 'shop' / 'cart.py')!r})\nprint('/etc/passwd')\n")
-    engine = f"abs=command:python3 {shop.parent / 'tool.py'} {{query}}"
-    code = main(["run", "--gold", "gold.yaml", "--quiet", "--engine", engine, "--json"])
+    (shop.parent / "tool.sh").write_text(f"echo {shop / 'shop' / 'cart.py'}; echo /etc/passwd\n")
+    engine = f"abs=command:sh {shop.parent / 'tool.sh'} {{query}}"
+    flags = ["--engine", engine, "--baseline", "abs", "--no-references", "--json"]
+    code = main(["run", "--gold", "gold.yaml", "--quiet", *flags])
     out, err = capsys.readouterr()
     assert code == 0, err
     assert "absolute, read as relative" in out

@@ -299,7 +299,7 @@ def test_init_in_an_empty_folder_says_what_to_do(tmp_path, capsys, monkeypatch):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_doctor_reports_and_is_ready_here(shop, capsys):
+def test_doctor_reports_and_is_ready_here(shop, small_library, capsys):
     code, data = as_json(capsys, "doctor")
     assert code == 0
     assert data["schema"] == "assay/doctor/1"
@@ -307,7 +307,7 @@ def test_doctor_reports_and_is_ready_here(shop, capsys):
     assert {"python", "git", "cache", "standard library"} <= {f["name"] for f in data["findings"]}
 
 
-def test_doctor_names_a_broken_configuration_and_a_cache_that_cannot_be_written(shop, tmp_path, capsys, monkeypatch):
+def test_doctor_names_what_is_broken(shop, small_library, tmp_path, capsys, monkeypatch):
     (shop / "assay.toml").write_text("[run]\nkk = 1\n")
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("ASSAY_CACHE_DIR", str(tmp_path / "file"))
@@ -599,7 +599,7 @@ def test_run_tells_at_once_that_an_engine_does_not_open_or_gave_up(shop, capsys)
     (shop / "assay.toml").write_text(
         '[run]\ngold = "gold.yaml"\ntimeout = 0.05\ngive_up = 2\nreferences = false\n'
         '[engines.dead]\nkind = "command"\nargv = ["sh", "{query}"]\nindex = ["false"]\n'
-        '[engines.slow]\nkind = "command"\nargv = ["sh", "-c", "sleep 5", "{query}"]\n'
+        '[engines.slow]\nkind = "command"\nargv = ["sh", "-c", "sleep 1000", "{query}"]\n'
     )
     code, _, err = call(capsys, "run")
     lines = err.splitlines()

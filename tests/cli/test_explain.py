@@ -7,6 +7,7 @@ import pytest
 from assay.cli.main import main
 from assay.search import Index, SearchConfig
 from assay.search.laws import STAGES
+from tests.conftest import GOLD, SHOP, copy_finished, finish
 
 
 @pytest.fixture(autouse=True)
@@ -89,14 +90,17 @@ def test_no_match_is_a_sentence(shop, capsys, per):
 RUN = ["run", "--gold", "gold.yaml", "--quiet", "-k", "2"]
 
 
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    gold = GOLD.replace('"shop/tax.py::tax_rate"', '"tests/test_cart.py"')
+    gold = gold.replace("tax rate country", "unheard of words")
+    return finish(tmp_path_factory.mktemp("missing"), SHOP | {"gold.yaml": gold}, *RUN)
+
+
 @pytest.fixture
-def missing_run(shop, capsys):
-    """A run that misses: the answer is in a test, and tests are held to be noise."""
-    gold = (shop / "gold.yaml").read_text().replace('"shop/tax.py::tax_rate"', '"tests/test_cart.py"')
-    (shop / "gold.yaml").write_text(gold.replace("tax rate country", "unheard of words"))
-    assert main(RUN) == 0
-    capsys.readouterr()
-    return shop
+def missing_run(finished, tmp_path, monkeypatch):
+    """A copy of a run that misses: the answer is in a test, and tests are held to be noise."""
+    return copy_finished(finished, tmp_path, monkeypatch)
 
 
 def test_run_is_explained_query_by_query(missing_run, capsys):
@@ -154,7 +158,8 @@ def test_settings_of_the_run_are_used(shop, capsys):
 
 
 def test_several_builtin_engines_want_a_name(shop, capsys):
-    assert main([*RUN, "--engine", "a=builtin", "--engine", "b=builtin:span"]) == 0
+    engines = ["--engine", "a=builtin", "--engine", "b=builtin:span", "--baseline", "a", "--no-references"]
+    assert main([*RUN, *engines]) == 0
     capsys.readouterr()
     code, _, err = call(capsys, "--run", "results")
     assert code == 2
@@ -164,7 +169,7 @@ def test_several_builtin_engines_want_a_name(shop, capsys):
 
 
 def test_run_without_a_builtin_engine_cannot_be_explained(shop, capsys):
-    assert main([*RUN, "--engine", "mine=keywords"]) == 0
+    assert main([*RUN, "--engine", "mine=keywords", "--baseline", "mine", "--no-references"]) == 0
     capsys.readouterr()
     code, _, err = call(capsys, "--run", "results")
     assert code == 2

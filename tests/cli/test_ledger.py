@@ -1,22 +1,31 @@
 """The ledger as a user meets it: what is added, what is refused, what is shown."""
 
+import shutil
+
 import pytest
 
 from assay.experiment import read_run
 from assay.experiment.ledger.book import read_ledger
-from tests.cli.changing import BLIND, TUNE, as_json, call, write
+from tests.cli.changing import BLIND, SMALL, TUNE, as_json, call, write
+from tests.conftest import copy_finished, finish
+
+#: Two engines of which one finds nothing by words; they are asked dev queries.
+CONFIG = (
+    '[run]\ngold = "gold.yaml"\nreferences = false\nbaseline = "old"\nsplit = "dev"\n'
+    f'[engines.old]\nkind = "builtin"\n{BLIND}[engines.new]\nkind = "builtin"\n'
+    '[ledger]\nrule = { preset = "seed-001" }\n'
+)
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    return finish(tmp_path_factory.mktemp("ledger"), SMALL | {"assay.toml": CONFIG}, "run", "--quiet")
 
 
 @pytest.fixture
-def run(small, capsys):
-    """Two engines of which one finds nothing by words, run on dev queries."""
-    (small / "assay.toml").write_text(
-        '[run]\ngold = "gold.yaml"\nreferences = false\nbaseline = "old"\nsplit = "dev"\n'
-        f'[engines.old]\nkind = "builtin"\n{BLIND}[engines.new]\nkind = "builtin"\n'
-        '[ledger]\nrule = { preset = "seed-001" }\n'
-    )
-    assert call(capsys, "run")[0] == 0
-    return small
+def run(finished, tmp_path, monkeypatch):
+    """A copy of a finished run."""
+    return copy_finished(finished, tmp_path, monkeypatch)
 
 
 ADD = ("ledger", "add", "results", "--engine", "new", "--baseline", "old")
@@ -29,6 +38,7 @@ def test_a_change_is_judged_written_down_and_shown(run, capsys):
     (entry,) = read_ledger(run / "ledger.jsonl").entries
     assert (entry.title, entry.by, entry.accepted, entry.rule.preset) == ("words count", "ann", True, "seed-001")
     assert entry.parts == ("dev",)
+    assert entry.spent == ()
     assert entry.changes["search.dense.model"] == ("", "static")
     assert entry.evidence.queries == 8
     assert [change.queries for change in entry.evidence.repositories] == [8]
@@ -36,7 +46,8 @@ def test_a_change_is_judged_written_down_and_shown(run, capsys):
     code, data = as_json(capsys, "ledger")
     assert (code, data["schema"]) == (0, "assay/ledger/1")
     assert data["entries"][0]["title"] == "words count"
-    code, out, _ = call(capsys, "ledger")
+    code, out, err = call(capsys, "ledger")
+    assert "USED UP" not in out + err  # only dev queries were asked
     for text in ("1 change tried, 1 accepted", "words count", "accepted", "Rule seed-001", "(n=8)", "noise"):
         assert text in out
     code, out, _ = call(capsys, "ledger", "--markdown")
@@ -60,7 +71,8 @@ def test_the_ledger_is_no_part_of_the_corpus(run, capsys):
 
 
 def test_the_same_comparison_is_added_twice_only_on_purpose(run, capsys):
-    assert call(capsys, *ADD)[0] == 0
+    code, data = as_json(capsys, *ADD)
+    assert (code, data["parts"], data["used_up"]) == (0, ["dev"], [])
     code, _, err = call(capsys, *ADD)
     assert code == 2
     assert "is entry 1 already" in err
@@ -71,7 +83,7 @@ def test_the_same_comparison_is_added_twice_only_on_purpose(run, capsys):
 
 
 def test_two_runs_are_compared_where_they_can_be(run, capsys):
-    assert call(capsys, "run", "--out", "later")[0] == 0
+    shutil.copytree(run / "results", run / "later")
     add = ("ledger", "add", "later", "--against", "results", "--engine", "new")
     assert call(capsys, *add, "--baseline", "old")[0] == 0
     assert call(capsys, *add)[0] == 0
@@ -156,13 +168,6 @@ def test_an_ablation_puts_every_step_into_the_ledger_and_none_into_the_total(run
     }
     assert entries[0].title == "new without names"
     assert [entry.tried for entry in entries] == list(range(len(entries)))
-
-
-def test_entries_on_dev_queries_are_neither_warned_of_nor_marked(run, capsys):
-    code, data = as_json(capsys, *ADD)
-    assert (code, data["parts"], data["used_up"]) == (0, ["dev"], [])
-    _, out, err = call(capsys, "ledger")
-    assert "USED UP" not in out + err
 
 
 @pytest.mark.parametrize("part", ["test", "sealed"])

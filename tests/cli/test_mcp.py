@@ -3,7 +3,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 
 import anyio
 import pytest
@@ -12,6 +11,8 @@ from mcp.types import CallToolResult
 
 from assay.cli.main import main
 from assay.search import Index
+from tests.processes import HANG, wait_until_gone
+from tests.waiting import WATCHDOG, wait_until
 
 COMMAND = [sys.executable, "-m", "assay", "mcp"]
 
@@ -91,7 +92,7 @@ def test_stdout_holds_nothing_but_the_protocol(shop):
         lines = [server.stdout.readline()]
         while json.loads(lines[-1]).get("id") != 2:
             lines.append(server.stdout.readline())
-        said, complained = server.communicate(timeout=20)
+        said, complained = server.communicate(timeout=WATCHDOG)
     assert server.returncode == 0, complained
     assert said == ""
     assert all(json.loads(line)["jsonrpc"] == "2.0" for line in lines)
@@ -102,7 +103,7 @@ def test_stdout_holds_nothing_but_the_protocol(shop):
 
 def test_end_by_a_signal_ends_an_engine_in_the_middle_of_a_question(shop, tmp_path):
     note = tmp_path / "engine"
-    argv = ["sh", "-c", f"echo $$ > {note}.part; mv {note}.part {note}; sleep 60", "{query}"]
+    argv = ["sh", "-c", f"echo $$ > {note}.part; mv {note}.part {note}; sleep {HANG}", "{query}"]
     config = f'[run]\ngold = "gold.yaml"\n[engines.slow]\nkind = "command"\nargv = {json.dumps(argv)}\n'
     (shop / "assay.toml").write_text(config, encoding="utf-8")
     (shop / "gold.yaml").write_text(GOLD, encoding="utf-8")
@@ -120,27 +121,12 @@ def test_end_by_a_signal_ends_an_engine_in_the_middle_of_a_question(shop, tmp_pa
         for message in asked:
             server.stdin.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
         server.stdin.flush()
-        _wait_for(note.exists)
+        wait_until(note.exists, "the engine to be asked")
         engine = int(note.read_text())
         server.terminate()  # and its stdin stays open
-        assert server.wait(10) == 128 + signal.SIGTERM
-    _wait_for(lambda: not _runs(engine))
+        assert server.wait(WATCHDOG) == 128 + signal.SIGTERM
+    assert wait_until_gone(engine)
     assert not (shop / "assay-runs").exists()
-
-
-def _wait_for(done):
-    end = time.monotonic() + 20
-    while not done():
-        assert time.monotonic() < end
-        time.sleep(0.02)
-
-
-def _runs(pid):
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    return True
 
 
 def test_missing_package_is_named_with_how_to_install_it(shop):

@@ -6,6 +6,7 @@ from bisect import bisect_left
 import pytest
 
 from assay.cli.main import main
+from tests.conftest import SHOP, copy_finished, finish
 from tests.report.explorer import unpacking
 
 
@@ -15,12 +16,16 @@ def call(capsys, *arguments):
     return code, shown.out, shown.err
 
 
-@pytest.fixture
-def made(shop, capsys):
-    """A run of two engines in a folder of results."""
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
     engines = ["--engine", "mine=keywords", "--engine", "base=keywords", "--baseline", "base", "--no-references"]
-    assert call(capsys, "run", "--gold", "gold.yaml", *engines, "--quiet")[0] == 0
-    return shop
+    return finish(tmp_path_factory.mktemp("made"), SHOP, "run", "--gold", "gold.yaml", *engines, "--quiet")
+
+
+@pytest.fixture
+def made(finished, tmp_path, monkeypatch):
+    """A copy of a finished run of two engines."""
+    return copy_finished(finished, tmp_path, monkeypatch)
 
 
 def page(place="results/report.html"):
@@ -179,9 +184,7 @@ def test_page_without_room_for_source_says_so_once_and_names_the_folder(made, ca
     assert "FOLDER" not in said
 
 
-def test_report_keeps_the_traces_of_the_run(shop, capsys):
-    asked = ["run", "--gold", "gold.yaml", "--engine", "builtin", "--no-references", "--baseline", "builtin"]
-    assert call(capsys, *asked, "--quiet")[0] == 0
+def test_report_keeps_the_traces_of_the_run(shop_with_results, capsys):
     before = page()
     assert "traces" in unpacking.blocks(before)
     assert call(capsys, "report")[0] == 0

@@ -1,13 +1,12 @@
 """`assay run` with variants and sweeps: the flags that choose, change and declare; what is wrong exits with 2."""
 
-import argparse
 import json
 
 import pytest
 
-from assay.cli import run as command
 from assay.cli.main import main
-from assay.experiment.spec import Spec
+from assay.experiment import read_run
+from tests.conftest import SHOP, copy_finished, finish
 
 CONFIG = """\
 [run]
@@ -32,10 +31,30 @@ def swept(shop):
     return shop
 
 
-def spec_of(*flags: str) -> Spec:
-    parser = argparse.ArgumentParser()
-    command.add_arguments(parser)
-    return command._spec(parser.parse_args(flags))
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    files = SHOP | {"assay.toml": CONFIG}
+    return finish(tmp_path_factory.mktemp("swept"), files, "run", "--family", "no-stem", "--jobs", "1", "--quiet")
+
+
+@pytest.fixture
+def swept_run(finished, tmp_path, monkeypatch):
+    """A copy of a finished run of all engines; verdicts are declared for one."""
+    return copy_finished(finished, tmp_path, monkeypatch)
+
+
+def planned(capsys, *flags: str) -> dict:
+    """Return what `assay run` would do."""
+    assert main(["run", "--dry-run", "--json", *flags]) == 0
+    plan: dict = json.loads(capsys.readouterr().out)
+    return plan
+
+
+def engines_of(plan: dict) -> list[str]:
+    def leaves(node: dict) -> list[str]:
+        return [name for child in node["children"] for name in leaves(child)] or [node["name"]]
+
+    return leaves(plan["tree"])
 
 
 def refused(capsys, *flags: str) -> str:
@@ -47,17 +66,21 @@ def refused(capsys, *flags: str) -> str:
     return err
 
 
+ALL = ("mine", "no-stem", "w:files=0.2,spans=0.1", "w:files=0.4,spans=0.1")
+
+
 @pytest.mark.parametrize(
     ("flags", "only"),
     [
-        ((), ()),
+        ((), ALL),
         (("--only", "no-stem"), ("no-stem",)),
         (("--only", "w:*", "--only", "mine"), ("mine", "w:files=0.2,spans=0.1", "w:files=0.4,spans=0.1")),
         (("--only", "w:files=0.2,spans=0.1"), ("w:files=0.2,spans=0.1",)),
     ],
 )
-def test_only_chooses_by_name_and_glob_in_the_order_of_the_file(swept, flags, only):
-    assert spec_of(*flags).only == only
+def test_only_chooses_by_name_and_glob_in_the_order_of_the_file(swept, capsys, flags, only):
+    names = engines_of(planned(capsys, *flags))
+    assert [name for name in names if name in ALL] == list(only)
 
 
 @pytest.mark.parametrize(
@@ -66,28 +89,39 @@ def test_only_chooses_by_name_and_glob_in_the_order_of_the_file(swept, flags, on
         ("no-stem", ("no-stem",)),
         ("w:files=0.4,spans=0.1,no-stem", ("no-stem", "w:files=0.4,spans=0.1")),
         ("w:*, mine", ("mine", "w:files=0.2,spans=0.1", "w:files=0.4,spans=0.1")),
-        ("*", ("mine", "no-stem", "w:files=0.2,spans=0.1", "w:files=0.4,spans=0.1")),
+        ("*", ALL),
     ],
 )
-def test_family_is_named_by_commas_that_names_may_hold_too(swept, text, family):
-    assert spec_of("--family", text).claim().family == family
+def test_family_is_named_by_commas_that_names_may_hold_too(swept_run, text, family):
+    assert main(["run", "--quiet", "--jobs", "1", "--family", text]) == 0
+    claim = read_run(swept_run / "results").header.claim
+    assert claim is not None
+    assert claim.family == family
 
 
-def test_flags_go_before_the_file_and_set_before_them(swept):
-    spec = spec_of("--set", "run.k=20", "--set", "run.seed=3", "-k", "5", "--cluster-by", "intent", "--jobs", "2")
-    assert (spec.k, spec.seed, spec.claim().cluster, spec.jobs, spec.timed) == (5, 3, "intent", 2, False)
+def test_flags_go_before_the_file_and_set_before_them(swept, capsys):
+    sets = ["--set", "run.k=20", "--set", "run.seed=3", "--set", "run.jobs=2"]
+    flags = ["-k", "5", "--cluster-by", "intent", "--jobs", "1", "--only", "mine", "--no-references"]
+    assert main(["run", "--quiet", "--baseline", "mine", *sets, *flags]) == 0
+    run = read_run(swept / "results")
+    claim = run.header.claim
+    assert claim is not None
+    assert (run.k, claim.seed, claim.cluster, run.header.timed) == (5, 3, "intent", False)
 
 
-@pytest.mark.parametrize(("flag", "timed"), [("--times", True), ("--no-times", False)])
-def test_times_are_chosen_by_a_flag(swept, flag, timed):
-    assert spec_of(flag).timed is timed
-    assert spec_of().timed is False
+@pytest.mark.parametrize(("flags", "timed"), [(["--times"], True), (["--no-times"], False), ([], False)])
+def test_times_are_chosen_by_a_flag(swept, capsys, flags, timed):
+    assert planned(capsys, *flags)["timed"] is timed
 
 
-def test_preset_stands_instead_of_the_file_of_the_folder(swept):
-    spec = spec_of("--preset", "octocode-matrix", "--gold", "gold.yaml")
-    assert (spec.file, spec.gold, spec.out) == (None, ("gold.yaml",), "results-octocode-matrix")
-    assert "mine" not in spec.all_engines()
+def test_preset_stands_instead_of_the_file_of_the_folder(swept, capsys):
+    flags = ["--preset", "octocode-matrix", "--gold", "gold.yaml"]
+    names = engines_of(planned(capsys, *flags))
+    assert "hybrid_70_30" in names
+    assert "mine" not in names
+    one = ["--only", "vector_only", "--no-references", "--baseline", "vector_only"]
+    assert main(["run", "--quiet", *flags, *one]) == 0
+    assert (swept / "results-octocode-matrix" / "run.json").is_file()
 
 
 REFUSED = {
@@ -128,7 +162,8 @@ def test_unmet_baseline_is_refused_before_anything_runs(swept, capsys, monkeypat
 
 
 def test_twin_of_an_engine_in_a_sweep_is_told(swept, capsys):
-    spec_of("--set", "engines.mine.search.stem.files=0.2", "--set", "engines.mine.search.stem.spans=0.1")
+    twin = ["--set", "engines.mine.search.stem.files=0.2", "--set", "engines.mine.search.stem.spans=0.1"]
+    assert main(["run", "--dry-run", *twin]) == 0
     assert "w:files=0.2,spans=0.1 is set just as mine is" in capsys.readouterr().err
 
 

@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 
 import pytest
 
@@ -13,6 +12,7 @@ from assay.cli.common.hits import Page, clean, fit
 from assay.cli.main import main
 from assay.search import Index
 from tests.conftest import write_tree
+from tests.waiting import WATCHDOG
 
 
 @pytest.fixture(autouse=True)
@@ -205,10 +205,9 @@ def test_interrupt_is_a_sentence(shop):
     write_tree(shop, {f"part{i}.py": "def f():\n    pass\n" * 3_000 for i in range(40)})
     with started("f") as process:
         assert process.stderr is not None
-        first = process.stderr.readline()
-        time.sleep(0.3)  # into the middle of indexing, which takes seconds
+        first = process.stderr.readline()  # indexing begins, and takes seconds
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=60)
+        out, err = process.communicate(timeout=WATCHDOG)
     assert "indexing" in first, err
     assert process.returncode == 130, err
     assert (out, "Traceback" in err, "interrupted" in err) == ("", False, True)
@@ -233,13 +232,18 @@ def test_colour_is_only_painted_where_it_is_wanted():
     assert Page(80, colour=True).bold("x") == "\033[1mx\033[0m"
 
 
-def test_terminal_gets_colour_unless_told_otherwise(shop):
+@pytest.mark.parametrize(
+    ("name", "value", "painted"), [("X", "", True), ("NO_COLOR", "1", False), ("TERM", "dumb", False)]
+)
+def test_terminal_gets_colour_unless_told_otherwise(shop, monkeypatch, name, value, painted):
     pty = pytest.importorskip("pty")
-    for variable, painted in (({}, True), ({"NO_COLOR": "1"}, False), ({"TERM": "dumb"}, False)):
-        parent, child = pty.openpty()
-        environ = {k: v for k, v in os.environ.items() if k != "NO_COLOR"} | {"TERM": "xterm"} | variable
-        command = [sys.executable, "-m", "assay.cli.main", "search", "tax", "-k", "1", "--quiet"]
-        subprocess.run(command, stdout=child, env=environ, check=True)
-        os.close(child)
+    monkeypatch.delenv("NO_COLOR")
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv(name, value)
+    parent, child = pty.openpty()
+    with open(child, "w") as terminal:
+        monkeypatch.setattr("sys.stdout", terminal)
+        assert main(["search", "tax", "-k", "1", "--quiet"]) == 0
+        terminal.flush()
         assert (b"\x1b[" in os.read(parent, 65_536)) == painted
-        os.close(parent)
+    os.close(parent)

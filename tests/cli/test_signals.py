@@ -4,21 +4,20 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from pathlib import Path
 
 import pytest
 
-from tests.processes import wait_until_gone
+from tests.processes import HANG, pids_in, wait_until_gone
+from tests.waiting import WATCHDOG, wait_until
 
-TOML = """\
+TOML = f"""\
 [run]
 gold = "gold.yaml"
 
 [engines.slow]
 kind = "command"
-index = ["sh", "-c", "echo $$ > {here}/pid; sleep 60; true"]
-argv = ["true", "{query}", "{store}"]
+index = ["sh", "-c", "echo $$ > {{here}}/pid; sleep {HANG}; true"]
+argv = ["true", "{{query}}", "{{store}}"]
 """
 
 
@@ -31,19 +30,11 @@ def test_ended_run_leaves_no_process_and_no_folder(shop, tmp_path, number):
     process = subprocess.Popen(
         [sys.executable, "-m", "assay", "run", "--no-references"], env=environment, stderr=subprocess.PIPE, text=True
     )
-    pid = _written(shop / "pid")
+    wait_until(lambda: pids_in(shop / "pid", 1), "the start of the engine")
+    (pid,) = pids_in(shop / "pid", 1)
     process.send_signal(number)
-    _, said = process.communicate(timeout=20)
+    _, said = process.communicate(timeout=WATCHDOG)
     assert process.returncode == 128 + number
     assert "interrupted" in said
     assert wait_until_gone(pid)
     assert not [path for path in places.iterdir() if path.name.startswith("assay")]
-
-
-def _written(path: Path) -> int:
-    end = time.monotonic() + 20
-    while time.monotonic() < end:
-        if path.exists() and path.read_text().strip():
-            return int(path.read_text())
-        time.sleep(0.05)
-    raise AssertionError("the engine was never started")

@@ -109,6 +109,10 @@ def test_parts_that_the_file_asks_for_are_refused_with_their_line(small, capsys,
     assert code == 2
     assert "assay.toml:3: split = " in err
     assert "only dev is for tuning" in err
+
+
+def test_a_flag_replaces_the_parts_that_the_file_asks_for(small, capsys):
+    (small / "assay.toml").write_text('[run]\ngold = "gold.yaml"\nsplit = ["sealed"]\n')
     assert call(capsys, *TUNE, "--split", "dev")[0] == 0
 
 
