@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from assay.types import Corpus, CorpusSpec, SourceFile
+from tests.http.conftest import naps as naps
 
 CorpusOf = Callable[..., Corpus]
 

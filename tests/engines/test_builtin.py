@@ -8,23 +8,21 @@ from typing import Any
 import pytest
 
 import assay.data
-import assay.engines.builtin as builtin
-import assay.search.identity as search_identity
-import assay.search.sharing as search_sharing
-from assay.artefacts import Artefacts, keeping
+from assay.artefacts import Artefacts
 from assay.corpus import open_corpus, parse_spec
 from assay.engines import make_engine
 from assay.engines.base import FilteringSession, UpdatingSession, Wanted
 from assay.engines.builtin import BuiltinEngine, BuiltinSession
 from assay.engines.calling import ask, ask_filtered, open_session, update_session
 from assay.engines.sharing import Shelf, kept_steps
-from assay.errors import ConfigError, EnvironmentFailure
+from assay.errors import AssayError, ConfigError
 from assay.search import Index, SearchConfig
 from assay.search.embedding import embed_table
 from assay.search.laws import STAGES, setting_hints
 from assay.search.translating import make_translator
 from assay.search.view import View
 from tests.search.samples import SAMPLES
+from tests.serving import Reply, in_turn, serving
 
 FILES = {
     "shop/cart.py": "class Cart:\n    def total(self):\n        return sum(self.prices)\n",
@@ -127,10 +125,7 @@ def test_broken_artefact_is_made_anew_with_the_same_answers(tmp_path):
     wanted = rankings(make_engine("builtin").open(corpus))
     opened(Shelf(corpus, Artefacts(tmp_path / "artefacts")), {})
     for file in (tmp_path / "artefacts").rglob("*.assay"):
-        data = bytearray(file.read_bytes())
-        data[len(data) // 2] ^= 1
-        file.write_bytes(data)
-    keeping._verified.clear()
+        file.write_bytes(file.read_bytes()[:-1])
     kept = Artefacts(tmp_path / "artefacts")
     shelf = Shelf(corpus, kept)
     assert rankings(made().open_shared(corpus, shelf, None)) == wanted
@@ -151,19 +146,14 @@ def test_cache_that_cannot_be_written_only_costs_time(tmp_path):
     ]
 
 
-def test_failure_of_the_making_itself_is_told_once(tmp_path, monkeypatch):
-    def fail(*_, **__):
-        tried.append(1)
-        raise EnvironmentFailure("no memory")
-
-    tried: list[int] = []
+def test_failure_of_the_making_itself_is_told_once(tmp_path):
     corpus = written(tmp_path / "corpus", FILES)
-    monkeypatch.setattr(search_sharing, "build_table", fail)
     kept = Artefacts(tmp_path / "artefacts")
-    shelf = Shelf(corpus, kept)
-    with pytest.raises(EnvironmentFailure, match="no memory"):
-        made().open_shared(corpus, shelf, None)
-    assert tried == [1]
+    with serving(in_turn(Reply({"error": "no such model"}, 404))) as server:
+        described = {"index": {"description": {"url": f"{server.url}/v1", "model": "m"}}}
+        with pytest.raises(AssayError, match="no such model"):
+            made(search=described).open_shared(corpus, Shelf(corpus, kept), None)
+    assert len(server.asked) == 1
     assert kept.troubles == []
 
 
@@ -209,7 +199,7 @@ def test_steps_tell_which_settings_decide_what():
     assert [a.digest == b.digest for a, b in zip(plain, spans, strict=True)] == [True, True, False, False]
 
 
-def test_identity_follows_settings_code_and_models(tmp_path, monkeypatch):
+def test_identity_follows_settings_and_models(tmp_path):
     plain = made().identity
     assert plain == made().identity is not None
     assert made(per="span").identity != plain
@@ -221,10 +211,6 @@ def test_identity_follows_settings_code_and_models(tmp_path, monkeypatch):
     assert first not in (None, plain)
     (model / "vocabulary.txt").write_text("other\n")
     assert made(search=own).identity not in (None, first)
-    for module in (search_identity, builtin):
-        with monkeypatch.context() as patch:
-            patch.setattr(module, "code_digest", lambda *_: "another code")
-            assert made().identity != plain
 
 
 @pytest.mark.parametrize(
@@ -295,35 +281,45 @@ def alone(corpus, table, settings):
     return BuiltinSession(Index.around(corpus, View(table, config.graph, dense, translator), config), settings.per)
 
 
-@pytest.mark.parametrize("per", ["file", "span"])
-def test_every_setting_of_a_search_has_its_say_beside_one_that_differs_in_nothing_else(per, tmp_path):
-    corpus = written(tmp_path, {name: SAMPLES[name] for name in ("cart.py", "README.md")} | FILES | CROWD)
+def every_setting_has_its_say(per, folder, queries, values):
+    """Ask each variant beside one that shares nothing, and count answers that a setting changed."""
+    corpus = written(folder, {name: SAMPLES[name] for name in ("cart.py", "README.md")} | FILES | CROWD)
     shelf = Shelf(corpus)
     session = made(per=per).open_shared(corpus, shelf, None)
     table = Index.build(corpus).table
     said = 0
     for key in (key for key in setting_hints(SearchConfig) if not key.startswith("index.")):
-        for value in CHOICES.get(key, (0, 1, 3, 0.25)):
+        for value in CHOICES.get(key, values):
             try:
                 variant = made(per=per, search=nested({key: value}))
             except ConfigError:
                 continue
             pair = [variant.open_shared(corpus, shelf, None), alone(corpus, table, variant.settings)]
-            for query in ASKED:
+            for query in queries:
                 session.search(query, 20)
                 shared, own = (one.search(query, 20) for one in pair)
                 assert shared == own, f"{key} = {value!r}"
                 said += shared != session.search(query, 20)
-    assert said > 100
+    return said
 
 
-@pytest.mark.parametrize("seed", range(4))
+def test_every_setting_of_a_search_has_its_say_beside_one_that_differs_in_nothing_else(tmp_path):
+    assert every_setting_has_its_say("span", tmp_path, ("where is an item put in?", "cart total"), (3,)) > 10
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("per", ["file", "span"])
+def test_every_value_of_a_setting_has_its_say_beside_one_that_differs_in_nothing_else(per, tmp_path):
+    assert every_setting_has_its_say(per, tmp_path, ASKED, (0, 1, 3, 0.25)) > 100
+
+
+@pytest.mark.parametrize("seed", [0, 3])
 def test_shared_answers_are_those_of_an_engine_that_shares_nothing(seed, tmp_path):
-    same_whatever_was_shared(seed, tmp_path, engines=8)
+    same_whatever_was_shared(seed, tmp_path, engines=4)
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize("seed", range(4, 44))
+@pytest.mark.parametrize("seed", range(44))
 def test_shared_answers_are_those_of_an_engine_that_shares_nothing_many(seed, tmp_path):
     same_whatever_was_shared(seed, tmp_path, engines=40)
 

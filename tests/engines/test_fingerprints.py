@@ -13,9 +13,8 @@ from assay.engines import KINDS, as_engine, make_engine
 from assay.engines.command.engine import CommandEngine
 from assay.engines.fingerprints import LookLimits, Told, code_in, file_seen, seen_of
 from assay.engines.sharing import sharing
-from assay.experiment.cells import keys
-from assay.experiment.cells.keys import who_is
-from assay.types import Suite
+from assay.experiment.cells.keys import turns_key, who_is
+from assay.types import CorpusSpec, Gold, Suite
 
 
 @pytest.fixture
@@ -227,10 +226,9 @@ def test_unfinished_cells_and_turns_of_another_tool_are_others(here):
 
 
 def _turns(engine):
-    ground: Any = SimpleNamespace(facts=SimpleNamespace(digest="c"), asked="a", own="o", gold=None)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(keys, "gold_hash", lambda _: "g")
-        return keys.turns_key({"tool": engine}, ground, 10, {})
+    gold = Gold("none", CorpusSpec("path", "."), ())
+    ground: Any = SimpleNamespace(facts=SimpleNamespace(digest="c"), asked="a", own="o", gold=gold)
+    return turns_key({"tool": engine}, ground, 10, {})
 
 
 def test_looking_for_what_is_declared_computes_nothing(here):

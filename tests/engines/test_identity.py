@@ -1,11 +1,18 @@
 """The identity of an engine of ours follows all that decides its answers, and nothing else."""
 
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 
-from assay.artefacts import code_digest
-from assay.engines import identity, make_engine
-from assay.engines.keywords import engine as keywords
+import assay
+from assay.engines import make_engine
 from assay.types import Suite
+from tests.waiting import WATCHDOG
 
 
 @pytest.fixture
@@ -19,12 +26,58 @@ def made(kind, **settings):
     return make_engine({"kind": kind, **settings}, suite=Suite(()))
 
 
-@pytest.mark.parametrize("kind", ["random", "oracle", "keywords"])
-def test_identity_is_the_same_until_the_code_changes(kind, monkeypatch):
-    first = made(kind).identity
-    assert first == made(kind).identity is not None
-    monkeypatch.setattr(identity, "code_digest", lambda *_: "another code")
-    assert made(kind).identity != first
+SHOW = """
+import inspect, json, sys
+from assay.engines import make_engine
+from assay.types import Suite
+engines = {kind: make_engine({"kind": kind}, suite=Suite(())) for kind in sys.argv[1:]}
+print(json.dumps({
+    "identities": {kind: engine.identity for kind, engine in engines.items()},
+    "modules": {kind: inspect.getsourcefile(type(engine)) for kind, engine in engines.items()},
+    "steps": [step.digest for step in engines["builtin"].steps()],
+}))
+"""
+KINDS = ("builtin", "keywords", "oracle", "random")
+
+
+@pytest.fixture
+def package(tmp_path):
+    """A copy of the package whose code can be changed."""
+    source, copy = Path(assay.__file__).parent, tmp_path / "lib" / "assay"
+    shutil.copytree(source, copy, ignore=lambda place, names: {"data"} if Path(place) == source else set())
+    (copy / "data").symlink_to(source / "data")
+    return copy
+
+
+def seen(package):
+    environment = {**os.environ, "PYTHONPATH": str(package.parent)}
+    command = [sys.executable, "-c", SHOW, *KINDS]
+    done = subprocess.run(command, env=environment, capture_output=True, timeout=WATCHDOG, check=True)
+    return json.loads(done.stdout)
+
+
+def append(path, text):
+    with open(path, "a") as file:
+        file.write(text)
+
+
+def test_identity_is_the_same_until_code_changes_that_decides_an_answer(package):
+    first = seen(package)
+    assert all(Path(module).is_relative_to(package) for module in first["modules"].values())
+    assert None not in first["identities"].values()
+    append(package / "errors.py", "# decides no answer\n")
+    (package / "notes.py").write_text("# a module that nobody uses\n")
+    (package / "corpus" / "notes.txt").write_text("no code\n")
+    assert seen(package) == first
+    for module in set(first["modules"].values()):
+        append(module, "# changed\n")
+    after = seen(package)
+    assert all(after["identities"][kind] != first["identities"][kind] for kind in KINDS)
+    assert after["steps"][:3] == first["steps"][:3]  # what the search keeps does not follow the code of engines
+    append(next((package / "syntax").rglob("*.scm")), "; all of them parse\n")
+    last = seen(package)
+    assert all(last["identities"][kind] != after["identities"][kind] for kind in KINDS)
+    assert last["steps"][2] != first["steps"][2]
 
 
 def test_identities_of_kinds_and_settings_differ(run_file):
@@ -52,35 +105,10 @@ def test_identity_of_a_run_file_is_what_is_in_it(run_file, tmp_path):
 
 def test_identity_of_keywords_follows_the_tool_that_counts(tmp_path, monkeypatch):
     tool = tmp_path / "rg"
-    tool.write_text("one version")
-    monkeypatch.setattr(keywords, "find_tool", lambda _: str(tool))
+    tool.write_text("#!/bin/sh\n# one version\n")
+    tool.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
     first = made("keywords", backend="rg").identity
     assert first == made("keywords", backend="auto").identity
-    tool.write_text("another version")
+    tool.write_text("#!/bin/sh\n# another version\n")
     assert made("keywords", backend="rg").identity != first != made("keywords", backend="python").identity
-
-
-def test_code_digest_follows_names_and_contents(tmp_path, monkeypatch):
-    monkeypatch.setattr("assay.artefacts.code.resources.files", lambda _: tmp_path)
-    (tmp_path / "room" / "inner").mkdir(parents=True)
-    (tmp_path / "room" / "__pycache__").mkdir()
-    digests = []
-
-    def changed(path, text):
-        (tmp_path / path).write_text(text)
-        code_digest.cache_clear()
-        digests.append(code_digest("room", "alone.py"))
-
-    try:
-        changed("alone.py", "a")
-        changed("room/a.py", "a")
-        changed("room/a.py", "b")
-        changed("room/inner/a.py", "b")
-        changed("room/queries.scm", "c")
-        assert len(set(digests)) == 5
-        changed("room/notes.txt", "no code")
-        changed("room/__pycache__/a.py", "no code of ours")
-        changed("beside.py", "not asked for")
-        assert len(set(digests)) == 5
-    finally:
-        code_digest.cache_clear()

@@ -6,7 +6,6 @@ import pytest
 
 from assay.engines.kinds import KINDS, kind_named
 from assay.engines.parts import parts_of
-from assay.search.identity import _CODE
 
 
 def test_those_that_ship_and_need_no_stranger_are_ours():
@@ -31,7 +30,3 @@ def test_what_is_no_kind_is_none(name):
 def test_only_kinds_that_name_parts_have_them():
     assert {name for name in KINDS if parts_of({"kind": name})} == {"builtin"}
     assert parts_of({"kind": ["builtin"]}) == ()
-
-
-def test_the_engine_half_names_no_room_to_its_right():
-    assert not [place for place in _CODE if place.startswith("engines")]

@@ -9,6 +9,8 @@ from assay.engines.programs import check_program, make_task, prepare, read_argv
 from assay.engines.witness import Witness
 from assay.errors import ConfigError, EngineError, EngineTimeout
 from assay.processes import Task
+from tests.processes import HANG
+from tests.waiting import WATCHDOG
 
 
 def test_argv_is_split_as_a_shell_would() -> None:
@@ -50,7 +52,7 @@ def test_index_that_fails_or_hangs_is_told_and_what_it_said_is_kept(tmp_path: Pa
     witness = Witness()
     failing = Task(("sh", "-c", "echo no disk >&2; exit 3"), tmp_path, dict(os.environ))
     with pytest.raises(EngineError, match="indexing failed: sh ended with exit code 3: no disk"):
-        prepare(failing, 10.0, "indexing", witness.see_index)
+        prepare(failing, WATCHDOG, "indexing", witness.see_index)
     assert witness.stderr() == "[index]\nno disk"
-    with pytest.raises(EngineTimeout, match=r"no answer after 0\.2 s"):
-        prepare(Task(("sleep", "60"), tmp_path, dict(os.environ)), 0.2, "indexing", witness.see_index)
+    with pytest.raises(EngineTimeout, match=r"no answer after 0\.1 s"):
+        prepare(Task(("sleep", str(HANG)), tmp_path, dict(os.environ)), 0.1, "indexing", witness.see_index)

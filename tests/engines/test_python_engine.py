@@ -10,6 +10,7 @@ from assay.engines import make_engine
 from assay.engines.calling import ask, open_session
 from assay.errors import AssayError, ConfigError, EngineError
 from assay.types import Corpus, Hit, Status
+from tests.waiting import WATCHDOG
 
 SOURCE = """
 from pathlib import Path
@@ -68,7 +69,7 @@ def folder(tmp_path: Path) -> Iterator[str]:
 
 def asked(corpus: Corpus, folder: str, target: str, **settings: object) -> tuple[Hit, ...]:
     engine = make_engine({"kind": "python", "target": target, "folder": folder, **settings})
-    return ask(open_session(engine, corpus).session, "q", 3, 10.0).hits
+    return ask(open_session(engine, corpus).session, "q", 3, WATCHDOG).hits
 
 
 @pytest.mark.parametrize(
@@ -106,7 +107,7 @@ def test_python_engine_oversample_can_be_set(folder: str) -> None:
 
 def test_python_engine_hands_on_the_time_limit(corpus: Corpus, folder: str) -> None:
     engine = make_engine({"kind": "python", "target": "users_engine:Engine", "folder": folder})
-    assert ask(open_session(engine, corpus, 9.0).session, "q", 3, 10.0).hits == (Hit("within 93"),)
+    assert ask(open_session(engine, corpus, 9.0).session, "q", 3, WATCHDOG).hits == (Hit("within 93"),)
 
 
 def test_python_engine_looks_in_the_folder_where_assay_runs(folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -132,5 +133,5 @@ def test_python_engine_says_what_is_wrong(folder: str, target: str, error: type[
 
 def test_python_engine_that_raises_is_an_error_of_that_query(corpus: Corpus, folder: str) -> None:
     engine = make_engine({"kind": "python", "target": "users_engine:wrong", "folder": folder})
-    answer = ask(open_session(engine, corpus).session, "q", 3, 10.0)
+    answer = ask(open_session(engine, corpus).session, "q", 3, WATCHDOG)
     assert (answer.status, answer.error) == (Status.ERROR, "LookupError: no index")

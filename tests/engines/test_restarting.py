@@ -19,10 +19,11 @@ def test_restart_gets_a_time_of_its_own_that_follows_the_first_start() -> None:
     assert limits == [restarting.RESTART_LIMITS.least, 300.0]
 
 
-def test_restart_tells_its_seconds() -> None:
-    again = Restarts(5, "the tool").again(lambda _: time.sleep(0.2))
-    assert again.seconds >= 0.2
-    assert again.notes == ("the tool was started again before this query; the 0.2 s are no part of its time",)
+def test_restart_tells_its_seconds(naps: list[float]) -> None:
+    again = Restarts(5, "the tool").again(lambda _: time.sleep(1000.0))
+    assert again.seconds >= 1000
+    (note,) = again.notes
+    assert note == f"the tool was started again before this query; the {again.seconds:.1f} s are no part of its time"
 
 
 def test_restarts_are_bounded_in_a_row_and_an_answer_begins_a_new_row() -> None:
@@ -38,14 +39,14 @@ def test_restarts_are_bounded_in_a_row_and_an_answer_begins_a_new_row() -> None:
     assert caught.value.hint == "correct it, or raise restarts"
 
 
-def test_seconds_of_a_restart_are_not_charged_when_it_or_the_answer_fails() -> None:
+def test_seconds_of_a_restart_are_not_charged_when_it_or_the_answer_fails(naps: list[float]) -> None:
     def fail(_: float) -> None:
-        time.sleep(0.1)
+        time.sleep(1000.0)
         raise EngineError("no")
 
     with pytest.raises(EngineError) as unstarted:
         Restarts(1, "the tool").again(fail)
-    assert 0.1 <= unstarted.value.waited < 1
+    assert unstarted.value.waited >= 1000
     with pytest.raises(EngineError) as unanswered, Restarted(2.5).apart():
         raise EngineError("no")
     assert unanswered.value.waited == 2.5

@@ -10,7 +10,6 @@ from assay.engines.base import Context, TimedSession
 from assay.engines.http.engine import HttpEngine, make
 from assay.engines.http.session import HttpSession
 from assay.types import Corpus
-from tests.http.conftest import naps as naps
 
 TOKEN = "sk-Zq81-very+secret/42"
 FIELDS = {"path": "data.results[].file", "start": "span.from", "end": "span.to", "score": "score"}

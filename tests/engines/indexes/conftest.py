@@ -15,18 +15,20 @@ from assay.engines.normalise import Normaliser
 from assay.engines.sharing import SharingEngine, Shelf, sharing
 from assay.types import Corpus, Hit
 from tests.engines.conftest import CorpusOf
+from tests.waiting import WATCHDOG
 
-TOOL = [sys.executable, "-I", str(Path(__file__).with_name("tool.py"))]
+TOOL = [sys.executable, "-IS", str(Path(__file__).with_name("tool.py"))]
 PLACES = ["{config}", "{root}", "{store}"]
 TEMPLATE = """\
 [embedding]
 model = "small"  # shapes the index
 cut = 100
+pad = 0
 [search]
 weight = 0.5
 spoil = false
 """
-QUESTIONS = ("encode a float", "decode", "who reads")
+QUESTIONS = ("encode a float", "who reads")
 Log = Callable[[], list[Any]]
 Make = Callable[..., FullEngine]
 
@@ -78,10 +80,10 @@ def answers(
 ) -> tuple[list[Answer], tuple[str, ...]]:
     """Ask every question, on what others made or not, and give what there was to tell."""
     if shelf is None:
-        session: Any = open_session(engine, corpus, 30).session
+        session: Any = open_session(engine, corpus, WATCHDOG).session
     else:
-        session = shared(engine).open_shared(corpus, shelf, 30)
-    found = [ask(session, question, k, 30) for question in QUESTIONS]
+        session = shared(engine).open_shared(corpus, shelf, WATCHDOG)
+    found = [ask(session, question, k, WATCHDOG) for question in QUESTIONS]
     assert close_session(session) is None
     return found, session_notes(session)
 

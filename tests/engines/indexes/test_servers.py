@@ -19,6 +19,7 @@ from assay.errors import EngineError
 from assay.types import Corpus
 from tests.engines.indexes.conftest import Log, answers, hits, shared
 from tests.serving import Asked, Reply, serving
+from tests.waiting import WATCHDOG
 
 pytest.importorskip("mcp")
 
@@ -69,7 +70,7 @@ def mcp(tmp_path: Path, log: Log) -> Any:
     def make(edits: dict[str, object], **more: Any) -> FullEngine:
         table = {
             "kind": "mcp",
-            "command": [sys.executable, str(tmp_path / "server.py"), "{config}", "{store}"],
+            "command": [sys.executable, "-IS", str(tmp_path / "server.py"), "{config}", "{store}"],
             "index": {"tool": "index", "arguments": {"root": "{root}"}},
             "tool": "search",
             "arguments": {"query": "{query}", "k": "{k}"},
@@ -98,7 +99,7 @@ def test_law_of_mcp_servers_on_one_index(mcp: Any, code: Corpus, log: Log) -> No
 def test_mcp_server_that_keeps_its_index_in_memory_is_told_so(mcp: Any, code: Corpus) -> None:
     shelf = Shelf(code)
     with pytest.raises(EngineError, match="left nothing"):
-        shared(mcp({"memory": True})).open_shared(code, shelf, 30)
+        shared(mcp({"memory": True})).open_shared(code, shelf, WATCHDOG)
     assert hits(answers(mcp({"memory": True}, index_keys=None), code, shelf)[0], code)  # each server makes its own
     shelf.close()
 

@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 from typing import cast
 
 import pytest
 
 from assay.artefacts import Artefacts
-from assay.artefacts.passing import _swept
 from assay.engines import make_engine
-from assay.engines.indexes import place
 from assay.engines.indexes.lots import WROTE
 from assay.engines.sharing import Shelf, sharing
 from assay.errors import ConfigError, EngineError
 from assay.types import Corpus
 from tests.engines.conftest import CorpusOf
 from tests.engines.indexes.conftest import PLACES, TOOL, Log, Make, answers, hits, shared
+from tests.waiting import WATCHDOG
 
 WEIGHTS = (0.0, 0.2, 0.5, 1.0, -1.0, -0.2)
 STAYS = {
@@ -65,7 +64,10 @@ def test_index_sees_the_edits_that_belong_to_it_alone(tool: Make, code: Corpus, 
     answers(tool({"search.weight": 9.0, "embedding.model": "big"}), code, None)
     shelf.close()
     for config, _, _ in log():
-        assert config == {"embedding": {"model": "big", "cut": 100}, "search": {"weight": 0.5, "spoil": False}}
+        assert config == {
+            "embedding": {"model": "big", "cut": 100, "pad": 0},
+            "search": {"weight": 0.5, "spoil": False},
+        }
 
 
 def test_index_sees_the_variables_that_belong_to_it_alone(tool: Make, code: Corpus, log: Log) -> None:
@@ -102,27 +104,23 @@ def test_place_goes_with_the_shelf_and_not_with_the_session(tool: Make, code: Co
     assert not root.parent.parent.parent.exists()
 
 
-@pytest.mark.parametrize("largest", [10**9, 0], ids=["put back", "made anew"])
-def test_variant_that_writes_into_the_index_spoils_it_for_nobody(
-    tool: Make, code: Corpus, log: Log, monkeypatch: pytest.MonkeyPatch, largest: int
-) -> None:
-    monkeypatch.setattr(place, "PLACE_LIMITS", place.PlaceLimits(largest))
-    monkeypatch.setattr(place.spare_copy, "__defaults__", (place.PlaceLimits(largest),))
+@pytest.mark.parametrize("pad", [0, 2 * 10**9], ids=["put back", "too large for a copy and made anew"])
+def test_variant_that_writes_into_the_index_spoils_it_for_nobody(tool: Make, code: Corpus, log: Log, pad: int) -> None:
     shelf = Shelf(code)
-    clean, _ = answers(tool({"search.weight": 0.1}), code, shelf)
-    spoilt, notes = answers(tool({"search.spoil": True}), code, shelf)
+    clean, _ = answers(tool({"search.weight": 0.1, "embedding.pad": pad}), code, shelf)
+    spoilt, notes = answers(tool({"search.spoil": True, "embedding.pad": pad}), code, shelf)
     assert notes == (WROTE,)
-    assert [bool(answer.error) for answer in spoilt] == [False, True, True]  # it has spoilt it for itself
-    after, notes = answers(tool({"search.weight": 0.1}), code, shelf)
+    assert [bool(answer.error) for answer in spoilt] == [False, True]  # it has spoilt it for itself
+    after, notes = answers(tool({"search.weight": 0.1, "embedding.pad": pad}), code, shelf)
     assert notes == ()
     assert hits(after, code) == hits(clean, code)
     shelf.close()
-    assert len(log()) == shelf.made["index"] == (1 if largest else 2)
+    assert len(log()) == shelf.made["index"] == (2 if pad else 1)
 
 
 def test_variants_that_are_open_at_once_do_not_meet_each_others_writing(tool: Make, code: Corpus, log: Log) -> None:
     shelf = Shelf(code)
-    first = shared(tool({"search.spoil": True})).open_shared(code, shelf, 30)
+    first = shared(tool({"search.spoil": True})).open_shared(code, shelf, WATCHDOG)
     first.search("float", 3)
     found, _ = answers(tool(), code, shelf)
     assert hits(found, code)
@@ -139,7 +137,7 @@ def test_failing_index_fails_every_variant_in_the_same_words_and_is_not_tried_ag
     told = []
     for weight in WEIGHTS:
         with pytest.raises(EngineError) as problem:
-            shared(tool({"search.weight": weight, "embedding.model": "broken"})).open_shared(code, shelf, 30)
+            shared(tool({"search.weight": weight, "embedding.model": "broken"})).open_shared(code, shelf, WATCHDOG)
         told.append((str(problem.value), problem.value.stderr))
     shelf.close()
     assert len(set(told)) == 1
@@ -151,10 +149,10 @@ def test_failing_index_fails_every_variant_in_the_same_words_and_is_not_tried_ag
 def test_program_that_indexes_when_it_starts_must_leave_its_index_where_others_find_it(
     tool: Make, code: Corpus
 ) -> None:
-    nowhere = [sys.executable, "-c", "print('ready', flush=True); input()", "{config}", "{store}"]
+    nowhere = [sys.executable, "-ISc", "print('ready', flush=True); input()", "{config}", "{store}"]
     engine = tool(**{**STAYS, "argv": nowhere})
     with pytest.raises(EngineError, match="left nothing"):
-        shared(engine).open_shared(code, Shelf(code), 30)
+        shared(engine).open_shared(code, Shelf(code), WATCHDOG)
 
 
 @pytest.mark.parametrize(
@@ -182,7 +180,6 @@ def test_index_keys_without_an_index_and_config_without_a_reader_are_errors(tool
 
 
 def test_presets_and_python_engines_are_seen_through(tool: Make, tmp_path: Path) -> None:
-    from assay.engines import make_engine
 
     (tmp_path / "mine.toml").write_text(
         '[preset]\nabout = "x"\n[engine]\nkind = "command"\nargv = "cat {query}"\nindex = "touch {store}/x"\n'
@@ -205,7 +202,7 @@ def test_secrets_of_a_file_are_in_no_record_and_no_message(
     assert sorted(said) == ["edits", "template", "template_digest"]
     assert said["template"] == "key.toml"
     with pytest.raises(EngineError) as told:
-        shared(engine).open_shared(code, Shelf(code), 30)
+        shared(engine).open_shared(code, Shelf(code), WATCHDOG)
     assert "***" in str(told.value)
     assert "hush" not in str(told.value) + told.value.stderr
 
@@ -292,34 +289,34 @@ def test_edit_that_says_what_stands_there_is_the_same_index(tool: Make, keys: li
     assert (index({"search.weight": 0.9}) == index()) is bool(keys)
 
 
-def test_rendered_configuration_of_a_killed_run_is_removed_at_the_next_start(
-    tool: Make, code: Corpus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_rendered_configuration_of_a_killed_run_is_removed_at_the_next_start(code: Corpus, tmp_path: Path) -> None:
     own = tmp_path / "tmp"
     own.mkdir()
-    monkeypatch.setenv("TMPDIR", str(own))
-    monkeypatch.setattr(tempfile, "tempdir", None)
     (tmp_path / "tool.toml").write_text('key = "{env:TOOL_KEY}"\n')
-    monkeypatch.setenv("TOOL_KEY", "sk-very-secret")
     table = {"kind": "command", "argv": ["cat", "{config}", "{store}", "{query}"], "config": {"template": "tool.toml"}}
     script = (
-        "import sys, time\nfrom pathlib import Path\nfrom assay.engines import make_engine\n"
+        "from pathlib import Path\nfrom assay.engines import make_engine\n"
         "from assay.corpus import open_corpus, parse_spec\n"
         f"engine = make_engine({table!r}, folder=Path({str(tmp_path)!r}))\n"
         f"session = engine.open(open_corpus(parse_spec({str(code.root)!r})))\n"
-        "print('open', flush=True)\ntime.sleep(60)\n"
+        "print('open', flush=True)\ninput()\nsession.close()\n"
     )
-    with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
+    environment = {**os.environ, "TMPDIR": str(own), "TOOL_KEY": "sk-very-secret"}
+
+    def started() -> subprocess.Popen[str]:
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+        process = subprocess.Popen([sys.executable, "-c", script], env=environment, text=True, **pipes)  # type: ignore[call-overload]
         assert process.stdout.readline() == "open\n"
+        return process
+
+    with started() as process:
         process.send_signal(signal.SIGKILL)
     left = [path for path in own.rglob("tool.toml") if "sk-very-secret" in path.read_text()]
     assert len(left) == 1
     assert left[0].stat().st_mode & 0o077 == 0
-    _swept.cache_clear()
-    session = make_engine(table, folder=tmp_path).open(code)
-    assert not left[0].exists()
-    session.close()
+    with started() as process:
+        assert not left[0].exists()
+        process.communicate("\n")
     assert list(own.iterdir()) == []
 
 
@@ -336,7 +333,7 @@ def test_index_that_lies_elsewhere_is_not_kept_and_that_is_told(tool: Make, code
 def test_index_that_another_process_uses_is_made_anew(tool: Make, code: Corpus, tmp_path: Path) -> None:
     with Artefacts(tmp_path / "kept") as artefacts:
         one, two = (Shelf(code, artefacts, reuse_index=True) for _ in range(2))
-        session = shared(tool()).open_shared(code, one, 30)
+        session = shared(tool()).open_shared(code, one, WATCHDOG)
         found, notes = answers(tool(), code, two)
         assert hits(found, code)
         assert "in use" in notes[0]

@@ -1,6 +1,7 @@
 """A small search tool with an index: `tool.py index|search|serve CONFIG ROOT STORE [QUERY K]`.
 
-Of its configuration `embedding` shapes the index and `search` the ranking. Every index it makes is a line in $TOOL_LOG.
+Of its configuration `embedding` shapes the index (`pad` makes it large) and `search` the ranking. Every index it makes
+is a line in $TOOL_LOG.
 """
 
 from __future__ import annotations
@@ -27,6 +28,9 @@ def index(config: dict, root: Path, store: Path) -> None:
     cut = config["embedding"]["cut"]
     files = {str(path): words(path.read_text())[:cut] for path in sorted(root.rglob("*.py"))}
     (store / "index.json").write_text(json.dumps(files))
+    if config["embedding"].get("pad"):
+        with open(store / "pad", "wb") as file:
+            file.truncate(config["embedding"]["pad"])
 
 
 def search(config: dict, root: Path, store: Path, query: str, k: int) -> list[str]:

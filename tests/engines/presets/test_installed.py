@@ -11,6 +11,7 @@ from assay.engines import make_engine
 from assay.engines.presets.installed import ProbeLimits, check_needs, look, tool_version
 from assay.engines.presets.loading import Preset, read_preset
 from assay.errors import EngineError
+from tests.waiting import WATCHDOG
 
 NEEDY = """\
 [preset]
@@ -84,8 +85,9 @@ def test_a_variable_that_is_not_set_is_told_unless_the_user_sets_it_for_the_tool
         ("import sys; print('v0.7', file=sys.stderr)", "0.7"),
         ("print('build of a Monday')", "build of a Monday"),
         ("raise SystemExit(3)", ""),
-        ("import time; print('1.0', flush=True); time.sleep(60)", ""),
+        ("import time; print('1.0', flush=True); time.sleep(1000)", ""),
     ],
 )
 def test_the_version_is_what_looks_like_one(tmp_path: Path, program: str, version: str) -> None:
-    assert tool_version(preset(tmp_path, program), ProbeLimits(seconds=0.5 if "sleep" in program else 20)) == version
+    limits = ProbeLimits(seconds=0.1 if "sleep" in program else WATCHDOG)
+    assert tool_version(preset(tmp_path, program), limits) == version

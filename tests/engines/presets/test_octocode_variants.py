@@ -11,6 +11,7 @@ from assay.engines import make_engine
 from assay.engines.calling import ask
 from assay.engines.sharing import Shelf, sharing
 from assay.types import Corpus
+from tests.waiting import WATCHDOG
 
 OCTOCODE = """
 import json, os, pathlib, sys, tomllib
@@ -55,8 +56,8 @@ def test_variants_of_the_search_share_one_index(home: Path, corpus: Corpus) -> N
         engine = make_engine({"preset": "octocode-variants", "config": {"edits": {"search": search}}})
         able = sharing(engine)
         assert able is not None
-        session = able.open_shared(corpus, shelf, 30)
-        first.append(ask(session, "where", 10, 30).hits[0].path)
+        session = able.open_shared(corpus, shelf, WATCHDOG)
+        first.append(ask(session, "where", 10, WATCHDOG).hits[0].path)
         session.close()
     shelf.close()
     assert first == ["json/encoder.py", "README.md", "json/encoder.py", "README.md"]

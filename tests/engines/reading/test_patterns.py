@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import time
 from contextlib import suppress
 
 import pytest
@@ -78,10 +77,8 @@ def test_patterns_that_match_nothing_are_told() -> None:
 
 
 def test_patterns_see_no_more_of_a_line_than_a_path_can_need() -> None:
-    text = "x" * 1_000_000 + "\n### a.py:1-2\n"
-    begin = time.perf_counter()
+    text = "x" * 1_000_000 + "\n### a.py:1-2\n"  # quadratic in the line: all of it would take hours
     assert read(text, r"x*y|" + HEADER).hits == (Hit("a.py", 1, 2),)
-    assert time.perf_counter() - begin < 5  # quadratic in the line: a million characters would take hours
     far = "x" * TEXT_LIMITS.line + " a.py"
     assert read(f"{far}\nb a.py\n", r" (?P<path>a\.py)$").hits == (Hit("a.py"),)
 
