@@ -9,6 +9,8 @@ from assay.experiment import read_run
 from assay.types import Status
 from tests.docs.running import Ran, run_page
 
+pytestmark = pytest.mark.nightly
+
 TOKEN = b"open-sesame-42"
 
 

@@ -32,11 +32,13 @@ def said(page: Ran) -> str:
     return page.said
 
 
+@pytest.mark.nightly
 def test_page_shows_a_plan_and_then_that_nothing_is_left(said):
     assert "0 of 12 cells are there" in said
     assert "12 of 12 cells are there" in said
 
 
+@pytest.mark.nightly
 def test_page_raises_the_alarms_it_speaks_of(said):
     flat = " ".join(said.split())
     assert "search.stem.files of mine does nothing here: with 0.2 and 0.9" in flat
@@ -46,11 +48,13 @@ def test_page_raises_the_alarms_it_speaks_of(said):
     assert "All pairs" in flat
 
 
+@pytest.mark.nightly
 def test_page_takes_the_dead_knob_out(said, ran):
     closer = json.loads((ran / "closer/results.json").read_text())
     assert [engine["name"] for engine in closer["engines"]][:3] == ["mine", "lines 0.25", "lines 1.0"]
 
 
+@pytest.mark.nightly
 def test_page_puts_shards_together_and_checks_the_cache(said, ran):
     whole, merged = ((ran / folder / "rows.json").read_bytes() for folder in ("results", "together"))
     assert merged == whole

@@ -19,6 +19,8 @@ RECIPE = "a recipe of assay train"
 ROOT = DOCS.parent
 GROUPS = ("gold", "cache", "engines", "ledger")  # commands with actions
 LEAST_WORDS = 3  # of a reason
+#: The pages that `make test` runs; `make nightly` runs the others.
+IN_MAKE_TEST = ("quick-start.md", "guides/ci.md")
 
 
 def every(*languages: str) -> list[Block]:
@@ -30,7 +32,10 @@ def named(block: Block) -> str:
     return f"{block.page}:{block.line}"
 
 
-@pytest.mark.parametrize("page", runnable())
+@pytest.mark.parametrize(
+    "page",
+    [page if page in IN_MAKE_TEST else pytest.param(page, marks=pytest.mark.nightly) for page in runnable()],
+)
 def test_page_runs_as_it_stands(page, tmp_path_factory):
     run_page(page, tmp_path_factory)
 

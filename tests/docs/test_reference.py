@@ -1,5 +1,6 @@
 """Docs cannot rot: pages made from the program equal the program, and the README's commands exist."""
 
+import json
 import re
 import shlex
 import subprocess
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from assay.cli.main import build_parser, main
+from assay.experiment import read_run
 from docs.generate import FOLDER, PAGES
 from tests.docs.running import pages
 
@@ -36,6 +38,7 @@ def test_readme_command_parses(command):
     build_parser().parse_args(shlex.split(command)[1:])
 
 
+@pytest.mark.nightly
 def test_readme_python_example_runs(shop):
     example = re.search(r"```python\n(.*?)```", README, flags=re.DOTALL)
     assert example is not None
@@ -43,6 +46,7 @@ def test_readme_python_example_runs(shop):
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.nightly
 def test_first_five_minutes_run_as_written(shop, capsys):
     (shop / "gold.yaml").unlink()
     after = ("compare results --all-pairs", "gate results --require Hit@5>=0.1", "plan --detect 0.05")
@@ -50,6 +54,7 @@ def test_first_five_minutes_run_as_written(shop, capsys):
         assert main([*command.split(), "--quiet"]) == 0, capsys.readouterr().err
 
 
+@pytest.mark.nightly
 def test_readme_comparisons_run_as_written(shop, capsys):
     (block,) = [one for one in re.findall(r"```bash\n(.*?)```", README, flags=re.DOTALL) if "compare before.csv" in one]
     commands = [shlex.split(line, comments=True) for line in block.splitlines()]
@@ -125,32 +130,33 @@ def test_relative_paths_of_programs_start_where_the_page_of_engines_says(shop):
         assert {str(ranking.status) for ranking in made.engines[0].rankings} == {status}
 
 
-def test_python_engine_of_the_page_is_asked_filtered_updated_and_measured(shop):
-    from assay import load_gold, run
-    from assay.corpus import open_corpus
-    from assay.engines.base import Wanted
-    from assay.engines.calling import ask_filtered, open_session, update_session
-    from assay.types import CorpusSpec
-
+def test_python_engine_of_the_page_is_asked_filtered_updated_and_measured(shop, monkeypatch, capsys):
     (example,) = re.findall(r"```python\n(.*?)```", ENGINES, flags=re.DOTALL)
-    names: dict = {}
-    exec(example, names)  # noqa: S102  # our own page
-    (asked,) = run({"mine": names["Mine"]()}, load_gold(shop / "gold.yaml")).engines
-    assert asked.version == "1.0"
-    assert all(ranking.hits for ranking in asked.rankings)
+    tools = shop.parent / "tools"
+    tools.mkdir()
+    (tools / "page_engine.py").write_text(example, "utf-8")
+    monkeypatch.syspath_prepend(str(tools))
+    mine = "python:page_engine:Mine"
 
-    spec = CorpusSpec("path", str(shop))
-    session = open_session(names["Mine"](), open_corpus(spec)).session
-    wanted = ask_filtered(session, "total", 10, Wanted(("shop/*",)))
-    assert wanted is not None
-    assert {hit.path.split("/")[0] for hit in wanted.hits} == {"shop"}
-    assert ask_filtered(session, "total", 10, Wanted(languages=("python",))) is None
-    (shop / "shop" / "zebra.py").write_text("zebra = 1\n")
-    assert update_session(session, open_corpus(spec)) is not None
-    again = ask_filtered(session, "zebra", 1, Wanted(("shop/*",)))
-    assert again is not None
-    assert [hit.path for hit in again.hits] == ["shop/zebra.py"]
-    session.close()
+    def said(*words):
+        capsys.readouterr()
+        code = main([*words, "--json", "--quiet"])
+        out = capsys.readouterr().out
+        return code, json.loads(out)
+
+    code, results = said(
+        "run", "--gold", "gold.yaml", "--engine", f"mine={mine}", "--no-references", "--out", "results"
+    )
+    assert (code, results["mishaps"]) == (0, [])
+    assert [engine.version for engine in read_run(shop / "results").engines] == ["1.0"]
+    code, answer = said("engines", "ask", mine, "total", str(shop), "--paths", "shop/*")
+    assert (code, {hit["path"].split("/")[0] for hit in answer["hits"]}) == (0, {"shop"})
+    code, refusal = said("engines", "ask", mine, "total", str(shop), "--language", "python")
+    assert (code, "has no filter for languages" in refusal["error"]) == (2, True)
+    code, audit = said("audit", mine, str(shop), "--only", "update", "--queries", "3")
+    assert code == 0
+    assert {finding["severity"] for finding in audit["findings"]} <= {"fine", "not applicable"}
+    assert "fine" in {finding["severity"] for finding in audit["findings"]}
 
 
 ARCHITECTURE = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")

@@ -36,11 +36,13 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.nightly
 def test_site_has_every_page(site):
     missing = [page for page in pages() if not (site / page).with_suffix(".html").exists()]
     assert missing == []
 
 
+@pytest.mark.nightly
 def test_site_asks_no_other_host(site):
     fetched = {
         (path.name, address)
@@ -55,6 +57,7 @@ def test_site_asks_no_other_host(site):
     assert re.findall(r"(?:url\(|@import)\s*[\"']?(?:https?:)?//[^)\"']+", styles) == []
 
 
+@pytest.mark.nightly
 def test_pages_from_a_disk_find_what_they_ask_for(site):
     lost = []
     for page in site.rglob("*.html"):
@@ -67,6 +70,7 @@ def test_pages_from_a_disk_find_what_they_ask_for(site):
     assert lost == []
 
 
+@pytest.mark.nightly
 def test_search_has_its_index_as_a_script(site):
     index = (site / "search/search_index.js").read_text("utf-8")
     assert index.startswith("var __index = {")

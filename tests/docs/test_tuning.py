@@ -1,11 +1,11 @@
 """docs/guides/tuning.md: every command is run as it stands, and the page says what the program does."""
 
+import json
 import re
 from pathlib import Path
 
 import pytest
 
-from assay.experiment.ledger.book import read_ledger
 from assay.experiment.ledger.rule import Rule
 from tests.docs.running import DOCS, Ran, run_page
 
@@ -24,6 +24,7 @@ def page(ran: Ran) -> Path:
     return ran.work
 
 
+@pytest.mark.nightly
 def test_the_page_shows_what_it_tells_of(page, ran):
     said = ran.said
     for text in (
@@ -39,10 +40,11 @@ def test_the_page_shows_what_it_tells_of(page, ran):
     assert not (page / "gold-synth" / "doc.looks.jsonl").exists()
 
 
+@pytest.mark.nightly
 def test_the_ledger_of_the_page_is_whole(page):
-    entries = read_ledger(page / "ledger.jsonl").entries
-    assert entries[-1].title == "rank whole files"
-    assert {entry.parts for entry in entries} == {("dev",)}
+    entries = [json.loads(line) for line in (page / "ledger.jsonl").read_text("utf-8").splitlines()]
+    assert entries[-1]["title"] == "rank whole files"
+    assert all(entry["parts"] == ["dev"] for entry in entries)
 
 
 def test_the_page_has_every_key_of_a_rule():

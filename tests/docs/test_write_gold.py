@@ -9,6 +9,8 @@ import pytest
 from assay import load_gold
 from tests.docs.running import DOCS, Ran, run_page
 
+pytestmark = pytest.mark.nightly
+
 PAGE = "tutorials/write-gold.md"
 LEAST = 30  # queries of a set that says anything
 
