@@ -100,6 +100,9 @@ def test_1_worse(scratch):
             "one of two floors is missed": case(
                 "gate", "results", "--engine", "builtin", "--require", "nDCG@10>=0.2", "--require", "Hit@1>=0.99"
             ),
+            "a regression outweighs what is inconclusive": case(
+                "gate", "results", "--engine", "builtin", "--engine", "random", "--strict", "--margin", "0.001"
+            ),
         },
         1,
     )
@@ -121,6 +124,7 @@ def test_4_failed(scratch, monkeypatch):
         scratch,
         {
             "more than 5 % of an engine's queries failed": case("gate", "results"),
+            "a failed engine outweighs a missed floor": case("gate", "results", "--require", "nDCG@10>=0.9"),
             "a baseline of an engine that failed": case("gate", "results", "--write-baseline", "baseline.json"),
             "every query of an engine failed": case(
                 "run", "--engine", dead, "--baseline", "dead", *LONE, "--out", "dead", files=tools
@@ -181,6 +185,9 @@ def test_5_not_comparable(scratch):
             "the corpus changed since the baseline": case("gate", "changed", "--against", "baseline.json"),
             "no engine in common": case("compare", "results", "same"),
             "an engine that only one side has": case("gate", "two", "--against", "baseline.json"),
+            "a missing counterpart outweighs a missed floor": case(
+                "gate", "two", "--against", "baseline.json", "--require", "LineR@10>=0.99"
+            ),
             "a change measured on another corpus": case(
                 "ledger", "add", "changed", "--engine", "keywords", "--against", "same"
             ),
