@@ -1,6 +1,7 @@
 """Kinds of things in the cache: whatever is written there is registered, so that it can be seen and pruned."""
 
 import ast
+from collections.abc import Iterator
 from pathlib import Path
 
 import assay
@@ -18,30 +19,33 @@ CONSTANTS = {
 }
 
 
-def folders(path: Path) -> list[str]:
-    """List what a module puts right into the folder of the cache, by name or by constant."""
-    found = []
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div) and "cache_dir()" in ast.unparse(node.left):
-            right = node.right.value if isinstance(node.right, ast.Attribute) else node.right
-            found.append(str(right.value) if isinstance(right, ast.Constant) else ast.unparse(right).split(".")[-1])
-    return found
+def parsed(*words: str) -> Iterator[tuple[Path, ast.AST]]:
+    """Walk the modules that have one of some words."""
+    for path in SOURCE.rglob("*.py"):
+        text = path.read_text(encoding="utf-8")
+        if any(word in text for word in words):
+            for node in ast.walk(ast.parse(text)):
+                yield path, node
 
 
 def test_every_folder_of_the_cache_that_the_source_names_is_a_kind():
-    named = {name for path in SOURCE.rglob("*.py") if "cli/cache" not in path.as_posix() for name in folders(path)}
+    named = set()
+    for path, node in parsed("cache_dir()"):
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div) and "cache_dir()" in ast.unparse(node.left):
+            right = node.right.value if isinstance(node.right, ast.Attribute) else node.right
+            name = str(right.value) if isinstance(right, ast.Constant) else ast.unparse(right).split(".")[-1]
+            named |= {name} if "cli/cache" not in path.as_posix() else set()
     assert {"artefacts", "INDEX", "DESCRIPTIONS", "EMBEDDINGS", "UNFINISHED"} <= named
     assert named <= NAMES | CONSTANTS | BESIDE
 
 
 def test_no_module_has_the_name_of_an_artefact_of_its_own():
     own = {kind.name for kind in KINDS if kind.artefact}
-    for path in SOURCE.rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.args:
-                first = node.args[0]
-                stores = node.func.attr in ("obtain", "release") or ast.unparse(node.func.value).endswith("artefacts")
-                assert not (stores and isinstance(first, ast.Constant) and first.value in own), path
+    for path, node in parsed(".obtain(", ".release(", "artefacts."):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.args:
+            first = node.args[0]
+            stores = node.func.attr in ("obtain", "release") or ast.unparse(node.func.value).endswith("artefacts")
+            assert not (stores and isinstance(first, ast.Constant) and first.value in own), path
 
 
 def test_a_run_leaves_nothing_in_the_cache_that_is_no_kind(shop, monkeypatch, tmp_path):

@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from assay.artefacts import scratch as public
-from assay.artefacts.passing import _home_apart, _swept, scratch, sweep
+from assay.artefacts.passing import scratch, sweep
 from assay.errors import EnvironmentFailure
 
 _LEAVES = """
@@ -20,22 +20,18 @@ from assay.artefacts.passing import scratch
 with scratch("assay-config-") as folder:
     (folder / "tool.toml").write_text("key = 'SECRET'")
     print(folder, flush=True)
-    time.sleep(60)
+    time.sleep(600)
 """
 
 
 @pytest.fixture(autouse=True)
 def tmp(tmp_path, monkeypatch):
-    """A folder for temporary files of this test's own."""
+    """Give the test a folder for temporary files that no process has used before."""
     folder = tmp_path / "tmp"
     folder.mkdir()
     monkeypatch.setenv("TMPDIR", str(folder))
     monkeypatch.setattr(tempfile, "tempdir", None)
-    _swept.cache_clear()
-    _home_apart.cache_clear()
-    yield folder
-    _swept.cache_clear()
-    _home_apart.cache_clear()
+    return folder
 
 
 def killed(tmp):

@@ -12,6 +12,7 @@ import pytest
 
 from assay.artefacts import Artefacts, Limits
 from tests.artefacts.working import KEYS, check, put
+from tests.waiting import wait_until
 
 
 @contextmanager
@@ -25,54 +26,63 @@ def program(*arguments):
         started.communicate()
 
 
-def kill_again_and_again(root, times):
-    draw = random.Random(times)
-    half_made = 0
-    for seed in range(times):
-        with program("obtain", root, seed) as started:
-            wait_for(lambda: any(root.glob("folders/*/*")), started)
-            time.sleep(draw.uniform(0.0, 0.1))
-            assert started.poll() is None, started.stderr.read()
-            started.send_signal(signal.SIGKILL)
-            started.wait()
-        half_made += sum(not (folder / "finished").exists() for folder in root.glob("folders/*/*"))
-        with Artefacts(root) as artefacts:
-            for key in KEYS:
-                check(artefacts, key)
-            assert artefacts.troubles == []
-        Artefacts(root, Limits(leftover=0.0)).prune(0)
-        assert not any(root.glob("folders/*/*"))
-        assert not any((root / ".tmp").iterdir())
-        assert not any((root / ".locks").iterdir())
-    assert half_made > 0, "no kill came in the middle of a folder"
+def check_after_kill(root):
+    """Make and read everything, then prune to nothing."""
+    with Artefacts(root) as artefacts:
+        for key in KEYS:
+            check(artefacts, key)
+        assert artefacts.troubles == []
+    Artefacts(root, Limits(leftover=0.0)).prune(0)
+    assert not any(root.glob("folders/*/*"))
+    assert not any((root / ".tmp").iterdir())
+    assert not any((root / ".locks").iterdir())
+
+
+def unfinished(root):
+    return [folder for folder in root.glob("folders/*/*") if not (folder / "finished").exists()]
 
 
 def wait_for(there, started):
-    end = time.monotonic() + 30
-    while not there():
-        assert started.poll() is None, started.stderr.read()
-        assert time.monotonic() < end
-        time.sleep(0.002)
+    """Wait for something while a program runs."""
+    wait_until(lambda: started.poll() is not None or there(), "the program")
+    assert started.poll() is None, started.stderr.read()
 
 
 def test_killed_maker_leaves_nothing_that_is_trusted(tmp_path):
-    kill_again_and_again(tmp_path, 5)
+    root, note = tmp_path / "store", tmp_path / "half-made"
+    with program("stall", root, note) as started:
+        wait_for(note.exists, started)
+        started.send_signal(signal.SIGKILL)
+        started.wait()
+    assert len(unfinished(root)) == 1
+    check_after_kill(root)
 
 
 @pytest.mark.soak
 def test_killed_maker_leaves_nothing_that_is_trusted_many_times(tmp_path):
-    kill_again_and_again(tmp_path, 50)
+    draw = random.Random(50)
+    half_made = 0
+    for seed in range(50):
+        with program("obtain", tmp_path, seed) as started:
+            wait_for(lambda: any(tmp_path.glob("folders/*/*")), started)
+            time.sleep(draw.uniform(0.0, 0.1))
+            assert started.poll() is None, started.stderr.read()
+            started.send_signal(signal.SIGKILL)
+            started.wait()
+        half_made += len(unfinished(tmp_path))
+        check_after_kill(tmp_path)
+    assert half_made > 0, "no kill came in the middle of a folder"
 
 
-def test_makers_readers_and_a_pruner_never_meet_half_a_folder(tmp_path):
+@pytest.mark.parametrize("rounds", [20, pytest.param(500, marks=pytest.mark.soak)])
+def test_makers_readers_and_a_pruner_never_meet_half_a_folder(tmp_path, rounds):
     with (
         program("obtain", tmp_path, 1) as one,
         program("obtain", tmp_path, 2) as other,
         program("prune", tmp_path) as pruner,
     ):
-        end = time.monotonic() + 1.5
         draw = random.Random(3)
-        while time.monotonic() < end:
+        for _ in range(rounds):
             with Artefacts(tmp_path) as artefacts:
                 check(artefacts, draw.choice(KEYS))
                 assert artefacts.troubles == []
@@ -84,7 +94,6 @@ def test_pruner_takes_nothing_that_is_held(tmp_path):
     artefacts = Artefacts(tmp_path)
     folder = artefacts.obtain("folders", "held", put("a", b"a"))
     with program("prune", tmp_path) as pruner:
-        wait_for(lambda: True, pruner)
         Artefacts(tmp_path).write("cells", "goes", b"x")
         wait_for(lambda: not artefacts.has("cells", "goes"), pruner)
         assert (folder / "a").read_text() == "a"
@@ -92,13 +101,15 @@ def test_pruner_takes_nothing_that_is_held(tmp_path):
         wait_for(lambda: not folder.exists(), pruner)
 
 
-def test_small_things_are_whole_or_absent_between_processes(tmp_path):
-    programs = [("cells", tmp_path, seed, 1_000) for seed in range(3)]
-    with program(*programs[0]) as a, program(*programs[1]) as b, program(*programs[2]) as c, program("prune", tmp_path):
-        for started in (a, b, c):
-            assert started.wait(60) == 0, started.stderr.read()
+@pytest.mark.parametrize("times", [200, pytest.param(5_000, marks=pytest.mark.soak)])
+def test_small_things_are_whole_or_absent_between_processes(tmp_path, times):
+    programs = [("cells", tmp_path, seed, times) for seed in range(2)]
+    with program(*programs[0]) as one, program(*programs[1]) as other, program("prune", tmp_path):
+        for started in (one, other):
+            assert started.wait(600) == 0, started.stderr.read()
 
 
+@pytest.mark.filterwarnings("ignore:.*fork")
 def test_forked_child_holds_nothing_and_closes_nothing_of_its_parents(tmp_path):
     store = Artefacts(tmp_path)
     folder = store.obtain("folders", "a", put("a", b"a"))
@@ -120,12 +131,13 @@ def test_forked_child_holds_nothing_and_closes_nothing_of_its_parents(tmp_path):
 def test_folder_is_made_once_and_others_wait(tmp_path):
     code = (
         "import sys, time; from pathlib import Path; from assay.artefacts import Artefacts\n"
+        "place = Path(sys.argv[1]); (place / f'started-{sys.argv[2]}').touch()\n"
         "def make(folder):\n"
-        "    with open(sys.argv[2], 'a') as log: log.write('made\\n')\n"
-        "    time.sleep(0.3); (folder / 'a').write_text('a')\n"
-        "assert (Artefacts(Path(sys.argv[1])).obtain('k', 'k', make) / 'a').read_text() == 'a'"
+        "    while len(list(place.glob('started-*'))) < 3: time.sleep(0.01)\n"
+        "    with open(place / 'log', 'a') as log: log.write('made\\n')\n"
+        "    (folder / 'a').write_text('a')\n"
+        "assert (Artefacts(place / 'store').obtain('k', 'k', make) / 'a').read_text() == 'a'"
     )
-    command = [sys.executable, "-c", code, tmp_path / "store", tmp_path / "log"]
-    started = [subprocess.Popen(command) for _ in range(4)]
-    assert [one.wait(60) for one in started] == [0, 0, 0, 0]
+    started = [subprocess.Popen([sys.executable, "-c", code, tmp_path, str(number)]) for number in range(3)]
+    assert [one.wait(600) for one in started] == [0, 0, 0]
     assert (tmp_path / "log").read_text() == "made\n"

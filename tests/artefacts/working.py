@@ -2,7 +2,8 @@
 
 python -m tests.artefacts.working obtain ROOT SEED        make and read folders for ever
 python -m tests.artefacts.working cells ROOT SEED TIMES   write and read small things, and say how many were wrong
-python -m tests.artefacts.working prune ROOT SEED         prune to nothing for ever
+python -m tests.artefacts.working prune ROOT              prune to nothing for ever
+python -m tests.artefacts.working stall ROOT NOTE         make half a folder, touch NOTE and wait to be killed
 """
 
 from __future__ import annotations
@@ -78,9 +79,23 @@ def prune(root: Path) -> None:
         Artefacts(root).prune(0)
 
 
+def stall(root: Path, note: Path) -> None:
+    """Stop in the middle of a folder."""
+
+    def make(folder: Path) -> None:
+        name, data = next(iter(content(KEYS[0]).items()))
+        (folder / name).write_bytes(data[: len(data) // 2])
+        note.touch()
+        time.sleep(600)
+
+    Artefacts(root).obtain("folders", KEYS[0], make)
+
+
 if __name__ == "__main__":
     what, where, *rest = sys.argv[1:]
-    if what == "obtain":
+    if what == "stall":
+        stall(Path(where), Path(rest[0]))
+    elif what == "obtain":
         obtain(Path(where), random.Random(int(rest[0])))
     elif what == "prune":
         prune(Path(where))

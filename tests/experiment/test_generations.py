@@ -5,10 +5,11 @@ import multiprocessing
 import os
 import random
 import shutil
-import signal
 import subprocess
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,6 +22,7 @@ from assay.experiment.records.generations import read_generation
 from assay.experiment.records.layout import COMMITTED, MANIFEST, STAGED
 from assay.types import EngineRun, Hit, Query, Ranking, Run, Span, Suite, Target
 from tests.experiment.test_records import example
+from tests.waiting import wait_until
 
 
 def numbered(number: int) -> Run:
@@ -43,18 +45,41 @@ def _write_for_ever(folder: str, first: int) -> None:
         write_run(numbered(number), Path(folder))
 
 
-@pytest.mark.parametrize("kills", [5, pytest.param(50, marks=pytest.mark.soak)])
-def test_killed_writer_leaves_the_old_run_or_the_new_one(tmp_path, kills):
+@contextmanager
+def writer(folder: Path, first: int) -> Iterator[None]:
+    """Have another process write one run after the other, and kill it in the end."""
+    child = multiprocessing.get_context("spawn").Process(target=_write_for_ever, args=(str(folder), first))
+    child.start()
+    try:
+        yield
+    finally:
+        child.kill()
+        child.join()
+
+
+def test_reader_beside_a_busy_writer_never_sees_a_mixture_nor_when_it_is_killed(tmp_path):
+    write_run(numbered(1), tmp_path)
+    seen = set()
+
+    def look() -> bool:
+        seen.add(number_of(read_run(tmp_path)))
+        return len(seen) >= 10
+
+    with writer(tmp_path, 2):
+        wait_until(look, "ten runs")
+    assert number_of(read_run(tmp_path)) >= max(seen)
+
+
+@pytest.mark.soak
+def test_writer_killed_at_fifty_instants_leaves_the_old_run_or_the_new_one(tmp_path):
     write_run(numbered(1), tmp_path)
     rng = random.Random(0)
-    for _ in range(kills):
+    for _ in range(50):
         before = number_of(read_run(tmp_path))
-        child = multiprocessing.get_context("fork").Process(target=_write_for_ever, args=(str(tmp_path), before + 1))
-        child.start()
-        time.sleep(rng.uniform(0.0, 0.1))
-        os.kill(child.pid or 0, signal.SIGKILL)
-        child.join()
-        assert number_of(read_run(tmp_path)) >= before
+        with writer(tmp_path, before + 1):
+            wait_until(lambda: number_of(read_run(tmp_path)) > before, "the writer to write")  # noqa: B023
+            time.sleep(rng.uniform(0.0, 0.02))
+        assert number_of(read_run(tmp_path)) > before
 
 
 class Cut(BaseException):
@@ -117,20 +142,6 @@ def _tidy(folder: Path) -> bool:
     names = {p.relative_to(folder).as_posix() for p in folder.rglob("*") if p.is_file()}
     engines = {f"engines/{name}.jsonl" for name in ("my-engine-v2-d846de", "e0")}
     return names == {MANIFEST, "gold.jsonl", "lines.jsonl", ".assayignore", ".gitignore", ".lock", *engines}
-
-
-def test_reader_beside_a_busy_writer_never_sees_a_mixture(tmp_path):
-    write_run(numbered(1), tmp_path)
-    child = multiprocessing.get_context("fork").Process(target=_write_for_ever, args=(str(tmp_path), 2))
-    child.start()
-    try:
-        end, seen = time.monotonic() + 1.0, set()
-        while time.monotonic() < end:
-            seen.add(number_of(read_run(tmp_path)))
-    finally:
-        os.kill(child.pid or 0, signal.SIGKILL)
-        child.join()
-    assert len(seen) > 1
 
 
 def test_two_writers_take_turns(tmp_path):

@@ -7,15 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.experiment.cells.keys import cell_key
-from assay.experiment.cells.planning import _divide
-from assay.experiment.cells.records import Ground, Slot, cell_bytes, ground_json, ground_of, read_cell
+from assay.experiment.cells.records import Slot, cell_bytes, ground_json, ground_of, read_cell
 from assay.experiment.cells.running import survey_all
 from assay.experiment.cells.tree import plan_tree
 from assay.experiment.executing.serial import Here
 from assay.experiment.running.loading import load_suite
 from assay.experiment.running.matrix import How, asked_now, keeper_of, matrix, plan_of
 from assay.experiment.spec import Spec
-from assay.types import CorpusFacts, CorpusSpec, Gold
 from tests.properties import examples
 
 
@@ -41,12 +39,20 @@ def grounds(plan):
     return survey_all(plan, [gold.name for gold in plan.suite.golds], Here(), lambda _: None)
 
 
-@pytest.mark.parametrize("width", [1, 2, 7])
-def test_visits_cover_the_missing_cells_once(plan, grounds, width):
-    missing = plan.slots[1:]
+@given(st.data(), st.integers(1, 30))
+@examples(50)
+def test_visits_cover_the_missing_cells_once(plan, grounds, data, width):
+    missing = data.draw(st.lists(st.sampled_from(plan.slots), unique=True))
     visits = plan.visits(missing, grounds, width)
     named = [Slot(visit.way.gold.name, recipe.name) for visit in visits for recipe in visit.recipes]
     assert sorted(named) == sorted(missing)
+    assert all(visit.recipes for visit in visits)
+
+
+def test_variants_of_one_index_are_divided_among_idle_workers(plan, grounds):
+    variants = [slot for slot in plan.slots if slot.engine.startswith("stem")]
+    assert len(plan.visits(variants, grounds, 1)) == 2
+    assert len(plan.visits(variants[:7], grounds, 9)) == 1  # a part with fewer than four is not worth an index
 
 
 def test_variants_of_one_index_go_together(plan, grounds):
@@ -60,17 +66,6 @@ def test_variants_of_one_index_go_together(plan, grounds):
 
 def test_a_visit_carries_no_answers(plan, grounds):
     assert all(recipe.suite is None for visit in plan.visits(plan.slots, grounds, 1) for recipe in visit.recipes)
-
-
-@given(st.lists(st.integers(1, 40), min_size=1, max_size=6), st.integers(1, 30))
-@examples(50)
-def test_dividing_loses_nobody(sizes, wanted):
-    facts = CorpusFacts("r", None, "d", 1)
-    ground = Ground(Gold("g", CorpusSpec("path", "."), ()), facts, {}, 1000, 10, "asked")
-    groups = [(f"g{n}", [f"e{n}-{m}" for m in range(size)]) for n, size in enumerate(sizes)]
-    divided = _divide(groups, {name: ground for name, _ in groups}, wanted)
-    assert sorted(name for _, names in divided for name in names) == sorted(n for _, names in groups for n in names)
-    assert all(names for _, names in divided)
 
 
 def test_the_key_of_a_cell_changes_with_all_that_decides_it(plan, grounds):

@@ -1,5 +1,6 @@
 """Source as the run saw it, or none: nothing is fetched, nothing is read that no run knows."""
 
+import socket
 import subprocess
 from dataclasses import replace
 from pathlib import Path
@@ -7,9 +8,8 @@ from pathlib import Path
 import pytest
 
 from assay.corpus import open_corpus
-from assay.corpus.kept import KeptCorpus, find_kept
+from assay.corpus.kept import find_kept
 from assay.errors import CorpusError
-from assay.experiment.places.place import reopen
 from assay.experiment.places.texts import corpus_texts
 from assay.syntax.tokens import line_bytes
 from assay.types import CorpusFacts, CorpusSpec, Gold, Header, Run, Suite
@@ -74,20 +74,17 @@ def test_folder_of_which_no_digest_is_recorded_gives_nothing(folder):
     assert list(texts.notes) == ["No source of g: the records do not say which files the corpus had."]
 
 
-def test_folder_is_hashed_once_and_only_where_source_is_wanted(folder, monkeypatch):
+def test_folder_is_compared_once_and_only_where_source_is_wanted(folder):
+    (folder / "b.py").write_text(TEXT)
     run = run_on(CorpusSpec("path", str(folder)), paths=("a.py", "b.py"))
-    opened = []
-
-    def counting(*given):
-        opened.append(1)
-        return reopen(*given)
-
-    monkeypatch.setattr("assay.experiment.places.texts.reopen", counting)
     texts = corpus_texts(run)
+    (folder / "more.py").write_text("")  # another corpus by now
     assert texts("g", ".env") is None
-    assert opened == []
-    assert [texts("g", "a.py"), texts("g", "b.py"), texts("g", "a.py")] == [TEXT, None, TEXT]
-    assert opened == [1]
+    assert list(texts.notes) == []
+    (folder / "more.py").unlink()
+    assert texts("g", "a.py") == TEXT
+    (folder / "more.py").write_text("")
+    assert [texts("g", "a.py"), texts("g", "b.py")] == [TEXT, TEXT]
 
 
 def test_files_that_are_gone_are_counted(folder):
@@ -114,10 +111,11 @@ def test_path_that_leaves_the_corpus_is_not_read(folder):
     ],
 )
 def test_corpus_that_is_not_here_is_said_and_not_fetched(folder, monkeypatch, spec, why):
-    def never(*args, **kwargs):
-        raise AssertionError("something was asked for")
+    def refuse(*args, **kwargs):
+        raise AssertionError("the network was asked")
 
-    monkeypatch.setattr("assay.corpus.cache.Store._fetch", never)
+    monkeypatch.setattr(socket, "getaddrinfo", refuse)
+    monkeypatch.setenv("PATH", "")  # and no git
     texts = corpus_texts(run_on(spec))
     assert texts("g", "a.py") is None
     assert list(texts.notes) == [f"No source of g: {why}."]
@@ -142,19 +140,10 @@ def test_repository_here_is_read_at_the_commit_of_the_run(folder):
         find_kept(spec)  # the newest commit was never opened
 
 
-def test_sets_on_one_corpus_share_what_is_read(folder, monkeypatch):
-    reads = []
-    real = KeptCorpus.text
-
-    def text(self, path):
-        reads.append(path)
-        return real(self, path)
-
-    monkeypatch.setattr(KeptCorpus, "text", text)
+def test_sets_on_one_corpus_share_what_is_read(folder):
     run = run_on(CorpusSpec("path", str(folder)))
     golds = tuple(replace(run.suite.golds[0], name=name) for name in ("g", "h"))
     lines, facts = (dict.fromkeys(("g", "h"), known["g"]) for known in (run.lines, run.header.corpora))
     header = replace(run.header, corpora=facts)
     texts = corpus_texts(replace(run, suite=Suite(golds), lines=lines, header=header))
     assert texts.lines("g", "a.py") is texts.lines("h", "a.py")
-    assert reads == ["a.py"]

@@ -226,6 +226,7 @@ def test_cost_version_and_start_up_are_recorded(shop):
     assert (taken.startup_seconds, taken.index_bytes, taken.peak_bytes) == (0.5, 1007, 11)
 
 
+@pytest.mark.soak  # memory is sampled
 @pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="the peak of a process is Linux's to tell")
 def test_memory_of_an_engine_in_this_process_is_what_it_adds(shop):
     class Hungry(Recording):
@@ -240,13 +241,12 @@ def test_memory_of_an_engine_in_this_process_is_what_it_adds(shop):
     engines = {"small": Recording(), "big": Hungry(), "thirsty": Thirsty()}
     taken = run(engines, load_gold("gold.yaml")).engines
     small, big, thirsty = (engine.resources["shop"].peak_bytes or 0 for engine in taken)
-    assert 120 << 20 < big < 150 << 20  # bytes and their copy, for a moment
-    assert 60 << 20 < thirsty < 90 << 20
-    assert small < 20 << 20
+    assert 1.6 < big / thirsty < 2.4  # 64 MB and their copy against 32 MB and their copy, each for a moment
+    assert small < thirsty / 3
 
 
 def test_parallel_engine_has_several_in_flight_and_keeps_the_order(shop):
-    gate = threading.Barrier(3, timeout=5)
+    gate = threading.Barrier(3, timeout=300)
 
     class Wide(Recording):
         parallel = 3
@@ -255,8 +255,7 @@ def test_parallel_engine_has_several_in_flight_and_keeps_the_order(shop):
             return self.open(corpus)
 
         def search_within(self, query, k, seconds):
-            gate.wait()
-            time.sleep(0.01 * (hash(query) % 3))
+            time.sleep(0.01 * gate.wait())  # answers come in another order than questions
             return [Hit(query)]
 
     made = run({"mine": Wide()}, load_gold("gold.yaml")).engines[0]

@@ -1,6 +1,7 @@
 """The matrix of cells: the same run however it was made, and nothing asked twice."""
 
 import os
+import shutil
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -13,10 +14,10 @@ from assay.experiment.executing.given import Given
 from assay.experiment.executing.processes import Processes
 from assay.experiment.executing.serial import Here
 from assay.experiment.records.layout import UNFINISHED
-from assay.experiment.running.asking import stay_together
 from assay.experiment.running.loading import load_suite
 from assay.experiment.running.matrix import How, keeper_of, matrix, plan_of
 from assay.experiment.spec import Spec
+from tests.conftest import FILES, GOLD, write_tree
 
 STEMS = (0.0, 0.2, 0.6)
 
@@ -25,12 +26,40 @@ def builtin(**search):
     return {"kind": "builtin", "search": search}
 
 
+ENGINES = {f"stem-{value}": builtin(stem={"files": value}) for value in STEMS}
+SPEC = Spec(gold=("gold.yaml",), engines={**ENGINES, "whole": builtin(index={"chunks": {"kind": "file"}})}, k=5, jobs=1)
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    """A folder with a repository and the cache of a run that was made there, and what came of that run."""
+    folder = tmp_path_factory.mktemp("finished")
+    write_tree(folder / "live" / "repo", FILES | {"gold.yaml": GOLD})
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder / "live" / "repo")
+        patch.setenv("ASSAY_CACHE_DIR", str(folder / "live" / "cache"))
+        patch.setenv("SOURCE_DATE_EPOCH", "1700000000")
+        made = run(SPEC)
+    shutil.copytree(folder / "live", folder / "pristine")
+    return folder, made
+
+
 @pytest.fixture
-def spec(shop, monkeypatch, tmp_path):
-    monkeypatch.setenv("ASSAY_CACHE_DIR", str(tmp_path / "cache"))
-    engines = {f"stem-{value}": builtin(stem={"files": value}) for value in STEMS}
-    engines["whole"] = builtin(index={"chunks": {"kind": "file"}})
-    return Spec(gold=("gold.yaml",), engines=engines, k=5, jobs=1)
+def first(finished):
+    """The first run."""
+    return finished[1]
+
+
+@pytest.fixture
+def spec(finished, monkeypatch):
+    """The specification of the first run, whose folder is as it was after that: the next run finds what it kept."""
+    folder, _ = finished
+    shutil.rmtree(folder / "live")
+    shutil.copytree(folder / "pristine", folder / "live")
+    monkeypatch.chdir(folder / "live" / "repo")
+    monkeypatch.setenv("ASSAY_CACHE_DIR", str(folder / "live" / "cache"))
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1700000000")
+    return SPEC
 
 
 def run(spec, **how):
@@ -38,8 +67,8 @@ def run(spec, **how):
     return matrix(spec, load_suite(spec), how=How(Path("results"), **how))
 
 
-def test_the_run_is_the_same_here_in_processes_and_in_threads(spec):
-    here = run(spec).run
+def test_the_run_is_the_same_here_in_processes_and_in_threads(spec, first):
+    here = first.run
     fleet = Processes(2)
     try:
         assert run(spec, fleet=fleet, fresh=True).run == here
@@ -49,11 +78,11 @@ def test_the_run_is_the_same_here_in_processes_and_in_threads(spec):
         assert run(spec, fleet=Given(pool), fresh=True).run == here
 
 
-def test_a_cell_answers_as_an_engine_that_takes_turns(spec):
+def test_a_cell_answers_as_an_engine_that_takes_turns(spec, first):
     from assay.experiment.running.experiments import run_spec
 
     timed = run_spec(replace(spec, jobs=0, times=True), load_suite(spec))
-    cells = run(spec).run
+    cells = first.run
     for one, other in zip(timed.engines, cells.engines, strict=True):
         assert one.config == other.config
         assert [(r.query, r.form, r.hits, r.tokens) for r in one.rankings] == [
@@ -63,15 +92,14 @@ def test_a_cell_answers_as_an_engine_that_takes_turns(spec):
     assert timed.hashes == cells.hashes
 
 
-def test_cells_have_no_times_and_say_so(spec):
-    made = run(spec).run
+def test_cells_have_no_times_and_say_so(first):
+    made = first.run
     assert not made.header.timed
     assert {r.seconds for e in made.engines for r in e.rankings} == {0.0}
     assert all(not e.index_seconds and not e.resources for e in made.engines)
 
 
-def test_what_is_kept_is_not_asked_again(spec):
-    first = run(spec)
+def test_what_is_kept_is_not_asked_again(spec, first):
     again = run(spec)
     assert not first.work.kept
     assert again.work.kept == set(again.work.cells)
@@ -79,19 +107,16 @@ def test_what_is_kept_is_not_asked_again(spec):
 
 
 def test_fresh_asks_everything_again(spec):
-    run(spec)
     assert not run(spec, fresh=True).work.kept
 
 
 def test_one_more_chunking_costs_only_its_own_cells(spec):
-    run(spec)
     more = replace(spec, engines={**spec.engines, "lines": builtin(index={"chunks": {"kind": "lines"}})})
     work = run(more).work
     assert {slot.engine for slot in work.cells if slot not in work.kept} == {"lines"}
 
 
 def test_a_search_time_change_makes_no_index(spec):
-    run(spec)
     more = replace(spec, engines={**spec.engines, "new": builtin(stem={"files": 0.9})})
     work = run(more).work
     made = {step for slot, cell in work.cells.items() if slot not in work.kept for step in cell.spent.made}
@@ -99,14 +124,13 @@ def test_a_search_time_change_makes_no_index(spec):
     assert "vectors" not in made
 
 
-def test_variants_of_one_index_make_it_once(spec):
-    work = run(spec).work
+def test_variants_of_one_index_make_it_once(first):
+    work = first.work
     made = [step for slot, cell in work.cells.items() if slot.engine == "stem-0.0" for step in cell.spent.made]
     assert made.count("chunks") == 1
 
 
 def test_a_changed_target_asks_only_those_who_were_told(spec):
-    run(spec)
     gold = Path("gold.yaml")
     text = gold.read_text()
     assert "shop/tax.py::tax_rate" in text
@@ -116,21 +140,18 @@ def test_a_changed_target_asks_only_those_who_were_told(spec):
 
 
 def test_a_changed_question_is_asked_of_everybody(spec):
-    run(spec)
     gold = Path("gold.yaml")
     gold.write_text(gold.read_text().replace("id: tax-lookup", "id: tax-rates"))
     assert not run(spec).work.kept
 
 
 def test_a_changed_file_is_asked_of_everybody(spec):
-    run(spec)
     with open("shop/retry.py", "a") as stream:
         stream.write("# more\n")
     assert not run(spec).work.kept
 
 
-def test_a_corrupt_cell_is_asked_again_and_the_results_are_the_same(spec):
-    first = run(spec).run
+def test_a_corrupt_cell_is_asked_again_and_the_results_are_the_same(spec, first):
     store = Artefacts()
     kept = sorted(path for path in (store.root / "cells").rglob("*") if path.is_file() and path.stat().st_size > 200)
     for path in kept[:2]:
@@ -139,7 +160,7 @@ def test_a_corrupt_cell_is_asked_again_and_the_results_are_the_same(spec):
         path.write_bytes(bytes(data))
     again = run(spec)
     assert len(again.work.cells) - len(again.work.kept) == 2
-    assert again.run == first
+    assert again.run == first.run
 
 
 COUNTING = """
@@ -199,7 +220,7 @@ def test_a_corpus_that_changes_midway_is_noticed(spec):
             return super().submit(function, *args)
 
     with pytest.raises(CorpusError, match="is not what it was"):
-        run(spec, fleet=Meddling())
+        run(spec, fleet=Meddling(), fresh=True)
 
 
 DEADLY = """
@@ -214,20 +235,19 @@ def test_an_engine_that_kills_its_worker_costs_only_itself(spec, monkeypatch):
     Path("deadly.py").write_text(DEADLY)
     monkeypatch.syspath_prepend(".")
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(Path.cwd()), os.environ.get("PYTHONPATH", "")]))
-    deadly = replace(spec, engines={"deadly": {"kind": "python", "target": "deadly:search"}, **spec.engines})
+    engines = {"deadly": {"kind": "python", "target": "deadly:search"}, "new": builtin(stem={"files": 0.9})}
+    deadly = replace(spec, engines=engines, references=False)
     fleet = Processes(2)
     try:
         made = run(deadly, fleet=fleet).run
     finally:
         fleet.close()
     statuses = {e.name: {str(r.status) for r in e.rankings} for e in made.engines}
-    assert statuses.pop("deadly") == {"crash"}
-    assert all(found == {"ok"} for found in statuses.values())
+    assert statuses == {"deadly": {"crash"}, "new": {"ok"}}
     assert "worker" in made.engines[0].rankings[0].error
 
 
 def test_a_gold_set_with_another_name_takes_the_cells_of_the_first(spec):
-    run(spec)
     gold = Path("gold.yaml")
     gold.write_text(gold.read_text().replace("name: shop", "name: renamed"))
     again = run(spec)
@@ -239,36 +259,26 @@ def test_two_gold_sets_of_the_same_questions_are_two(spec):
     twin = Path("gold.yaml").read_text().replace("name: shop", "name: twin")
     Path("twin.yaml").write_text(twin.replace("shop/tax.py::tax_rate", "shop/tax.py::with_tax"))
     both = replace(spec, gold=("gold.yaml", "twin.yaml"))
-    first = run(both).run
+    made = run(both).run
     again = run(both)
-    assert again.run == first
+    assert again.run == made
     assert again.work.kept == set(again.work.cells)
-    assert {ranking.gold for engine in first.engines for ranking in engine.rankings} == {"shop", "twin"}
+    assert {ranking.gold for engine in made.engines for ranking in engine.rankings} == {"shop", "twin"}
 
 
 def test_an_engine_with_another_name_takes_the_cells_of_the_first(spec):
-    run(spec)
     renamed = replace(spec, engines={f"new-{name}": settings for name, settings in spec.engines.items()})
     again = run(renamed)
     assert again.work.kept == set(again.work.cells)
     assert [engine.name for engine in again.run.engines][:2] == ["new-stem-0.0", "new-stem-0.2"]
 
 
-def test_variants_of_a_tool_are_kept_one_by_one(spec, monkeypatch):
+def test_variants_of_a_tool_are_kept_one_by_one(spec):
     tool = {"kind": "command", "index": ["true"], "index_keys": []}
     printing = ["printf", "shop/cart.py\\n%.0s", "{query}"]
     variants = {f"t{n}": {**tool, "argv": [*printing, str(n)]} for n in range(3)}
-    tools = replace(spec, engines=variants, references=False)
-    asked: list[str] = []
-
-    def dying(group, *args, **kwargs):
-        if len(asked) == 2:
-            raise KeyboardInterrupt
-        asked.extend(group)
-        return stay_together(group, *args, **kwargs)
-
-    monkeypatch.setattr("assay.experiment.cells.working.stay_together", dying)
+    interrupting = {**tool, "argv": ["sh", "-c", "kill -INT $PPID; sleep 600", "{query}"]}
     with pytest.raises(KeyboardInterrupt):
-        run(tools)
-    monkeypatch.setattr("assay.experiment.cells.working.stay_together", stay_together)
-    assert {slot.engine for slot in run(tools).work.kept} == {"t0", "t1"}
+        run(replace(spec, engines={**variants, "t2": interrupting}, references=False))
+    work = run(replace(spec, engines=variants, references=False)).work
+    assert {slot.engine for slot in work.kept} == {"t0", "t1"}

@@ -8,24 +8,35 @@ from assay.engines import make_engine
 from assay.engines.base import ExplainingSession, Reply
 from assay.errors import ConfigError
 from assay.experiment import run
-from assay.experiment.running import tracing
-from assay.experiment.running.tracing import Asked, TraceLimits, traces_of
+from assay.experiment.running.tracing import Asked, traces_of
 from assay.gold import load_gold
 from assay.search import Index
+from tests.conftest import FILES, GOLD, write_tree
 
 TAX = ("shop", "tax-lookup", "human")
 CART = ("shop", "cart-total", "keyword")
 
 
-@pytest.fixture
-def made(shop):
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
     """A run of two builtin engines, one of them without two of its stages."""
+    folder = tmp_path_factory.mktemp("finished")
+    write_tree(folder / "repo", FILES | {"gold.yaml": GOLD})
     engines = {
         "whole": make_engine("builtin"),
         "bare": make_engine({"kind": "builtin", "search": {"without": ["stem", "noise"]}}),
         "grep": make_engine("keywords"),
     }
-    return run(engines, load_gold("gold.yaml"), k=2)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder / "repo")
+        patch.setenv("ASSAY_CACHE_DIR", str(folder / "cache"))
+        return run(engines, load_gold("gold.yaml"), k=2)
+
+
+@pytest.fixture
+def made(finished, shop):
+    """That run, where its repository is the current folder."""
+    return finished
 
 
 def test_builtin_session_says_why(shop):
@@ -79,22 +90,24 @@ def test_corpus_that_is_gone_is_said(made, shop, monkeypatch, tmp_path):
     assert found.notes[0].startswith("No traces of shop: ")
 
 
-def test_cheap_traces_are_of_small_corpora_only_whether_an_index_is_kept_or_not(made, monkeypatch):
-    monkeypatch.setattr(tracing, "LIMITS", TraceLimits(small=10))
+def test_cheap_traces_are_of_small_corpora_only_whether_an_index_is_kept_or_not(shop):
+    for number in range(3):  # more than two megabytes that are quickly indexed
+        (shop / f"blank{number}.txt").write_text(" " * 700_000 + "\n")
+    made = run({"whole": make_engine("builtin")}, load_gold("gold.yaml"), k=2)
     cheap = traces_of(made, [TAX], "whole", 10, cheap=True)
     assert (cheap.made, len(cheap.notes)) == ({}, 1)
     assert "index would have to be made" in cheap.notes[0]
     dear = traces_of(made, [TAX], "whole", 10)
     assert len(dear.made) == 1
-    assert traces_of(made, [TAX], "whole", 10, cheap=True) == cheap  # though its index lies in the cache now
-    monkeypatch.setattr(tracing, "LIMITS", TraceLimits(files=0))
-    assert traces_of(made, [TAX], "whole", 10, cheap=True) == cheap
+    assert traces_of(made, [TAX], "whole", 10, cheap=True) == cheap  # though its index is in the cache now
 
 
-def test_corpus_of_many_files_is_not_even_opened(made, monkeypatch):
-    monkeypatch.setattr(tracing, "LIMITS", TraceLimits(files=1))
-    monkeypatch.setattr(tracing, "_same_corpus", lambda *_: pytest.fail("it was opened"))
-    assert traces_of(made, [TAX], "whole", 10, cheap=True).made == {}
+def test_corpus_of_many_files_is_not_even_opened(made, shop):
+    facts = {"shop": replace(made.header.corpora["shop"], files=501)}
+    many = replace(made, header=replace(made.header, corpora=facts))
+    (shop / "shop/tax.py").unlink()  # a corpus that is opened is found to be another one
+    assert "index would have to be made" in traces_of(many, [TAX], "whole", 10, cheap=True).notes[0]
+    assert "not what it was" in traces_of(many, [TAX], "whole", 10).notes[0]
 
 
 def test_small_corpus_is_traced_at_once(made):

@@ -123,12 +123,10 @@ def test_preset_is_extended_by_a_file_or_by_a_flag(tmp_path):
     assert (spec.seed, alone.file, spec.file) == (7, None, str(tmp_path / "assay.toml"))
 
 
-def test_what_ships_writes_nothing_beside_itself(tmp_path, monkeypatch):
-    folder = tmp_path / "experiments"
-    written(folder, '[run]\nout = "there"\n', "mine.toml")
-    monkeypatch.setattr("assay.experiment.spec.extending.shipped_experiments", lambda: {"mine": folder / "mine.toml"})
-    assert load_spec(preset="mine").out == "there"
-    assert load_spec(written(tmp_path, 'extends = "preset:mine"\n')).out == str(tmp_path / "there")
+def test_what_ships_writes_nothing_beside_itself(tmp_path):
+    assert load_spec(preset="chunking").out == "results-chunking"
+    extended = load_spec(written(tmp_path, 'extends = "preset:chunking"\n'))
+    assert extended.out == str(tmp_path / "results-chunking")
 
 
 def test_unknown_preset_of_a_flag_is_told_with_the_nearest():
