@@ -14,6 +14,7 @@ from typing import Any
 import yaml
 
 import assay
+from tests.waiting import WATCHDOG
 
 ROOT = Path(__file__).parents[2]
 ACTION = ROOT / "action.yml"
@@ -89,7 +90,7 @@ def _step(
         capture_output=True,
         text=True,
         check=False,
-        timeout=120,
+        timeout=WATCHDOG,
     )
 
 

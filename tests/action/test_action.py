@@ -75,6 +75,31 @@ def work(checkout, tmp_path):
 INPUTS = {"install": "false", "baseline": "baseline.json"}
 
 
+def test_change_that_makes_search_worse_fails_with_annotations_and_a_comment(work, tmp_path):
+    forge = Forge()
+    with serving(forge) as server:
+        skill(work, 20)
+        done = job(work, INPUTS, api=server.url, temp=tmp_path / "one", event=pull())
+    assert done.code == 1, done.log
+    assert (done.outputs["verdict"], done.outputs["exit-code"]) == ("fail", "1")
+    assert re.search(r"^::error title=assay gate::mine \(results\) against mine \(baseline.json\)", done.log, re.M)
+    assert re.search(r"^::notice file=gold.yaml,line=\d+,title=assay gate::mine lost on shop/q\d\d", done.log, re.M)
+    assert "worse, on this repository" in done.summary
+    assert (work / "results" / "report.html").samefile(done.outputs["report"])
+    (comment,) = forge.comments
+    assert comment["body"].startswith("<!-- assay-gate:")
+    assert server.asked[-1].token == f"Bearer {TOKEN}"
+    assert not [told for told in (done.log, done.summary, comment["body"]) if TOKEN in told]
+
+
+def test_change_that_moves_nothing_passes(work, tmp_path):
+    done = job(work, INPUTS | {"comment": "false", "lint": "false"}, temp=tmp_path / "one", event=pull())
+    assert done.code == 0, done.log
+    assert (done.outputs["verdict"], done.outputs["exit-code"]) == ("pass", "0")
+    assert "::error" not in done.log
+
+
+@pytest.mark.nightly
 def test_proven_regression_fails_and_the_next_push_changes_the_same_comment(work, tmp_path):
     forge = Forge()
     forge.fill(130)
@@ -111,6 +136,7 @@ def test_proven_regression_fails_and_the_next_push_changes_the_same_comment(work
 STRICT = {"run": "false", "lint": "false", "strict": "true"}
 
 
+@pytest.mark.nightly
 def test_engine_failure_is_four_and_a_run_that_failed_is_not_judged_by_old_results(work, tmp_path):
     forge = Forge()
     with serving(forge) as server:
@@ -128,6 +154,7 @@ def test_engine_failure_is_four_and_a_run_that_failed_is_not_judged_by_old_resul
     assert len(forge.comments) == 1
 
 
+@pytest.mark.nightly
 def test_fork_that_may_not_write_does_not_fail(work, tmp_path):
     forge = Forge(refuses=403)
     with serving(forge) as server:
@@ -150,6 +177,7 @@ def test_fork_that_may_not_write_does_not_fail(work, tmp_path):
     assert len(forge.asked) == 2  # looked for, refused, and not asked again
 
 
+@pytest.mark.nightly
 def test_two_gates_of_one_job_share_neither_comment_nor_files_and_name_what_is_there(checkout, tmp_path):
     repository, forge = tmp_path / "repository", Forge()
     for name in ("api", "web"):
@@ -175,6 +203,7 @@ def test_two_gates_of_one_job_share_neither_comment_nor_files_and_name_what_is_t
         assert Path(path).is_file()
 
 
+@pytest.mark.nightly
 def test_hostile_inputs_are_words_and_no_commands(work, tmp_path):
     evil = f'"; touch {tmp_path}/evil; echo "$(touch {tmp_path}/evil)`touch {tmp_path}/evil`'
     inputs = dict.fromkeys(("config", "baseline", "results", "require", "engine", "repeats"), evil)
@@ -189,6 +218,7 @@ HOSTILE = {
 }
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
 def test_modules_of_the_repository_replace_none_of_ours(work, tmp_path, text):
     skill(work, 20)
@@ -207,6 +237,7 @@ def test_modules_of_the_repository_replace_none_of_ours(work, tmp_path, text):
     assert not noted.exists()
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("said", "ended", "verdict", "code"),
     [
@@ -241,6 +272,7 @@ def test_no_script_holds_an_expression():
         assert "${{" not in step["run"], step["id"]
 
 
+@pytest.mark.nightly
 def test_action_installs_itself_into_a_place_of_its_own(work, tmp_path):
     python = tmp_path / "python"
     noted = tmp_path / "noted"

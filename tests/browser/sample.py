@@ -17,7 +17,7 @@ import yaml
 
 from assay import Hit
 from assay.experiment import read_run, write_run
-from tests.web.exploring.serving import run_experiment
+from tests.running import run_experiment
 
 #: What must never run. The page would be marked, and a test looks for the mark.
 ATTACK = "</script><script>window.hacked=1</script>"

@@ -10,8 +10,8 @@ import pytest
 from assay import Hit, score
 from assay.experiment import read_run
 from tests.browser.driving import Tab
+from tests.running import run_experiment
 from tests.sharing import shared_folder
-from tests.web.exploring.serving import run_experiment
 
 pytestmark = pytest.mark.nightly
 

@@ -11,6 +11,8 @@ import pytest
 from assay.audit.records import Severity
 from assay.cli.main import main
 
+pytestmark = pytest.mark.nightly
+
 Findings = dict[tuple[str, str], dict[str, Any]]
 
 

@@ -16,6 +16,8 @@ from assay.search import Index
 from tests.peers.asking import left_running, write_gold
 from tests.serving import Asked, Reply, serving
 
+pytestmark = pytest.mark.nightly
+
 CONFIG = """\
 [run]
 gold = ["library.yaml"]

@@ -10,13 +10,11 @@ from tempfile import TemporaryDirectory
 from typing import Any
 from urllib.parse import urlencode
 
-import pytest
-
-from assay.cli.main import main
 from assay.web.exploring.limits import ExploringLimits
 from assay.web.exploring.routes import explorer_routes
 from assay.web.server import serve
 from tests.report.explorer.unpacking import blocks
+from tests.running import run_experiment
 from tests.web.asking import Client, Reply
 
 #: Settings of an engine that finds by words alone.
@@ -39,14 +37,6 @@ kind = "keywords"
 [engines.random]
 kind = "random"
 """
-
-
-def run_experiment(config: str, folder: Path, out: Path) -> None:
-    """Write an assay.toml into a folder and run it, with a cache beside it."""
-    (folder / "assay.toml").write_text(config, encoding="utf-8")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("ASSAY_CACHE_DIR", str(folder / "cache"))
-        assert main(["run", "--config", str(folder / "assay.toml"), "--out", str(out), "--quiet"]) == 0
 
 
 def make_run(gold_file: Path, out: Path, builtin: str = "") -> None:
