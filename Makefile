@@ -26,8 +26,10 @@ check: $(VENV)/.developed  ## lint, format, types
 	$(BIN)/mypy
 
 contracts: $(VENV)/.developed  ## record the contract files again and show what changed
+	rm -rf tests/contracts/recorded
 	ASSAY_RECORD=1 $(BIN)/python -m pytest -n $(WORKERS) tests/contracts
 	@git --no-pager diff --stat -- tests/contracts/recorded
+	@git ls-files --others --exclude-standard -- tests/contracts/recorded
 
 nightly: $(VENV)/.developed $(VENV)/.peers $(VENV)/.browser  ## the full browser, documentation, peer, cluster and action sets
 	$(BIN)/python -m pytest -m nightly -n $(WORKERS) --dist worksteal
