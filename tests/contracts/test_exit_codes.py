@@ -100,8 +100,9 @@ def test_1_worse(scratch):
             "one of two floors is missed": case(
                 "gate", "results", "--engine", "builtin", "--require", "nDCG@10>=0.2", "--require", "Hit@1>=0.99"
             ),
-            "a regression outweighs what is inconclusive": case(
-                "gate", "results", "--engine", "builtin", "--engine", "random", "--strict", "--margin", "0.001"
+            "a missed floor outweighs what is inconclusive": case(
+                *("gate", "results", "--engine", "builtin", "--baseline", "keywords", "--strict"),
+                *("--require", "nDCG@10>=0.9"),
             ),
         },
         1,
@@ -164,12 +165,14 @@ def test_4_unexpected_exception_is_no_regression(scratch, monkeypatch):
 
 
 def test_5_not_comparable(scratch):
-    def run(*more: str) -> None:
+    def run(*more: str, code: int = 0) -> None:
         outcome = scratch.call("run", *KEYWORDS, "--gold", "gold/library.yaml", *more)
-        assert outcome.code == 0, outcome.err
+        assert outcome.code == code, outcome.err
 
     run("--out", "same")
     run("--out", "two", "--engine", "builtin")
+    (scratch.root / f"{ENGINE_MODULE}_down.py").write_text("def search(query, k):\n    raise OSError('down')\n")
+    run("--out", "dead", "--engine", f"dead=python:{ENGINE_MODULE}_down:search", code=4)
     run("--out", "five", "-k", "5", "--set", 'run.measures=["nDCG@5"]')
     assert scratch.call("gate", "same", "--write-baseline", "baseline.json").code == 0
     fines = scratch.root / "library" / "library" / "fines.py"
@@ -191,8 +194,9 @@ def test_5_not_comparable(scratch):
             "a change measured on another corpus": case(
                 "ledger", "add", "changed", "--engine", "keywords", "--against", "same"
             ),
+            "a failed engine outweighs a missing counterpart": case("gate", "dead", "--against", "baseline.json"),
         },
-        5,
+        *(4, 5),
     )
 
 
@@ -286,6 +290,7 @@ def test_2_flags_that_mean_nothing(scratch):
             "no regular expression": case("search", "total", "shop", "--regex", "("),
             "a line that is not there": case("related", "shop/cart.py:999", "shop"),
             "a file that is not there": case("related", "shop/nope.py:1", "shop"),
+            "an experiment that does not ship": case("run", "--preset", "nothing"),
             "a preset that is not there": case("engines", "show", "nothing"),
             "a gold format that is not there": case("gold", "convert", "gold/shop.yaml", "x.y", "--to", "xyz"),
             "shares that make no whole": case("gold", "split", "gold/shop.yaml", "--dev", "2"),
