@@ -77,7 +77,7 @@ def test_engines_are_added_and_hidden_and_stand_in_the_address(opened: Tab) -> N
 
 
 def test_rankings_agree_with_the_records(browser: Tab, sample: Path) -> None:
-    from assay.experiment.records import read_run
+    from assay.experiment import read_run
 
     run = read_run(sample)
     tab = _open(browser, sample / "report.html", f"{LINK}?engines=builtin,random")

@@ -10,6 +10,7 @@ import pytest
 import yaml
 
 from tests.docs.running import DOCS, pages
+from tests.sharing import shared_folder
 
 ROOT = DOCS.parent
 #: What a browser fetches by itself, as opposed to a link that a reader may follow.
@@ -23,17 +24,19 @@ SHIM = "images/iframe-worker.js"
 LARGEST_PICTURE = 200_000  # bytes: pages are read over slow lines too
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Build the site, or skip and say why."""
     if importlib.util.find_spec("material") is None:
         pytest.skip("the site was NOT built: mkdocs-material is not installed (`make test` installs it)")
-    folder = tmp_path_factory.mktemp("site")
+    return shared_folder(tmp_path_factory, "site", _build)
+
+
+def _build(folder: Path) -> None:
     # A process of its own: mkdocs warns of its own future on import, and warnings are errors here.
     command = [sys.executable, "-m", "mkdocs", "--quiet", "build", "--strict", "--site-dir", str(folder)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
-    return folder
 
 
 @pytest.mark.nightly

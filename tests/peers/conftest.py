@@ -15,9 +15,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from assay.corpus import open_corpus
-from assay.types import Corpus, CorpusSpec
-
 #: Packages of the standard library with names, prose and nesting enough.
 LIBRARY = ("asyncio", "json")
 #: A package whose files are called like the classes in them.
@@ -49,11 +46,6 @@ def library(tmp_path_factory) -> Path:
 @pytest.fixture(scope="session")
 def mail(tmp_path_factory) -> Path:
     return copied(MAIL, tmp_path_factory.mktemp("peers") / "mail")
-
-
-@pytest.fixture
-def corpus(library) -> Corpus:
-    return open_corpus(CorpusSpec("path", str(library)))
 
 
 @pytest.fixture(scope="session")

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 
 import pytest
 
 from assay import run
+from assay.cli.main import main
 from assay.engines import make_engine
-from assay.engines.calling import ask, close_session, open_session
 from tests.peers.asking import rankings, read_gold
 
 pytestmark = pytest.mark.nightly
@@ -36,10 +37,9 @@ def test_grep_presets_agree_with_our_own_counter(name, library, tmp_path):
 
 
 @needs_ripgrep
-def test_literal_ripgrep_finds_the_line_that_holds_the_question(corpus):
-    lines = (corpus.root / "json" / "encoder.py").read_text("utf-8").split("\n")
+def test_literal_ripgrep_finds_the_line_that_holds_the_question(library, capsys):
+    lines = (library / "json" / "encoder.py").read_text("utf-8").split("\n")
     line = 1 + next(number for number, text in enumerate(lines) if text.startswith("class JSONEncoder("))
-    session = open_session(make_engine("ripgrep-literal"), corpus).session
-    answer = ask(session, "class JSONEncoder(", 10)
-    close_session(session)
-    assert [(hit.path, hit.start) for hit in answer.hits] == [("json/encoder.py", line)]
+    assert main(["engines", "ask", "ripgrep-literal", "class JSONEncoder(", str(library), "--json"]) == 0
+    hits = json.loads(capsys.readouterr().out)["hits"]
+    assert [(hit["path"], hit["start"]) for hit in hits] == [("json/encoder.py", line)]

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from assay.audit.records import Severity
 from assay.cli.main import main
 
 pytestmark = pytest.mark.nightly
@@ -26,16 +25,16 @@ def audit(engine: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> Find
 def test_audit_finds_that_sembles_results_depend_on_k_and_its_filters_leak(semble, mail, capsys):
     found = audit("semble", mail, capsys)
     prefix = found["prefix", "top 5 of top 10"]
-    assert prefix["severity"] == Severity.BROKEN
+    assert prefix["severity"] == "broken law"
     assert prefix["share"]["low"] > 0.5, "on most queries, and more than chance makes of a few"
     for law in ("paths: nothing outside", "languages: nothing passes"):
-        assert found["filters", law]["severity"] == Severity.BROKEN
+        assert found["filters", law]["severity"] == "broken law"
         assert found["filters", law]["share"]["count"] > 0
         assert found["filters", law]["example"]
 
 
 def test_audit_finds_neither_in_the_builtin(mail, capsys):
     found = audit("builtin", mail, capsys)
-    assert {key for key, finding in found.items() if finding["severity"] == Severity.BROKEN} == set()
-    assert found["prefix", "top 5 of top 10"]["severity"] == Severity.FINE
-    assert found["filters", "paths: nothing outside"]["severity"] == Severity.FINE
+    assert {key for key, finding in found.items() if finding["severity"] == "broken law"} == set()
+    assert found["prefix", "top 5 of top 10"]["severity"] == "fine"
+    assert found["filters", "paths: nothing outside"]["severity"] == "fine"

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from assay import Index
 from assay.cli.main import main
 from assay.experiment import read_run
-from assay.search import Index
 from tests.peers.asking import left_running, write_gold
 from tests.serving import Asked, Reply, serving
 
