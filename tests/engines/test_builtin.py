@@ -15,14 +15,14 @@ from assay.engines.base import FilteringSession, UpdatingSession, Wanted
 from assay.engines.builtin import BuiltinEngine, BuiltinSession
 from assay.engines.calling import ask, ask_filtered, open_session, update_session
 from assay.engines.sharing import Shelf, kept_steps
-from assay.errors import AssayError, ConfigError
+from assay.errors import ConfigError, EnvironmentFailure
 from assay.search import Index, SearchConfig
 from assay.search.embedding import embed_table
 from assay.search.laws import STAGES, setting_hints
 from assay.search.translating import make_translator
 from assay.search.view import View
 from tests.search.samples import SAMPLES
-from tests.serving import Reply, in_turn, serving
+from tests.serving import talking
 
 FILES = {
     "shop/cart.py": "class Cart:\n    def total(self):\n        return sum(self.prices)\n",
@@ -146,14 +146,17 @@ def test_cache_that_cannot_be_written_only_costs_time(tmp_path):
     ]
 
 
-def test_failure_of_the_making_itself_is_told_once(tmp_path):
-    corpus = written(tmp_path / "corpus", FILES)
+def test_failure_of_the_making_itself_is_told_once(tmp_path, naps):
+    corpus = written(tmp_path / "corpus", {"one.py": "def one(): pass\n"})
     kept = Artefacts(tmp_path / "artefacts")
-    with serving(in_turn(Reply({"error": "no such model"}, 404))) as server:
-        described = {"index": {"description": {"url": f"{server.url}/v1", "model": "m"}}}
-        with pytest.raises(AssayError, match="no such model"):
-            made(search=described).open_shared(corpus, Shelf(corpus, kept), None)
-    assert len(server.asked) == 1
+    with talking(lambda visitor: None) as server:  # it hangs up, whoever comes
+        described = made(search={"index": {"description": {"url": server.url.split("?")[0], "model": "m"}}})
+        with pytest.raises(EnvironmentFailure, match="cannot be reached"):
+            described.open(corpus)
+        once = len(server.visits)
+        with pytest.raises(EnvironmentFailure, match="cannot be reached"):
+            described.open_shared(corpus, Shelf(corpus, kept), None)
+    assert len(server.visits) == 2 * once
     assert kept.troubles == []
 
 

@@ -1,5 +1,6 @@
 """The identity of an engine of ours follows all that decides its answers, and nothing else."""
 
+import inspect
 import json
 import os
 import shutil
@@ -27,30 +28,30 @@ def made(kind, **settings):
 
 
 SHOW = """
-import inspect, json, sys
+import json, sys
 from assay.engines import make_engine
 from assay.types import Suite
 engines = {kind: make_engine({"kind": kind}, suite=Suite(())) for kind in sys.argv[1:]}
-print(json.dumps({
-    "identities": {kind: engine.identity for kind, engine in engines.items()},
-    "modules": {kind: inspect.getsourcefile(type(engine)) for kind, engine in engines.items()},
-    "steps": [step.digest for step in engines["builtin"].steps()],
-}))
+steps = [step.digest for step in engines["builtin"].steps()]
+print(json.dumps([{kind: engine.identity for kind, engine in engines.items()}, steps]))
 """
 KINDS = ("builtin", "keywords", "oracle", "random")
+PACKAGE = Path(assay.__file__).parent
 
 
 @pytest.fixture
-def package(tmp_path):
-    """A copy of the package whose code can be changed."""
-    source, copy = Path(assay.__file__).parent, tmp_path / "lib" / "assay"
-    shutil.copytree(source, copy, ignore=lambda place, names: {"data"} if Path(place) == source else set())
-    (copy / "data").symlink_to(source / "data")
-    return copy
+def copy(tmp_path):
+    """A copy of the package, whose code can be changed."""
+    copied = tmp_path / "lib" / "assay"
+    unfinished = shutil.ignore_patterns("*.pyc.*")  # another process may be compiling
+    shutil.copytree(PACKAGE, copied, ignore=lambda place, names: {*unfinished(place, names), "data"})
+    (copied / "data").symlink_to(PACKAGE / "data")
+    return copied
 
 
-def seen(package):
-    environment = {**os.environ, "PYTHONPATH": str(package.parent)}
+def seen(copy):
+    """Give the identities of engines, and what decides each step of the built-in one, as another process has them."""
+    environment = {**os.environ, "PYTHONPATH": str(copy.parent)}
     command = [sys.executable, "-c", SHOW, *KINDS]
     done = subprocess.run(command, env=environment, capture_output=True, timeout=WATCHDOG, check=True)
     return json.loads(done.stdout)
@@ -61,23 +62,24 @@ def append(path, text):
         file.write(text)
 
 
-def test_identity_is_the_same_until_code_changes_that_decides_an_answer(package):
-    first = seen(package)
-    assert all(Path(module).is_relative_to(package) for module in first["modules"].values())
-    assert None not in first["identities"].values()
-    append(package / "errors.py", "# decides no answer\n")
-    (package / "notes.py").write_text("# a module that nobody uses\n")
-    (package / "corpus" / "notes.txt").write_text("no code\n")
-    assert seen(package) == first
-    for module in set(first["modules"].values()):
-        append(module, "# changed\n")
-    after = seen(package)
-    assert all(after["identities"][kind] != first["identities"][kind] for kind in KINDS)
-    assert after["steps"][:3] == first["steps"][:3]  # what the search keeps does not follow the code of engines
-    append(next((package / "syntax").rglob("*.scm")), "; all of them parse\n")
-    last = seen(package)
-    assert all(last["identities"][kind] != after["identities"][kind] for kind in KINDS)
-    assert last["steps"][2] != first["steps"][2]
+def test_identity_is_the_same_until_code_changes_that_decides_an_answer(copy):
+    engines = {kind: made(kind) for kind in KINDS}
+    append(copy / "errors.py", "# decides no answer\n")
+    (copy / "notes.py").write_text("# a module that nobody uses\n")
+    (copy / "corpus" / "notes.txt").write_text("no code\n")
+    first, steps = seen(copy)
+    assert first == {kind: engine.identity for kind, engine in engines.items()}
+    assert None not in first.values()
+    for engine in engines.values():
+        module = Path(str(inspect.getsourcefile(type(engine))))
+        append(copy / module.relative_to(PACKAGE), "# changed\n")
+    second, same = seen(copy)
+    assert all(second[kind] != first[kind] for kind in KINDS)
+    assert same[:3] == steps[:3]  # what the search keeps does not follow the code of engines
+    append(next((copy / "syntax").rglob("*.scm")), "; all of them parse\n")
+    third, others = seen(copy)
+    assert all(third[kind] != second[kind] for kind in KINDS)
+    assert others[2] != steps[2]
 
 
 def test_identities_of_kinds_and_settings_differ(run_file):
