@@ -9,6 +9,8 @@ from assay.agent.server import make_service
 from assay.experiment.spec import load_spec
 from assay.types import Gold
 from tests.agent.calling import ask, call, refused, serve, text
+from tests.conftest import FILES, write_tree
+from tests.waiting import WATCHDOG
 
 CONFIG = """\
 [run]
@@ -16,10 +18,12 @@ gold = "gold.yaml"
 
 [engines.shell]
 kind = "command"
-argv = ["sh", "-c", "sleep 0.4; echo shop/cart.py", "{query}"]
+argv = ["sh", "-c", "echo shop/cart.py", "{query}"]
 format = "text"
 """
-
+#: An engine that says when it was asked and answers once a file is there; and one that does so from its second query on.
+HELD = CONFIG.replace("echo", "touch ../asked; until [ -e ../go ]; do sleep 0.02; done; echo")
+HELD_LATER = CONFIG.replace("echo", "while [ -e ../asked -a ! -e ../go ]; do sleep 0.02; done; touch ../asked; echo")
 
 GOLD = """\
 assay: 1
@@ -38,8 +42,8 @@ def shop(shop):
     return shop
 
 
-def configured(shop):
-    (shop / "assay.toml").write_text(CONFIG, encoding="utf-8")
+def configured(shop, config=CONFIG):
+    (shop / "assay.toml").write_text(config.replace("..", str(shop.parent)), encoding="utf-8")
     made = make_service(Roots.of([str(shop)]), load_spec(shop / "assay.toml"))
     return made.server, made.house
 
@@ -48,18 +52,29 @@ def records(shop):
     return sorted(path.parent.relative_to(shop).as_posix() for path in shop.rglob("run.json"))
 
 
-def test_a_run_is_written_and_read_again(shop):
-    server = serve(shop)
-    (made,) = call(server, ("run_benchmark", {"gold": "gold.yaml", "engines": ["builtin"], "out": "mine", "k": 5}))
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory):
+    """A server that has carried out a run into the folder `mine`, and what the call came back with."""
+    place = tmp_path_factory.mktemp("measured")
+    root = write_tree(place / "repo", FILES | {"gold.yaml": GOLD})
+    server = serve(root)
+    order = {"gold": str(root / "gold.yaml"), "engines": ["builtin"], "out": "mine", "k": 5}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ASSAY_CACHE_DIR", str(place / "cache"))
+        (made,) = call(server, ("run_benchmark", order))
     assert not made.is_error, text(made)
+    return root, server, made
+
+
+def test_a_run_is_written_and_read_again(measured):
+    root, server, made = measured
     data = made.structured_content
     assert data is not None
-    assert data["folder"] == str(shop / "mine")
+    assert data["folder"] == str(root / "mine")
     assert {row["engine"] for row in data["scores"]} == {"builtin", "random", "keywords", "oracle"}
     assert data["comparisons"][0]["verdict"].startswith("inconclusive")
     assert "| builtin |" in data["markdown"]
-    again = ask(server, "read_report", folder="mine")
-    assert again == data
+    assert ask(server, "read_report", folder="mine") == data
 
 
 def test_run_equals_that_of_the_command_line(shop, capsys):
@@ -79,19 +94,17 @@ def _hits(folder):
     return [row["hits"] for line in lines if "hits" in (row := json.loads(line))]
 
 
-def test_sections_are_read_by_name(shop):
-    server = serve(shop)
-    made = ask(server, "run_benchmark", gold="gold.yaml", out="mine")
+def test_sections_are_read_by_name(measured):
+    _, server, made = measured
     part = ask(server, "read_report", folder="mine", section="scores")
     assert part["markdown"].count("\n## ") == 1
     assert "\n## Scores\n" in part["markdown"]
-    assert set(made["sections"]) >= {"Scores"}
+    assert set(made.structured_content["sections"]) >= {"Scores"}
     assert "did you mean 'Scores'?" in refused(server, "read_report", folder="mine", section="Scroes")
 
 
-def test_section_is_found_by_how_only_its_title_begins(shop):
-    server = serve(shop)
-    (made,) = call(server, ("run_benchmark", {"gold": "gold.yaml", "out": "mine"}))
+def test_section_is_found_by_how_only_its_title_begins(measured):
+    _, server, made = measured
     titles = made.structured_content["sections"]
     assert text(made).endswith("Sections:\n" + "\n".join(f"- {title}" for title in titles))
     (time,) = [title for title in titles if title.startswith("Time")]
@@ -103,25 +116,19 @@ def test_section_is_found_by_how_only_its_title_begins(shop):
     assert "no section is called" in refused(server, "read_report", folder="mine", section=" ")
 
 
-def test_default_folder_is_new_each_time_and_no_part_of_the_corpus(shop):
-    server = serve(shop)
-    first = ask(server, "run_benchmark", gold="gold.yaml")["folder"]
-    second = ask(server, "run_benchmark", gold="gold.yaml")["folder"]
-    assert first != second
-    assert all(folder.startswith(f"{shop}/assay-runs/") for folder in (first, second))
-    assert not any("assay-runs" in row["path"] for row in ask(server, "search", query="total", k=50)["results"])
-
-
-def test_runs_without_a_place_are_kept_out_of_git_and_others_are_not(shop):
+def test_runs_without_a_place_get_new_folders_out_of_git_and_out_of_the_corpus(shop):
     server = serve(shop)
     ask(server, "run_benchmark", gold="gold.yaml", out="kept/mine")
     assert not (shop / "kept" / ".gitignore").exists()
-    ask(server, "run_benchmark", gold="gold.yaml")
+    first = ask(server, "run_benchmark", gold="gold.yaml")["folder"]
     ignore = shop / "assay-runs" / ".gitignore"
     assert ignore.read_text(encoding="utf-8").endswith("\n*\n")
     ignore.write_text("!*\n", encoding="utf-8")
-    ask(server, "run_benchmark", gold="gold.yaml")
+    second = ask(server, "run_benchmark", gold="gold.yaml")["folder"]
     assert ignore.read_text(encoding="utf-8") == "!*\n"
+    assert first != second
+    assert all(folder.startswith(f"{shop}/assay-runs/") for folder in (first, second))
+    assert not any("assay-runs" in row["path"] for row in ask(server, "search", query="total", k=50)["results"])
 
 
 def test_engines_of_the_configuration_are_run_by_name(shop):
@@ -134,7 +141,7 @@ def test_engines_of_the_configuration_are_run_by_name(shop):
 def test_configuration_is_that_of_the_start(shop):
     server, _ = configured(shop)
     planted = shop / "planted"
-    evil = CONFIG.replace("sleep 0.4", f"touch {planted}")
+    evil = CONFIG.replace("echo", f"touch {planted}; echo")
     (shop / "assay.toml").write_text(evil + '[engines.more]\nkind = "random"\n', encoding="utf-8")
     assert "no engine is called 'more'" in refused(server, "run_benchmark", engines=["more"])
     ask(server, "run_benchmark", engines=["shell"])
@@ -224,43 +231,54 @@ def test_report_of_no_run_is_refused(shop, folder, said):
     assert said in refused(serve(shop), "read_report", folder=folder)
 
 
+async def appears(path):
+    """Wait until a file is there."""
+    with anyio.fail_after(WATCHDOG):
+        while not path.exists():
+            await anyio.sleep(0.01)
+
+
 def test_progress_is_told_and_grows(shop):
-    server, _ = configured(shop)
+    server, _ = configured(shop, HELD_LATER)
     told = []
 
     async def note(progress, total, message):
         told.append((progress, message))
+        if "questions of shop" in message:
+            (shop.parent / "go").touch()
 
     async def talk():
         async with Client(server) as client:
             await client.call_tool("run_benchmark", {"engines": ["shell"]}, progress_callback=note)
 
     anyio.run(talk)
-    assert told
     assert [number for number, _ in told] == sorted({number for number, _ in told})
     assert any("questions of shop" in message for _, message in told)
 
 
 def test_cancelled_run_stops_and_writes_nothing(shop):
-    server, house = configured(shop)
+    server, _ = configured(shop, HELD)
 
     async def talk():
         async with Client(server) as client:
-            with anyio.move_on_after(0.5) as scope:
-                await client.call_tool("run_benchmark", {"engines": ["shell"], "out": "mine"})
-            assert scope.cancelled_caught
-            with anyio.fail_after(5):
-                while house.benchmarks._busy.locked():
-                    await anyio.sleep(0.02)
-            return await client.call_tool("search", {"query": "cart"})
+            with anyio.CancelScope() as scope:
+                async with anyio.create_task_group() as group:
+                    group.start_soon(client.call_tool, "run_benchmark", {"engines": ["shell"], "out": "mine"})
+                    await appears(shop.parent / "asked")
+                    scope.cancel()
+            assert not (await client.call_tool("search", {"query": "cart"})).is_error
+            (shop.parent / "go").touch()
+            with anyio.fail_after(WATCHDOG):  # the next run begins when the cancelled one has ended
+                while (await client.call_tool("run_benchmark", {"engines": ["builtin"], "out": "next"})).is_error:
+                    await anyio.sleep(0.05)
 
-    assert not anyio.run(talk).is_error
-    assert records(shop) == []
+    anyio.run(talk)
+    assert records(shop) == ["next"]
     assert not (shop / "mine").exists()
 
 
 def test_one_run_at_a_time(shop):
-    server, _ = configured(shop)
+    server, _ = configured(shop, HELD)
 
     async def talk():
         found = []
@@ -270,8 +288,9 @@ def test_one_run_at_a_time(shop):
 
         async with Client(server) as client, anyio.create_task_group() as group:
             group.start_soon(one, client)
-            await anyio.sleep(0.2)
-            group.start_soon(one, client)
+            await appears(shop.parent / "asked")
+            await one(client)
+            (shop.parent / "go").touch()
         return found
 
     first, second = anyio.run(talk)
@@ -280,20 +299,24 @@ def test_one_run_at_a_time(shop):
     assert not second.is_error
 
 
-def test_run_that_is_under_way_ends_with_the_server(shop, monkeypatch):
-    monkeypatch.setattr("tests.agent.test_benchmarks.CONFIG", CONFIG.replace("sleep 0.4", "sleep 30"))
-    server, house = configured(shop)
+def test_run_that_is_under_way_ends_with_the_server(shop):
+    server, house = configured(shop, HELD)
 
     async def talk():
-        async with Client(server) as client, anyio.create_task_group() as group:
-            group.start_soon(client.call_tool, "run_benchmark", {"engines": ["shell"]})
-            await anyio.sleep(1)
-            assert house.benchmarks._busy.locked()
-            with anyio.fail_after(10):
-                await anyio.to_thread.run_sync(house.benchmarks.stop)
-            assert not house.benchmarks._busy.locked()
+        found = []
 
-    anyio.run(talk)
+        async def one(client):
+            found.append(await client.call_tool("run_benchmark", {"engines": ["shell"]}))
+
+        async with Client(server) as client, anyio.create_task_group() as group:
+            group.start_soon(one, client)
+            await appears(shop.parent / "asked")
+            await anyio.to_thread.run_sync(house.benchmarks.stop)
+        return found
+
+    (ended,) = anyio.run(talk)
+    assert ended.is_error
+    assert "the run was stopped" in text(ended)
     assert records(shop) == []
 
 

@@ -1,16 +1,15 @@
 import pytest
 
-from assay.search import Index
-from tests.agent.calling import ask, call, refused, serve, text
+from tests.agent.calling import ask, call, refused, text
 
 
 def places(relatives):
     return [(one["path"], one["start"], one["end"], one["score"], tuple(one["shared"])) for one in relatives]
 
 
-def test_relatives_are_those_of_the_index(shop):
-    found = Index.build(shop).related("shop/cart.py", 15, 3)
-    data = ask(serve(shop), "related", place="shop/cart.py:15", k=3)
+def test_relatives_are_those_of_the_index(served):
+    found = served.index.related("shop/cart.py", 15, 3)
+    data = ask(served.server, "related", place="shop/cart.py:15", k=3)
     for kind in ("uses", "used_by", "alike"):
         own = [(one.hit.path, one.hit.start, one.hit.end, one.hit.score, one.shared) for one in getattr(found, kind)]
         assert places(data[kind]) == own
@@ -20,17 +19,16 @@ def test_relatives_are_those_of_the_index(shop):
     assert tuple(data["names"]) == found.names
 
 
-def test_place_may_be_a_span_and_absolute(shop):
-    server = serve(shop)
-    one = ask(server, "related", place="shop/tax.py:7-9")
-    assert one == ask(server, "related", place=f"{shop}/shop/tax.py:7")
+def test_place_may_be_a_span_and_absolute(served):
+    one = ask(served.server, "related", place="shop/tax.py:7-9")
+    assert one == ask(served.server, "related", place=f"{served.root}/shop/tax.py:7")
     assert one["unit"]["path"] == "shop/tax.py"
 
 
-def test_text_lists_relatives_by_kind(shop):
-    (result,) = call(serve(shop), ("related", {"place": "shop/cart.py:15"}))
+def test_text_lists_relatives_by_kind(served):
+    (result,) = call(served.server, ("related", {"place": "shop/cart.py:15"}))
     assert "used by:\ntests/test_cart.py:1-7 test_total_sums_prices_of_items uses " in text(result)
-    (result,) = call(serve(shop), ("related", {"place": "tests/test_cart.py:4"}))
+    (result,) = call(served.server, ("related", {"place": "tests/test_cart.py:4"}))
     assert "it uses:\nshop/cart.py:1-16 defines add, total, Cart" in text(result)
 
 
@@ -45,5 +43,5 @@ def test_text_lists_relatives_by_kind(shop):
         ("shop/cart.py:" + "9" * 500, "no line of a file"),
     ],
 )
-def test_wrong_place_is_refused(shop, place, said):
-    assert said in refused(serve(shop), "related", place=place)
+def test_wrong_place_is_refused(served, place, said):
+    assert said in refused(served.server, "related", place=place)

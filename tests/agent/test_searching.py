@@ -1,4 +1,5 @@
 import re
+import shutil
 import threading
 
 import anyio
@@ -7,6 +8,7 @@ from mcp import Client
 
 from assay.search import Index, Per
 from tests.agent.calling import ask, call, refused, serve, text
+from tests.waiting import WATCHDOG
 
 QUERIES = ("how is the total of all items computed?", "tax_rate", "payment provider retry", "Cart", "größe", "--help")
 
@@ -20,13 +22,13 @@ def expected(hits):
 
 
 @pytest.mark.parametrize("per", ["file", "span"])
-def test_ranking_equals_the_index(shop, per):
-    server, index = serve(shop), Index.build(shop)
+def test_ranking_equals_the_index(served, per):
+    server, index = served.server, served.index
     for query in QUERIES:
         data = ask(server, "search", query=query, per=per, k=5)
         assert rows(data) == expected(index.search(query, 5, per=per))
         assert [row["rank"] for row in data["results"]] == list(range(1, len(data["results"]) + 1))
-    assert data["root"] == str(shop.resolve())
+    assert data["root"] == str(served.root.resolve())
 
 
 @pytest.mark.parametrize(
@@ -43,23 +45,23 @@ def test_ranking_equals_the_index(shop, per):
     ],
 )
 @pytest.mark.parametrize("per", ["file", "span"])
-def test_filters_are_those_of_the_index(shop, filters, per):
-    found = rows(ask(serve(shop), "search", query="cart total tax", per=per, **filters))
-    assert found == expected(Index.build(shop).search("cart total tax", per=per, **filters))
+def test_filters_are_those_of_the_index(served, filters, per):
+    found = rows(ask(served.server, "search", query="cart total tax", per=per, **filters))
+    assert found == expected(served.index.search("cart total tax", per=per, **filters))
     assert found
 
 
-def test_path_strikes_out_what_lies_elsewhere(shop):
-    whole = Index.build(shop).search("cart total", 50)
-    for path in ("shop", "shop/cart.py", str(shop / "tests")):
-        below = path.removeprefix(f"{shop}/")
+def test_path_strikes_out_what_lies_elsewhere(served):
+    whole = served.index.search("cart total", 50)
+    for path in ("shop", "shop/cart.py", str(served.root / "tests")):
+        below = path.removeprefix(f"{served.root}/")
         inside = [hit for hit in whole if hit.path == below or hit.path.startswith(f"{below}/")]
-        assert rows(ask(serve(shop), "search", query="cart total", path=path, k=50)) == expected(inside)
+        assert rows(ask(served.server, "search", query="cart total", path=path, k=50)) == expected(inside)
         assert inside
 
 
-def test_text_names_places_with_their_code(shop):
-    (result,) = call(serve(shop), ("search", {"query": "Cart.total", "per": "span", "k": 2}))
+def test_text_names_places_with_their_code(served):
+    (result,) = call(served.server, ("search", {"query": "Cart.total", "per": "span", "k": 2}))
     places = re.findall(r"^(\S+):(\d+)-(\d+)\n```(\w*)\n", text(result), flags=re.MULTILINE)
     data = result.structured_content
     assert data is not None
@@ -67,14 +69,14 @@ def test_text_names_places_with_their_code(shop):
     assert places[0][3] == "python"
 
 
-def test_snippet_stays_within_the_lines_asked_for(shop):
+def test_snippet_stays_within_the_lines_asked_for(served):
     for lines in (1, 3):
-        for row in ask(serve(shop), "search", query="cart total", lines=lines)["results"]:
-            whole = (shop / row["path"]).read_text(encoding="utf-8").split("\n")
+        for row in ask(served.server, "search", query="cart total", lines=lines)["results"]:
+            whole = (served.root / row["path"]).read_text(encoding="utf-8").split("\n")
             shown = [] if row["snippet"] is None else row["snippet"].split("\n")
             assert len(shown) <= lines
             assert shown == whole[row["snippet_start"] - 1 :][: len(shown)] if shown else row["start"] is None
-    assert all(row["snippet"] is None for row in ask(serve(shop), "search", query="cart", lines=0)["results"])
+    assert all(row["snippet"] is None for row in ask(served.server, "search", query="cart", lines=0)["results"])
 
 
 def test_code_with_fences_stays_inside_its_fence(shop):
@@ -96,8 +98,8 @@ def test_long_lines_and_many_results_are_bounded(shop):
     assert re.search(r"\d+ results are shown without their code", text(result))
 
 
-def test_no_match_says_so(shop):
-    (result,) = call(serve(shop), ("search", {"query": "cart", "regex": "no such text anywhere"}))
+def test_no_match_says_so(served):
+    (result,) = call(served.server, ("search", {"query": "cart", "regex": "no such text anywhere"}))
     assert not result.is_error
     assert text(result).startswith("No match in 8 files")
 
@@ -112,18 +114,16 @@ def test_an_edit_between_two_searches_is_seen(shop):
         assert rows(ask(server, "search", query=query)) == expected(Index.build(shop).search(query))
 
 
-def test_unchanged_folder_is_not_opened_again(shop, monkeypatch):
+def test_unchanged_folder_is_not_indexed_again(shop, tmp_path):
     server = serve(shop)
-    opened: list[object] = []
-    real = Index.open
-
-    def noted(*args, **more):
-        opened.append(args)
-        return real(*args, **more)
-
-    monkeypatch.setattr(Index, "open", noted)
-    call(server, *[("search", {"query": "cart"})] * 3)
-    assert len(opened) == 1
+    ask(server, "search", query="cart")
+    assert (tmp_path / "cache").is_dir()
+    shutil.rmtree(tmp_path / "cache")
+    ask(server, "search", query="cart")
+    assert not (tmp_path / "cache").exists()
+    (shop / "shop" / "new.py").write_text("cart = 1\n", encoding="utf-8")
+    ask(server, "search", query="cart")
+    assert (tmp_path / "cache").is_dir()
 
 
 def test_settings_of_the_folder_are_those_of_the_start(shop):
@@ -136,8 +136,8 @@ def test_settings_of_the_folder_are_those_of_the_start(shop):
     assert rows(ask(server, "search", query="cart total")) == expected(index.search("cart total"))
 
 
-def test_calls_side_by_side_answer_as_alone(shop):
-    server, index = serve(shop), Index.build(shop)
+def test_calls_side_by_side_answer_as_alone(served):
+    server, index = served.server, served.index
     ways: tuple[Per, ...] = ("file", "span")
     wanted = [(query, per) for query in QUERIES for per in ways] * 2
 
@@ -162,12 +162,13 @@ def test_a_slow_call_does_not_hold_up_others(shop, tmp_path, monkeypatch):
     other = tmp_path / "other"
     other.mkdir()
     (other / "a.py").write_text("giraffe = 1\n", encoding="utf-8")
-    server, gate = serve(shop, other), threading.Event()
+    server, entered, gate = serve(shop, other), threading.Event(), threading.Event()
     real = Index.open
 
     def slow(path, *args, **more):
         if path == shop.resolve():
-            assert gate.wait(20)
+            entered.set()
+            assert gate.wait(WATCHDOG)
         return real(path, *args, **more)
 
     monkeypatch.setattr(Index, "open", slow)
@@ -175,9 +176,11 @@ def test_a_slow_call_does_not_hold_up_others(shop, tmp_path, monkeypatch):
     async def talk():
         async with Client(server) as client, anyio.create_task_group() as group:
             group.start_soon(client.call_tool, "search", {"query": "cart", "path": str(shop)})
-            await anyio.sleep(0.1)
-            with anyio.fail_after(15):
+            with anyio.fail_after(WATCHDOG):
+                while not entered.is_set():
+                    await anyio.sleep(0.01)
                 quick = await client.call_tool("search", {"query": "giraffe", "path": str(other)})
+            assert not gate.is_set()
             gate.set()
             return quick
 
@@ -213,8 +216,8 @@ def test_linked_file_outside_is_never_a_result(shop):
         ({}, "query: Field required"),
     ],
 )
-def test_wrong_arguments_are_refused_with_the_next_step(shop, arguments, said):
-    message = refused(serve(shop), "search", **arguments)
+def test_wrong_arguments_are_refused_with_the_next_step(served, arguments, said):
+    message = refused(served.server, "search", **arguments)
     assert said in message
     assert "→" in message
 

@@ -1,10 +1,12 @@
+import json
+
 import anyio
 import pytest
 from mcp import Client
 
-from assay.agent import searching
 from assay.errors import EngineError
-from tests.agent.calling import ask, call, refused, serve, text
+from assay.search import Index
+from tests.agent.calling import ask, refused, serve, text
 
 TOOLS = ["search", "explain", "related", "run_benchmark", "read_report"]
 
@@ -17,10 +19,10 @@ def listed(server):
     return anyio.run(talk)
 
 
-def test_tools_are_described_for_strangers(shop):
-    instructions, tools = listed(serve(shop))
+def test_tools_are_described_for_strangers(served):
+    instructions, tools = listed(served.server)
     assert [tool.name for tool in tools] == TOOLS
-    assert str(shop) in instructions
+    assert str(served.root) in instructions
     for tool in tools:
         assert "Comes back:" in tool.description
         assert "Example: {" in tool.description
@@ -29,37 +31,42 @@ def test_tools_are_described_for_strangers(shop):
         assert tool.name in instructions
 
 
-def test_examples_of_descriptions_are_accepted_arguments(shop):
-    import json
-
-    _, tools = listed(serve(shop))
+def test_examples_of_descriptions_are_accepted_arguments(served):
+    _, tools = listed(served.server)
     for tool in tools:
         example = json.loads(tool.description.rpartition("Example: ")[2])
         assert set(example) <= set(tool.input_schema["properties"])
         assert set(tool.input_schema.get("required", ())) <= set(example)
 
 
-def test_only_the_benchmark_writes(shop):
-    _, tools = listed(serve(shop))
+def test_only_the_benchmark_writes(served):
+    _, tools = listed(served.server)
     assert [tool.name for tool in tools if not tool.annotations.read_only_hint] == ["run_benchmark"]
 
 
-def test_unknown_tool_is_refused_with_what_there_is(shop):
-    message = refused(serve(shop), "serach", query="x")
+def test_unknown_tool_is_refused_with_what_there_is(served):
+    message = refused(served.server, "serach", query="x")
     assert "did you mean 'search'?" in message
 
 
+def failing(monkeypatch, problem):
+    """Let the index of every folder fail to open."""
+
+    def fail(*args, **more):
+        raise problem
+
+    monkeypatch.setattr(Index, "open", fail)
+
+
 def test_a_crash_in_one_call_ends_neither_server_nor_session(shop, monkeypatch):
-    server = serve(shop)
-    real = searching._filter
+    async def talk():
+        async with Client(serve(shop)) as client:
+            with monkeypatch.context() as patch:
+                failing(patch, ZeroDivisionError("the token is hunter2-hunter2"))
+                first = await client.call_tool("search", {"query": "cart"})
+            return first, await client.call_tool("search", {"query": "cart"})
 
-    def crash(asked):
-        if asked.query == "crash":
-            raise ZeroDivisionError("the token is hunter2-hunter2")
-        return real(asked)
-
-    monkeypatch.setattr(searching, "_filter", crash)
-    first, second = call(server, ("search", {"query": "crash"}), ("search", {"query": "cart"}))
+    first, second = anyio.run(talk)
     assert first.is_error
     assert "unexpected ZeroDivisionError" in text(first)
     assert "hunter2" not in text(first)
@@ -68,23 +75,19 @@ def test_a_crash_in_one_call_ends_neither_server_nor_session(shop, monkeypatch):
 
 def test_secrets_of_the_environment_are_struck_out_of_errors(shop, monkeypatch):
     monkeypatch.setenv("SHOP_API_KEY", "hunter2-hunter2")
-
-    def fail(asked):
-        raise EngineError("refused: Bearer hunter2-hunter2", hint="ask with hunter2-hunter2")
-
-    monkeypatch.setattr(searching, "_filter", fail)
+    failing(monkeypatch, EngineError("refused: Bearer hunter2-hunter2", hint="ask with hunter2-hunter2"))
     message = refused(serve(shop), "search", query="cart")
     assert "refused: Bearer ***" in message
     assert "hunter2" not in message
 
 
-def test_errors_are_bounded(shop):
-    assert len(refused(serve(shop), "search", query="x", path="../" * 5_000)) < 2_100
-    assert len(refused(serve(shop), "x" * 5_000)) < 2_100
+def test_errors_are_bounded(served):
+    assert len(refused(served.server, "search", query="x", path="../" * 5_000)) < 2_100
+    assert len(refused(served.server, "x" * 5_000)) < 2_100
 
 
 @pytest.mark.parametrize(
     "query", ["x" * 500, "é" * 2_000, "日本語 の 検索", "a'b\"c", "--help", "two\nlines", "`rm`", "\0"]
 )
-def test_odd_queries_are_answered(shop, query):
-    ask(serve(shop), "search", query=query)
+def test_odd_queries_are_answered(served, query):
+    ask(served.server, "search", query=query)

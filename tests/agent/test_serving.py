@@ -15,6 +15,7 @@ from mcp.client.streamable_http import streamable_http_client
 from assay.agent.serving import Address
 from assay.errors import ConfigError
 from assay.search import Index
+from tests.waiting import WATCHDOG
 
 TOKEN = "correct-horse-battery-staple"
 
@@ -57,7 +58,7 @@ def serving(shop, *flags):
             yield found.group()
         finally:
             server.terminate()
-            said, complained = server.communicate(timeout=20)
+            said, complained = server.communicate(timeout=WATCHDOG)
     assert said == ""
     assert TOKEN not in complained
     assert "Traceback" not in complained
@@ -70,7 +71,7 @@ def answer(url, **headers):
         url, body, usual | {name.replace("_", "-"): value for name, value in headers.items()}
     )
     try:
-        with urllib.request.urlopen(request, timeout=10) as response:
+        with urllib.request.urlopen(request, timeout=WATCHDOG) as response:
             return response.status
     except urllib.error.HTTPError as error:
         with error:
@@ -87,7 +88,7 @@ def test_http_answers_as_the_index_and_only_with_token_and_right_names(shop):
         assert answer(url, **own, Host="code.example.org") not in (401, 403, 421)
 
         async def talk():
-            http = httpx2.AsyncClient(headers=own, timeout=30)
+            http = httpx2.AsyncClient(headers=own, timeout=WATCHDOG)
             async with http, Client(streamable_http_client(url, http_client=http)) as client:
                 return await client.call_tool("search", {"query": "cart total", "k": 3})
 

@@ -13,7 +13,7 @@ from assay.experiment.spec.recipe import Recipe
 from assay.types import Corpus
 
 HERE = Path(__file__).parent
-SMALL = AuditConfig(queries=4, repeats=1, timeout=10.0, hash_seeds=(0, 1))
+SMALL = AuditConfig(queries=4, repeats=1, timeout=300.0, hash_seeds=(0, 1))
 QUERIES = ("add item cart", "tax_rate", "retry payment call", "render price label")
 
 _PYTHON = {

@@ -3,14 +3,13 @@
 import os
 import random
 import re
-import time
 import unicodedata
 from collections import Counter
 from itertools import pairwise
 
 from assay.corpus import read_text
 from assay.corpus.walking.globs import select_paths
-from assay.errors import EngineError
+from assay.errors import EngineError, EngineTimeout
 from assay.types import Hit
 
 
@@ -335,11 +334,16 @@ class Prudish(Clean):
 
 
 class Hanging(Clean):
+    """Does not answer one query within the time that it is given."""
+
     class Session(Clean.Session):
-        def search(self, query, k):
-            if "🚀" in query:
-                time.sleep(1.0)
-            return super().search(query, k)
+        def hangs(self, query):
+            return "🚀" in query
+
+        def search_within(self, query, k, seconds):
+            if self.hangs(query):
+                raise EngineTimeout(f"no answer after {seconds} s")
+            return self.search(query, k)
 
 
 class Poisoned(Clean):
