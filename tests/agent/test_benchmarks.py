@@ -21,7 +21,7 @@ kind = "command"
 argv = ["sh", "-c", "echo shop/cart.py", "{query}"]
 format = "text"
 """
-#: An engine that says when it was asked and answers once a file is there; and one that does so from its second query on.
+#: Engines that answer once a file is there: one says when it was asked, one answers its first query at once.
 HELD = CONFIG.replace("echo", "touch ../asked; until [ -e ../go ]; do sleep 0.02; done; echo")
 HELD_LATER = CONFIG.replace("echo", "while [ -e ../asked -a ! -e ../go ]; do sleep 0.02; done; touch ../asked; echo")
 

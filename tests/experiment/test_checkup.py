@@ -25,7 +25,7 @@ def checked(thing: object, spec: CorpusSpec) -> CheckUp:
     """Check an engine on the shop."""
     gold = check_gold(open_corpus(spec))
     engine = make_engine(thing, suite=Suite((gold,))) if isinstance(thing, str) else as_engine(thing)  # type: ignore[arg-type]  # any callable
-    return check_up("it", engine, gold, timeout=20, index_timeout=60)
+    return check_up("it", engine, gold, timeout=300, index_timeout=300)
 
 
 def test_the_questions_are_a_name_a_sentence_and_a_word_that_stands_nowhere(spec: CorpusSpec) -> None:

@@ -33,8 +33,8 @@ class SharedCluster(Loopback):
             worker.wait()
 
 
-@pytest.fixture(scope="session")
-def cluster_of_the_session(tmp_path_factory):
+@pytest.fixture(scope="package")  # idle processes of Dask are not free: they end with the tests of this folder
+def shared_cluster(tmp_path_factory):
     pytest.importorskip("distributed", reason="the extra `cluster` is not installed: NOTHING of --cluster was tested")
     cluster = SharedCluster(tmp_path_factory.mktemp("cluster"))
     try:
@@ -44,7 +44,7 @@ def cluster_of_the_session(tmp_path_factory):
 
 
 @pytest.fixture
-def cluster(cluster_of_the_session):
+def cluster(shared_cluster):
     """A cluster with two workers."""
-    cluster_of_the_session.ready(2)
-    return cluster_of_the_session
+    shared_cluster.ready(2)
+    return shared_cluster

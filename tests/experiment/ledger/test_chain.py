@@ -264,7 +264,7 @@ def test_two_processes_that_add_at_once_keep_the_chain(tmp_path):
     for worker in workers:
         worker.start()
     for worker in workers:
-        worker.join(60)
+        worker.join(600)
         assert worker.exitcode == 0
     book = read_ledger(path)
     assert [one.number for one in book.entries] == list(range(1, 2 * many + 1))
