@@ -11,7 +11,7 @@ import pytest
 
 from assay.cli.main import main
 from assay.experiment import read_run
-from tests.conftest import RUN, enter, write_tree
+from tests.conftest import GOLD, RUN, SHOP, enter, write_tree
 from tests.waiting import WATCHDOG
 
 
@@ -31,6 +31,8 @@ def test_run_with_flags_alone_prints_the_table_and_writes_the_files(shop, capsys
     assert code == 0
     for text in ("nDCG@10", "builtin", "keywords", "random", "oracle", "Only 3 queries", "nothing beats keywords"):
         assert text in out
+    for text in ("of the way from random", "a keyword search reaches"):
+        assert text in " ".join(out.split())
     assert "How the engines behaved" not in out
     written = {p.name for p in (shop / "results").iterdir()}
     assert {"run.json", "RESULTS.md", "results.json", "per-query.csv", "report.html", "engines"} <= written
@@ -518,6 +520,15 @@ def test_folders_are_repositories_of_their_own_whatever_the_gold_set_calls_them(
     _, data = as_json(capsys, "run", "--quiet", *flags, *engines)
     assert data["repositories"] == 2
     assert data["comparison"]["label"] == "on these 2 repositories only"
+
+
+def test_sets_that_differ_in_nothing_but_their_name_are_both_asked(shop, tmp_path, capsys):
+    write_tree(tmp_path / "twin", SHOP | {"gold.yaml": GOLD.replace("name: shop", "name: twin")})
+    flags = ["--gold", "../twin/gold.yaml", "--engine", "random", "--baseline", "random", "--no-references"]
+    code, _, err = call(capsys, *RUN, *flags)
+    assert code == 0, err
+    (engine,) = read_run(shop / "results").engines
+    assert [ranking.gold for ranking in engine.rankings] == ["shop"] * 9 + ["twin"] * 9
 
 
 def test_engine_setting_that_is_wrong_is_told_with_engine_file_and_line(shop, capsys):

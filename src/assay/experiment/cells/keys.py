@@ -64,10 +64,13 @@ def cell_key(who: Who, ground: Ground, k: int) -> Key:
 
 
 def turns_key(engines: Mapping[str, FullEngine], ground: Ground, k: int, circumstances: Mapping[str, object]) -> str:
-    """Name what engines did that took turns: their times hold for this company and these circumstances only."""
+    """Name what engines did that took turns: their times hold for this company and these circumstances only.
+
+    What they did is kept under the name of its gold set, so sets that differ in nothing but their name share no key.
+    """
     company = {
         name: [dict(engine.config), engine.identity or engine.fingerprint, engine.oversample]
         for name, engine in engines.items()
     }
-    where = [ground.facts.digest, ground.asked, ground.own, gold_hash(ground.gold)]
+    where = [ground.gold.name, ground.facts.digest, ground.asked, ground.own, gold_hash(ground.gold)]
     return digest_of([_FORMAT, deciding_code(), company, where, k, dict(circumstances)])
