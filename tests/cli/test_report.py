@@ -6,7 +6,7 @@ from bisect import bisect_left
 import pytest
 
 from assay.cli.main import main
-from tests.conftest import SHOP, copy_finished, finish
+from tests.conftest import GOLD, SHOP, copy_finished, finish, write_tree
 from tests.report.explorer import unpacking
 
 
@@ -191,3 +191,23 @@ def test_report_keeps_the_traces_of_the_run(shop_with_results, capsys):
     assert page() == before
     assert call(capsys, "report", "--traces", "0")[0] == 0
     assert "traces" not in unpacking.blocks(page())
+
+
+def test_traces_that_are_left_out_are_told_with_the_command(shop, tmp_path, capsys):
+    other = write_tree(tmp_path / "other", SHOP | {"gold.yaml": GOLD.replace("name: shop", "name: other")})
+    asked = ["run", "--gold", "gold.yaml", "--gold", "../other/gold.yaml", "--engine", "builtin", "--no-references"]
+    assert call(capsys, *asked, "--baseline", "builtin", "--quiet")[0] == 0
+    (other / "shop" / "tax.py").write_text("RATES = {}\n")
+
+    def said(*flags):
+        return " ".join(call(capsys, "report", *flags)[1].split())
+
+    assert "Traces of builtin are not made; `assay report results --traces 40` makes them." in said("--traces", "0")
+    assert (
+        "Traces of builtin are there for 2 queries of 18, misses and regressions first; "
+        "`assay report results --traces 18` makes all." in said("--traces", "2")
+    )
+    missing = said()
+    assert "No traces of other: its corpus is not what it was in the run." in missing
+    assert missing.count("`assay report results --traces") == 1
+    assert "`assay report results --traces 18` makes all, where their corpora are here." in missing

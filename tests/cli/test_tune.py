@@ -1,5 +1,7 @@
 """Tuning as a user meets it: what it may see, what it prints, what it refuses."""
 
+import re
+
 import pytest
 
 from assay.experiment import read_run
@@ -113,7 +115,15 @@ def test_parts_that_the_file_asks_for_are_refused_with_their_line(small, capsys,
 
 def test_a_flag_replaces_the_parts_that_the_file_asks_for(small, capsys):
     (small / "assay.toml").write_text('[run]\ngold = "gold.yaml"\nsplit = ["sealed"]\n')
-    assert call(capsys, *TUNE, "--split", "dev")[0] == 0
+    code, out, _ = call(capsys, *TUNE, "--split", "dev")
+    assert code == 0
+    assert re.search(r"verdict on the gain +inconclusive +p 1\.0000, on this repository\n", out)
+
+
+def test_verdict_of_few_queries_has_no_p_value(small, capsys):
+    write(small, ["dev"] * 4 + ["test"] * 6)
+    _, out, _ = call(capsys, *TUNE)
+    assert re.search(r"verdict on the gain +inconclusive +no p-value, on this repository\n", out)
 
 
 def test_parts_that_set_asks_for_are_refused_by_the_flag(small, capsys):

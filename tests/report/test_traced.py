@@ -2,11 +2,10 @@
 
 from dataclasses import replace
 
-from assay.experiment.running import tracing
-from assay.experiment.running.tracing import Asked, Traced, Traces
+from assay.experiment.running.tracing import Traces
 from assay.report.case import open_case
 from assay.report.traced import choose_traced, traces_for
-from assay.types import Claim, Gold, Suite, Waterfall
+from assay.types import Claim, Gold, Suite
 from tests.report.labs import lab
 
 RANKS = {"base": [1, 1, 2, 1, 5], "good": [1, 2, 0, 1, 0], "weak": [0, 0, 0, 0, 0], "other": [1, 1, 1, 1, 1]}
@@ -40,12 +39,11 @@ def test_engine_that_is_the_baseline_is_held_against_its_rival():
     assert ids(choose_traced(case(baseline="good"), "weak"))[2:] == ["q1", "q0", "q3"]
 
 
-def test_sealed_queries_are_not_traced(monkeypatch):
+def test_sealed_queries_are_not_traced():
     choice = choose_traced(case(sealed=("q2", "q0")), "other")
     assert choice is not None
     assert ids(choice) == ["q4", "q1", "q3"]
-    monkeypatch.setattr(tracing, "traces_of", lambda *_, **__: Traces())
-    assert traces_for(case(sealed=("q2", "q0")), "other", 9).notes == ("2 sealed queries have no trace.",)
+    assert traces_for(case(sealed=("q2", "q0")), "other", 9).notes[-1] == "2 sealed queries have no trace."
 
 
 def test_run_without_a_builtin_engine_has_nothing_to_say():
@@ -54,32 +52,7 @@ def test_run_without_a_builtin_engine_has_nothing_to_say():
     assert traces_for(replace(made, run=plain), "other", 9) == Traces()
 
 
-def test_what_is_left_out_is_said_with_the_command(monkeypatch):
-    assert traces_for(case(), "other", 0).notes == (
-        "Traces of good are not made; `assay report FOLDER --traces 40` makes them.",
-    )
-    empty = Waterfall("", (), (), ())
-    monkeypatch.setattr(
-        tracing,
-        "traces_of",
-        lambda _, chosen, name, most, **__: Traces({Asked(*one): Traced(name, empty) for one in chosen[:most]}),
-    )
-    some = traces_for(case(), "other", 2)
-    assert [asked.query for asked in some.made] == ["q2", "q4"]
-    assert some.notes == (
-        "Traces of good are there for 2 queries of 5, misses and regressions first; "
-        "`assay report FOLDER --traces 5` makes all.",
-    )
-    assert traces_for(case(), "other", 5).notes == ()
-
-
-def test_corpora_that_were_not_traced_are_said_with_the_command(monkeypatch):
-    monkeypatch.setattr(tracing, "traces_of", lambda *_, **__: Traces({}, ("No traces of gold0: why.",)))
+def test_corpora_that_were_not_traced_are_said_with_the_command():
     first, then = traces_for(case(), "other", 3, cheap=True).notes
-    assert first == "No traces of gold0: why."
-    assert "`assay report FOLDER --traces 3`" in then
-    some = {Asked("gold1", "q0", "human"): Traced("good", Waterfall("", (), (), ()))}
-    monkeypatch.setattr(tracing, "traces_of", lambda *_, **__: Traces(some, ("No traces of gold0: why.",)))
-    said = " ".join(traces_for(case(), "other", 3, cheap=True).notes)
-    assert said.count("`assay report FOLDER") == 1
-    assert said.endswith("`assay report FOLDER --traces 5` makes all, where their corpora are here.")
+    assert first == "No traces of gold0: the run does not say which corpus it saw."
+    assert then.startswith("`assay report FOLDER --traces 3` makes what is missing")

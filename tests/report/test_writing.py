@@ -60,32 +60,38 @@ def test_files_of_engines_that_are_gone_are_removed(made, tmp_path):
     assert sorted(p.name for p in (tmp_path / "runs").rglob("*.trec")) == ["base.trec", "base.trec"]
 
 
-def changed_folder(tmp_path, made):
-    """A folder with good results, and what it holds."""
-    publish(made, CLAIM, tmp_path)
-    return {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*") if path.is_file()}, files(tmp_path)
+def stamps(folder):
+    # the lock is opened for writing by everybody who waits for it
+    return {p: p.stat().st_mtime_ns for p in folder.rglob("*") if p.is_file() and p.name != ".lock"}
 
 
-@pytest.mark.parametrize(
-    "broken", ["open_case", "analyse_case", "carry", "make_reports"], ids=["scoring", "analysis", "rows", "rendering"]
-)
-def test_publishing_that_fails_leaves_the_old_results_as_they_are(made, tmp_path, monkeypatch, broken):
+def test_publishing_that_fails_leaves_the_old_results_as_they_are(made, tmp_path, monkeypatch):
+    """The page is the last file that is made, and compressing its data the last step."""
+
     def fail(*args, **kwargs):
-        raise InputError("no")
+        raise OSError("no room")
 
-    times, before = changed_folder(tmp_path, made)
-    monkeypatch.setattr(f"assay.report.publishing.{broken}", fail)
-    new = replace(made, engines=made.engines[::-1], k=5)
-    with pytest.raises(InputError):
-        publish(new, CLAIM, tmp_path)
+    publish(made, CLAIM, tmp_path)
+    times, before = stamps(tmp_path), files(tmp_path)
+    monkeypatch.setattr("zlib.compress", fail)
+    with pytest.raises(OSError, match="no room"):
+        publish(replace(made, engines=made.engines[::-1]), CLAIM, tmp_path)
     assert files(tmp_path) == before
-    del times[tmp_path / ".lock"]  # it is opened for writing by everybody who waits for it
-    assert {path: path.stat().st_mtime_ns for path in times} == times
+    assert stamps(tmp_path) == times
+
+
+def test_rows_that_cannot_be_read_replace_no_results(made, tmp_path):
+    publish(made, CLAIM, tmp_path)
+    (tmp_path / "rows.json").write_text("{")
+    before = files(tmp_path)
+    with pytest.raises(InputError, match="rows of earlier runs"):
+        publish(replace(made, engines=made.engines[::-1]), CLAIM, tmp_path)
+    assert files(tmp_path) == before
 
 
 def test_claim_that_this_run_cannot_bear_replaces_no_results(made, tmp_path):
-    """Nothing is patched here: a measure that looks further than the run asked."""
-    _, before = changed_folder(tmp_path, made)
+    publish(made, CLAIM, tmp_path)
+    before = files(tmp_path)
     with pytest.raises(AssayError):
         publish(made, Claim(("nDCG@20",), "base"), tmp_path)
     assert files(tmp_path) == before
@@ -132,7 +138,8 @@ def test_missing_extra_is_told_before_anything_runs(shop, monkeypatch, capsys):
 
 
 def test_run_and_score_write_parquet_where_asked(shop, capsys):
-    assert main(["run", "--gold", "gold.yaml", "--engine", "keywords", "--parquet", "--quiet"]) == 0
+    engine = ["--engine", "random", "--baseline", "random", "--no-references"]
+    assert main(["run", "--gold", "gold.yaml", *engine, "--parquet", "--quiet"]) == 0
     path = shop / "results" / "per-query.parquet"
     path.unlink()
     assert main(["score", "results", "--write", "--parquet", "--quiet"]) == 0

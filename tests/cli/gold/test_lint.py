@@ -1,13 +1,10 @@
 import json
-import math
-from dataclasses import replace
 
 import pytest
 
 from assay.cli.gold.settling import set_problems
 from assay.cli.main import main
 from assay.gold import load_gold
-from assay.gold.lint import LintConfig, lint
 from assay.gold.review.desk import Desk
 
 GOLD = """\
@@ -131,27 +128,18 @@ def test_findings_are_shown_once_for_all_queries_they_are_true_of(folder, capsys
     assert "0 errors, 6 warnings, 0 notes." in out
 
 
-def test_size_is_told_by_the_margin_of_the_configuration(folder, capsys, monkeypatch):
+def test_size_that_cannot_show_the_margin_is_told(folder, capsys):
     assert [f["code"] for f in lint_json(capsys, "--select", "G604")[1]["findings"]] == ["G604"]
-    monkeypatch.setattr("assay.gold.lint.LintConfig", lambda: LintConfig(margin=math.inf))
-    assert lint_json(capsys, "--select", "G604")[1]["findings"] == []
 
 
-def test_review_lints_with_the_tools_of_this_command(folder, monkeypatch):
+def test_review_finds_the_errors_that_lint_finds(folder, capsys):
     (folder / "code" / "test_b.py").write_text("def three():\n    return 3\n", "utf-8")
+    include = GOLD.replace("{path: code}", "{path: code, include: [src/*]}").replace("src/A.py", "test_b.py")
+    (folder / "gold.yaml").write_text(include, "utf-8")
     gold = load_gold(folder / "gold.yaml").golds[0]
-    lent = []
-
-    def spy(gold, corpus, *, tools):
-        lent.append(tools)
-        return lint(gold, corpus, tools=tools)
-
-    monkeypatch.setattr("assay.gold.lint.lint", spy)
-    problems = set_problems(Desk(folder / "gold.yaml"), replace(gold, corpus=replace(gold.corpus, include=("src/*",))))
-    assert [problem.code for problem in problems] == ["G104", "G111"]
-    (tools,) = lent
-    assert (tools.aside("test_b.py"), tools.aside("src/b.py")) == (True, False)
-    assert [file.path for file in tools.whole().files] == ["src/a.py", "src/b.py", "test_b.py"]
+    problems = set_problems(Desk(folder / "gold.yaml"), gold)
+    found = [f["code"] for f in lint_json(capsys)[1]["findings"] if f["severity"] == "error"]
+    assert [problem.code for problem in problems] == found == ["G102", "G111"]
 
 
 def test_broken_set_is_refused_with_its_line(folder, capsys):

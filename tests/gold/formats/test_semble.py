@@ -1,6 +1,7 @@
 """semble's benchmark: a folder of repositories, or one file of annotations."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -120,10 +121,14 @@ def test_semble_refuses_what_git_would_run(tmp_path, url):
 
 @pytest.mark.parametrize("url", NO_ADDRESSES)
 def test_no_corpus_hands_git_what_it_would_run(tmp_path, monkeypatch, url):
-    monkeypatch.setattr("assay.corpus.git.commit.git", lambda *a, **k: pytest.fail(f"git was asked: {a}"))
-    monkeypatch.setattr("assay.corpus.git.commit.fetch_commit", lambda *a: pytest.fail(f"git was asked: {a}"))
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    (tools / "git").write_text(f'#!/bin/sh\necho "$@" >> {tmp_path}/asked\nexit 1\n')
+    (tools / "git").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tools), prepend=os.pathsep)
     with pytest.raises(AssayError):
         open_corpus(CorpusSpec("git", url, rev="main"), base=tmp_path)
+    assert not (tmp_path / "asked").exists()
 
 
 def test_semble_refuses_annotations_of_an_unknown_repository(tmp_path):

@@ -15,7 +15,6 @@ from assay.report.pages.document import Forest, Heading, Table
 from assay.report.pages.markdown import to_markdown
 from assay.report.pages.terminal import print_document
 from assay.report.tables import TABLES
-from assay.report.tables.base import OnDemand
 from assay.report.tables.bootstrap import BOOTSTRAP
 from assay.report.tables.duels import DuelConfig, duels
 from assay.report.tables.spread import THUMB
@@ -56,22 +55,6 @@ def test_numbers_of_tables_that_nobody_wants_are_not_computed():
     assert results_json(wanted)["numbers"]["matrix"][0]["part"] == "all"
     assert BOOTSTRAP.of(wanted) == ()
     assert analysed(lab(RANKS), "ranks", "forest").numbers == {}
-
-
-def test_a_new_table_is_one_value(monkeypatch, tmp_path):
-    """All that a table needs is said in its own module: numbers, blocks and files follow its name."""
-    made = lab(RANKS)
-    mine = OnDemand(
-        "mine",
-        lambda results: [Heading(f"Mine {results.numbers['mine'][0]}")],
-        lambda case, comparison: [len(comparison.means)],
-        lambda results: {"mine.txt": "mine\n"},
-    )
-    monkeypatch.setattr("assay.report.tables.TABLES", {**TABLES, "mine": mine})
-    results = analysed(made, "mine")
-    assert section(results, "Mine 9") == []
-    write_reports(results, open_case(made, claimed()), tmp_path)
-    assert (tmp_path / "mine.txt").read_text() == "mine\n"
 
 
 def test_an_unknown_table_is_refused_before_anything_runs():
