@@ -65,7 +65,7 @@ def config(folder: Path, url: str) -> str:
     return f"""\
 [run]
 gold = "gold.yaml"
-timeout = 20.0
+timeout = 300.0
 
 [engines.tool]
 kind = "command"

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from assay.errors import GoldError
 from assay.gold.journal import JournalLimits, Remembered, append, opened, read_rows, read_whole, torn
+from tests.waiting import WATCHDOG
 
 texts = st.text(st.characters(codec="utf-8"), min_size=1).filter(lambda text: text.strip())
 
@@ -85,7 +86,7 @@ for _ in range(100):
 def test_processes_wait_for_each_other_between_reading_and_appending(tmp_path):
     path = tmp_path / "j.jsonl"
     writers = [subprocess.Popen([sys.executable, "-c", COUNTER, str(path)]) for _ in range(2)]
-    assert [writer.wait(60) for writer in writers] == [0, 0]
+    assert [writer.wait(WATCHDOG) for writer in writers] == [0, 0]
     assert [row.mapping()["n"].text() for row in read_rows(path)] == [str(n) for n in range(200)]
 
 

@@ -109,15 +109,21 @@ def test_stdlib_set_validates_against_the_schema(name):
     assert list(jsonschema.Draft202012Validator(schema).iter_errors(document)) == []
 
 
-def test_stdlib_set_is_clean_for_its_own_linter(gold, capsys):
-    main(["gold", "lint", gold.name, "--json", "--quiet"])
+@pytest.mark.parametrize("name", [pytest.param("stdlib", marks=pytest.mark.nightly), "stdlib-docs"])
+def test_stdlib_set_is_clean_for_its_own_linter(name, capsys):
+    main(["gold", "lint", name, "--json", "--quiet"])
     found = [one for one in json.loads(capsys.readouterr().out)["findings"] if one["severity"] != "info"]
     # whether anchors are there depends on the version, and is checked below
     assert [one for one in found if not one["code"].startswith("G1")] == []
 
 
-def test_stdlib_set_resolves_on_the_running_interpreter(gold, tmp_path):
-    lacking = missing(gold, open_corpus(gold.corpus, cache=tmp_path))
+@pytest.fixture(scope="module")
+def running_library(tmp_path_factory) -> Corpus:
+    return open_corpus(CorpusSpec("stdlib"), cache=tmp_path_factory.mktemp("cache"))
+
+
+def test_stdlib_set_resolves_on_the_running_interpreter(gold, running_library):
+    lacking = missing(gold, running_library)
     assert len(lacking) <= MISSING_LIMIT * len(anchors(gold)), lacking
 
 
@@ -132,6 +138,7 @@ def library(version: str, folder: Path) -> Corpus:
     return open_corpus(CorpusSpec("path", str(folder / "lib")), cache=folder / "cache")
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("version", PYODIDE)
 def test_stdlib_set_resolves_on_other_versions(gold, tmp_path, version):
     corpus = library(version, tmp_path)

@@ -15,6 +15,7 @@ from assay.gold.review import Added, Queue
 from assay.gold.review.auditing import label_items
 from assay.types import CorpusSpec
 from tests.gold.review.conftest import adversary_item, phrasing_item, query_item, target_item
+from tests.waiting import WATCHDOG
 
 
 def some_items(queue):
@@ -101,7 +102,7 @@ for n in range(20):
 def test_processes_that_add_at_once_add_each_proposal_once(tmp_path):
     path = tmp_path / "gold.yaml"
     writers = [subprocess.Popen([sys.executable, "-c", WRITER, str(path), name]) for name in ("docs", "pool", "rules")]
-    assert [writer.wait(60) for writer in writers] == [0, 0, 0]
+    assert [writer.wait(WATCHDOG) for writer in writers] == [0, 0, 0]
     items = Queue(path).items()
     lines = Queue(path).path.read_text().splitlines()
     assert sorted(item.target.span.path for item in items) == sorted(f"f{n}.py" for n in range(20))

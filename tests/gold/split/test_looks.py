@@ -10,6 +10,7 @@ import assay
 from assay.errors import GoldError
 from assay.gold.split.looks import log_looks, looks_file, read_looks
 from assay.types import CorpusSpec, Gold, Query, Span, Suite, Target
+from tests.waiting import WATCHDOG
 
 
 def gold(path, *parts):
@@ -88,7 +89,7 @@ def test_looks_from_several_processes_are_all_kept(tmp_path):
         "- {id: q, retrieval: {primary: [a.py]}, cognitive: {human: a?}, tags: {split: sealed}}\n"
     )
     children = [subprocess.Popen([sys.executable, "-c", LOOKER, str(path)]) for _ in range(3)]
-    assert [child.wait(60) for child in children] == [0, 0, 0]
+    assert [child.wait(WATCHDOG) for child in children] == [0, 0, 0]
     assert len(read_looks(path)) == 30
 
 
