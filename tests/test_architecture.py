@@ -4,6 +4,7 @@ import ast
 import re
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -91,9 +92,15 @@ ALLOWED["__init__"] = {*ALLOWED} - {"cli", "report", "training", "audit", "agent
 DOORS = {"engines/builtin.py": {"search"}}
 
 
+@cache
+def import_nodes(path: Path) -> list[ast.Import | ast.ImportFrom]:
+    nodes = ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+    return [node for node in nodes if isinstance(node, ast.Import | ast.ImportFrom)]
+
+
 def imports(path: Path) -> set[str]:
     rooms = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in import_nodes(path):
         if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "assay":
             parts = node.module.split(".")
             rooms |= {parts[1]} if len(parts) > 1 else {alias.name for alias in node.names}
@@ -189,8 +196,7 @@ def test_only_acceptance_makes_gold_of_proposals():
 
 
 def _gold_modules(path: Path) -> set[str]:
-    nodes = ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-    named = {node.module for node in nodes if isinstance(node, ast.ImportFrom) and node.module}
+    named = {node.module for node in import_nodes(path) if isinstance(node, ast.ImportFrom) and node.module}
     return {name for name in named if name.startswith("assay.gold.")}
 
 

@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from functools import cache
@@ -639,14 +640,16 @@ def test_stray_words_are_refused(shop, capsys, arguments, hint):
     assert hint in said
 
 
-def test_serving_a_folder_without_runs_says_so(shop, capsys, monkeypatch):
-    from assay.web.server import Server
-
-    monkeypatch.setattr(Server, "wait", lambda _: None)
-    code, out, err = call(capsys, "serve", "shop")
-    assert code == 0
-    assert out.startswith("http://127.0.0.1:")
+def test_serving_a_folder_without_runs_says_so(shop):
+    command = [sys.executable, "-m", "assay", "serve", "shop"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as server:
+        assert server.stdout is not None
+        address = server.stdout.readline()
+        server.send_signal(signal.SIGINT)
+        _, err = server.communicate(timeout=WATCHDOG)
+    assert address.startswith("http://127.0.0.1:"), err
     assert "there is no run there yet" in err
+    assert server.returncode == 0, err
 
 
 @pytest.mark.parametrize(
