@@ -85,6 +85,7 @@ def stall(root: Path, note: Path) -> None:
     def make(folder: Path) -> None:
         name, data = next(iter(content(KEYS[0]).items()))
         (folder / name).write_bytes(data[: len(data) // 2])
+        (folder / "only-in-this-half").touch()
         note.touch()
         time.sleep(600)
 
