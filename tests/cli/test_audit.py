@@ -92,7 +92,7 @@ def test_audit_refuses_bad_input_with_2(arguments, said, shop, capsys):
 def test_audit_of_a_tool_finds_queries_taken_for_options(shop, tmp_path, capsys):
     tool = tmp_path / "tool.py"
     tool.write_text(TOOL)
-    spec = f"command:{shlex.quote(sys.executable)} {shlex.quote(str(tool))} -k {{k}} {{query}}"
+    spec = f"command:{shlex.quote(sys.executable)} -IS {shlex.quote(str(tool))} -k {{k}} {{query}}"
     code, out, _ = call(capsys, "audit", spec, ".", "--only", "odd", "--queries", "1", "--json", "--quiet")
     found = {f["law"]: f["sentence"] for f in json.loads(out)["findings"] if f["severity"] == "broken law"}
     assert code == 0
@@ -103,7 +103,7 @@ def test_audit_of_a_tool_finds_queries_taken_for_options(shop, tmp_path, capsys)
 def test_audit_of_the_same_tool_called_with_two_dashes_is_fine(shop, tmp_path, capsys):
     tool = tmp_path / "tool.py"
     tool.write_text(TOOL)
-    spec = f"command:{shlex.quote(sys.executable)} {shlex.quote(str(tool))} -k {{k}} -- {{query}}"
+    spec = f"command:{shlex.quote(sys.executable)} -IS {shlex.quote(str(tool))} -k {{k}} -- {{query}}"
     code, out, _ = call(capsys, "audit", spec, ".", "--only", "odd,paths", "--queries", "1", "--json", "--quiet")
     assert code == 0
     assert {f["severity"] for f in json.loads(out)["findings"]} <= {"fine", "not applicable"}

@@ -9,7 +9,7 @@ from assay.corpus import open_corpus
 from assay.gold.anchors.lookup import Library
 from assay.gold.review import Queue
 from assay.types import CorpusSpec, Target
-from tests.gold.mining.conftest import FILES, commit, repository, run_git, tree, write  # noqa: F401  # fixtures
+from tests.gold.mining.conftest import FILES, commit, committed, repository, run_git, tree, write  # noqa: F401
 from tests.gold.mining.test_privacy import SECRETS
 from tests.gold.mining.test_proposing import GOOD, answer
 from tests.serving import Reply, in_turn, serving

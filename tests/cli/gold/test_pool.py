@@ -8,6 +8,7 @@ from assay.cli.main import main
 from assay.gold import load_gold
 from assay.gold.anchors.digests import content_digest
 from assay.gold.review import Queue
+from tests.conftest import SHOP, copy_finished, finish
 
 
 def call(capsys, *arguments):
@@ -32,16 +33,23 @@ def yours(text, k):
 """
 
 
+RUN = ["run", "--gold", "gold.yaml", "--no-references", "--quiet", "--baseline=yours"]
+RUN += [f"--engine={name}=python:pooled_engines:{name}" for name in ("mine", "yours")]
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    base = tmp_path_factory.mktemp("pooled")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(base / "repo"))
+        return finish(base, SHOP | {"pooled_engines.py": ENGINES}, *RUN)
+
+
 @pytest.fixture
-def ran(shop, capsys, monkeypatch):
-    """A run of two engines."""
-    (shop / "pooled_engines.py").write_text(ENGINES)
-    monkeypatch.syspath_prepend(str(shop))
-    engines = [f"--engine={name}=python:pooled_engines:{name}" for name in ("mine", "yours")]
-    assert (
-        call(capsys, "run", "--gold", "gold.yaml", "--no-references", "--quiet", "--baseline=yours", *engines)[0] == 0
-    )
-    return shop
+def ran(finished, tmp_path, monkeypatch):
+    """A copy of a finished run of two engines."""
+    monkeypatch.syspath_prepend(str(tmp_path / "repo"))
+    return copy_finished(finished, tmp_path, monkeypatch)
 
 
 def test_pooling_lists_what_nobody_judged(ran, capsys):
@@ -73,8 +81,7 @@ def test_pooled_labels_can_be_left_out_of_the_scores(ran, capsys):
     again = called(capsys, "gold", "pool", "gold.yaml", "results")
     left = {(one["query"], one["span"]) for one in again["candidates"]}
     assert not left & {("tax-lookup", "shop/cart.py"), ("retry-wait", "shop/cart.py")}
-    engines = [f"--engine={name}=python:pooled_engines:{name}" for name in ("mine", "yours")]
-    call(capsys, "run", "--gold", "gold.yaml", "--no-references", "--quiet", "--baseline=yours", *engines)
+    call(capsys, *RUN)
     scored = called(capsys, "score", "results", "--without-pooled")
     without = scored["without_pooled"]
     assert (without["labels"], without["queries"], without["engines"]) == (1, [], ["mine"])

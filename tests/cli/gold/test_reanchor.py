@@ -1,6 +1,7 @@
 """`assay gold reanchor` as a user meets it."""
 
 import json
+import shutil
 
 import pytest
 
@@ -22,12 +23,19 @@ queries:
 """
 
 
+@pytest.fixture(scope="module")
+def committed(tmp_path_factory):
+    """A repository and its two commits."""
+    folder = tmp_path_factory.mktemp("repo")
+    return folder, commit(folder, OLD), commit(folder, NEW)
+
+
 @pytest.fixture
-def small(tmp_path, monkeypatch):
-    """Make a repository with two commits and a set at the first."""
+def small(committed, tmp_path, monkeypatch):
+    """A copy of the repository and a set at its first commit."""
     monkeypatch.chdir(tmp_path)
-    old = commit(tmp_path / "repo", OLD)
-    new = commit(tmp_path / "repo", NEW)
+    folder, old, new = committed
+    shutil.copytree(folder, tmp_path / "repo")
     (tmp_path / "gold.yaml").write_text(GOLD.format(rev=old, second="a.py:17-22"))
     (tmp_path / "lost.yaml").write_text(GOLD.format(rev=old, second="a.py:9-14"))
     return tmp_path, old, new

@@ -1,5 +1,6 @@
 """A small repository with a history, documents and comments, and what miners need of it."""
 
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -135,11 +136,10 @@ def tree(tmp_path):
     return root
 
 
-@pytest.fixture
-def repository(tmp_path):
+@pytest.fixture(scope="session")
+def committed(tmp_path_factory):
     """The files with a history: a start, a feature, a repair, a merged pull request, and what is no question."""
-    root = tmp_path / "code"
-    root.mkdir()
+    root = tmp_path_factory.mktemp("committed")
     run_git(root, "init", "-q", "-b", "main")
     early = NET.replace("        self.failures += 1\n", "").replace("2**self.failures", "2")
     commit(root, "Start", {**FILES, "pkg/net.py": early})
@@ -156,6 +156,12 @@ def repository(tmp_path):
     message = f"Merge pull request #12 from ada/topic\n\n{title}\n\nMore words."
     run_git(root, "merge", "-q", "--no-ff", "-m", message, "topic")
     return root
+
+
+@pytest.fixture
+def repository(committed, tmp_path):
+    """A copy of the repository, to be changed."""
+    return shutil.copytree(committed, tmp_path / "code")
 
 
 @pytest.fixture
