@@ -144,9 +144,9 @@ def test_source_looks_torn_when_its_brackets_do_not_match_or_are_missing() -> No
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only there we fork")
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 def test_work_that_crashes_or_never_ends_gives_nothing() -> None:
-    assert guarded(lambda: {"a": 1}, WATCHDOG) == {"a": 1}
-    assert guarded(lambda: os.kill(os.getpid(), signal.SIGKILL), WATCHDOG) is None
-    assert guarded(lambda: 1 / 0, WATCHDOG) is None
+    assert guarded(lambda: {"a": 1}, int(WATCHDOG)) == {"a": 1}
+    assert guarded(lambda: os.kill(os.getpid(), signal.SIGKILL), int(WATCHDOG)) is None
+    assert guarded(lambda: 1 / 0, int(WATCHDOG)) is None
     assert guarded(lambda: [random.random() for _ in iter(int, 1)], 1) is None
 
 
