@@ -23,7 +23,7 @@ ROOT = Path(__file__).parent.parent
 MUTANTS = Path(__file__).parent / "mutants.toml"
 _PASSED, _FAILED = 0, 1  # pytest's exit codes; any other means that it ran no test
 _OUTCOMES = {_PASSED: "survived", _FAILED: "killed"}
-_NOT_COPIED = (".git", ".venv", "*_cache", ".hypothesis", "demo-results", "__pycache__", "site")
+_NOT_COPIED = {".git", ".venv", ".mypy_cache", ".ruff_cache", ".hypothesis", "demo-results", "site"}  # at the top
 _WATCHDOG = 1800  # seconds for the tests of one mutant; a mutant that makes them hang is killed too
 
 
@@ -64,13 +64,17 @@ def main(wanted: str = "") -> int:
         workers = os.cpu_count() or 1
         for number in range(workers):
             copy = Path(folder) / str(number)
-            shutil.copytree(ROOT, copy, ignore=shutil.ignore_patterns(*_NOT_COPIED))
+            shutil.copytree(
+                ROOT, copy, symlinks=True, ignore=lambda at, _: _NOT_COPIED if at == str(ROOT) else {"__pycache__"}
+            )
             compileall.compile_dir(copy / "src", quiet=2)  # hundreds of child processes then load bytecode
             copies.put(copy)
         with ThreadPoolExecutor(workers) as pool:
             tests = sorted({test for mutant in chosen for test in mutant.tests.split()})
-            if any(code != _PASSED for code in pool.map(lambda test: _with_copy(copies, None, [test]), tests)):
-                print("the tests fail without any mutant")
+            plain = pool.map(lambda test: _with_copy(copies, None, [test]), tests)
+            failing = [test for test, code in zip(tests, plain, strict=True) if code != _PASSED]
+            if failing:
+                print(f"tests that fail without any mutant: {', '.join(failing)}")
                 return 1
             codes = pool.map(lambda mutant: _with_copy(copies, mutant, mutant.tests.split()), chosen)
             outcomes = []
