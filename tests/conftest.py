@@ -16,8 +16,10 @@ from tests.properties import register_profiles
 # Tools that `make test` installs, such as rg, stand beside the interpreter.
 os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
 
-# A shell that starts the tests in the background has them ignore Ctrl-C, and with them the programs that are sent one.
+# A shell that starts the tests in the background, or nohup, makes them ignore these signals, and so the programs that
+# the tests send them to.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 register_profiles()
 
