@@ -1,12 +1,14 @@
 import multiprocessing
 import threading
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.errors import ConfigError, EngineError, EnvironmentFailure
-from assay.search.describe import DescribeConfig, DescribedText, Describer, _one_line
+from assay.search.describe import DescribeConfig, DescribedText, Describer
 from tests.serving import Reply, serving
 from tests.waiting import WATCHDOG
 
@@ -115,12 +117,12 @@ def test_describe_keeps_one_clean_short_line(tmp_path):
 
 
 @given(st.text(max_size=60), st.integers(1, 30))
-def test_one_line_is_printable_bounded_and_settled(text, most):
-    line = _one_line(text, most)
-    assert len(line) <= most
+def test_description_is_one_printable_bounded_line(text, most):
+    with serving(lambda _: said(f"x{text}")) as server, TemporaryDirectory() as folder:
+        (line,) = describer_at(server.url, Path(folder), answer_chars=most).describe(UNITS[:1])
+    assert 0 < len(line) <= most
     assert line.isprintable()
     assert line == line.strip()
-    assert _one_line(line, most) == line
 
 
 @pytest.mark.parametrize("content", ["", " \n\t", "\x00\x1b"])

@@ -2,12 +2,9 @@ import json
 import re
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from assay.errors import EngineError
 from assay.search.rerank import Passage, make_reranker
-from assay.search.rerank.chat import _permutation
 from tests.search.rerank.conftest import PASSAGES, TOKEN
 from tests.serving import Reply, in_turn, serving
 
@@ -54,15 +51,6 @@ def test_chat_takes_nothing_but_an_order(content):
 def test_chat_without_an_answer_is_an_engine_error(value):
     with serving(in_turn(Reply(value))) as server, pytest.raises(EngineError, match=r"choices\[0\]"):
         make_reranker(f"chat:{server.url}#m").order("tax", PASSAGES)
-
-
-@given(st.lists(st.integers(-2, 12) | st.floats(allow_nan=False)), st.integers(0, 8))
-def test_permutation_is_one_whatever_the_model_says(numbers, count):
-    order = _permutation(numbers, count)
-    valid = [number for number in numbers if isinstance(number, int) and 0 < number <= count]
-    named, missing = order[: len(set(valid))], order[len(set(valid)) :]
-    assert named == sorted(set(valid), key=valid.index)
-    assert missing == sorted({*range(1, count + 1)} - {*valid})
 
 
 def test_chat_asks_for_the_most_likely_answer_with_the_token():

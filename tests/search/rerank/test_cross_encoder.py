@@ -5,15 +5,13 @@ import pytest
 
 from assay.errors import EngineError, EnvironmentFailure
 from assay.search.rerank import Passage, make_reranker
-from assay.search.rerank.cross_encoder import _load
 from tests.search.rerank.conftest import PASSAGES
 
 
-@pytest.fixture(autouse=True)
-def forgotten():
-    _load.cache_clear()
-    yield
-    _load.cache_clear()
+@pytest.fixture
+def tiny(request):
+    """A model name of the test, because models are loaded once per process."""
+    return f"tiny-{request.node.name}"
 
 
 @pytest.fixture
@@ -24,7 +22,7 @@ def fastembed(monkeypatch):
 
     class TextCrossEncoder:
         def __init__(self, model_name):
-            if model_name != "tiny":
+            if not model_name.startswith("tiny"):
                 raise ValueError(f"Model {model_name} is not supported")
             loaded.append(model_name)
 
@@ -41,25 +39,25 @@ def fastembed(monkeypatch):
     return loaded
 
 
-def test_cross_encoder_scores_every_passage(fastembed):
-    scores = make_reranker("cross-encoder:tiny").order("retry", PASSAGES)
+def test_cross_encoder_scores_every_passage(fastembed, tiny):
+    scores = make_reranker(f"cross-encoder:{tiny}").order("retry", PASSAGES)
     assert len(scores) == len(PASSAGES)
     assert max(range(len(scores)), key=scores.__getitem__) == 2
 
 
-def test_cross_encoder_loads_its_model_once(fastembed):
+def test_cross_encoder_loads_its_model_once(fastembed, tiny):
     for _ in range(2):
-        make_reranker("cross-encoder:tiny").order("tax", PASSAGES)
-    assert fastembed == ["tiny"]
+        make_reranker(f"cross-encoder:{tiny}").order("tax", PASSAGES)
+    assert fastembed == [tiny]
 
 
-def test_cross_encoder_of_no_passages_loads_nothing(fastembed):
-    assert make_reranker("cross-encoder:tiny").order("tax", ()) == ()
+def test_cross_encoder_of_no_passages_loads_nothing(fastembed, tiny):
+    assert make_reranker(f"cross-encoder:{tiny}").order("tax", ()) == ()
     assert not fastembed
 
 
-def test_cross_encoder_reads_a_bounded_part(fastembed):
-    short, long = make_reranker("cross-encoder:tiny").order("x", [Passage("a", 1, 1, "y" * n) for n in (4000, 9000)])
+def test_cross_encoder_reads_a_bounded_part(fastembed, tiny):
+    short, long = make_reranker(f"cross-encoder:{tiny}").order("x", [Passage("a", 1, 1, "y" * n) for n in (4000, 9000)])
     assert short == long
 
 
@@ -68,13 +66,13 @@ def test_cross_encoder_that_cannot_be_loaded_is_an_engine_error(fastembed):
         make_reranker("cross-encoder:huge").order("tax", PASSAGES)
 
 
-def test_cross_encoder_that_fails_is_an_engine_error(fastembed):
+def test_cross_encoder_that_fails_is_an_engine_error(fastembed, tiny):
     with pytest.raises(EngineError, match="out of memory"):
-        make_reranker("cross-encoder:tiny").order("tax", [Passage("a.py", 1, 1, "explode")])
+        make_reranker(f"cross-encoder:{tiny}").order("tax", [Passage("a.py", 1, 1, "explode")])
 
 
 def test_cross_encoder_without_the_extra_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "fastembed", None)
     monkeypatch.setitem(sys.modules, "fastembed.rerank.cross_encoder", None)
     with pytest.raises(EnvironmentFailure, match=r"'\.\[fastembed\]'"):
-        make_reranker("cross-encoder:tiny").order("tax", PASSAGES)
+        make_reranker(f"cross-encoder:{tiny}").order("tax", PASSAGES)

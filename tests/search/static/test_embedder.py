@@ -11,7 +11,6 @@ from assay.search.dense import Embedder, make_embedder
 from assay.search.dense.matrices import unit_rows
 from assay.search.models import DenseSettings, TranslationSettings
 from assay.search.static import StaticEmbedder, open_static, path_words, unit_vectors
-from assay.search.static.embedder import _blocks
 from assay.search.words import runs, term_hash, terms
 from tests.properties import examples
 from tests.search.static.models import MEANINGS, write_model
@@ -71,11 +70,11 @@ def test_a_vector_does_not_depend_on_its_neighbours(model):
     assert np.array_equal(together, alone)
 
 
-def test_blocks_hold_every_group_once():
-    first = np.array([0, 3, 3000, 3001, 9000])
-    blocks = _blocks(first, 9500)
-    assert [row for block in blocks for row in range(len(first))[block]] == list(range(5))
-    assert _blocks(np.zeros(0, dtype=np.int64), 0) == []
+def test_many_texts_are_embedded_like_few(model):
+    embedder = StaticEmbedder(model)
+    texts = [" ".join(WORDS[i : i + 5]) for i in range(8)]
+    many = embedder.embed(texts * 300, "code")  # 12,000 rows: several blocks
+    assert np.array_equal(many, np.tile(embedder.embed(texts, "code"), (300, 1)))
 
 
 FILES = {
