@@ -120,7 +120,7 @@ def test_ties_are_what_shuffling_and_scoring_everything_gives(make_run, targets,
     tied = {
         f"q{n}": {"human": _scored(("a", 1.0), ("b", 1.0), ("c", 1.0))} for n in range(3)
     }  # so that every query is drawn for
-    lines = {path: (4,) for path in "ac"}  # of the other files only the recorded tokens are known
+    lines = dict.fromkeys("ac", (4,))  # of the other files only the recorded tokens are known
     run = _counted(make_run(queries, {**answers, "tied": tied}, lines=lines))
     measures, rng = [RR @ 10, nDCG @ 2, RecallAtTokens(3)], np.random.default_rng(seed)
     slow = np.array([score(_shuffle_all(run, rng), measures).values.mean(axis=-1) for _ in range(20)])
