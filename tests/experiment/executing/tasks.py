@@ -77,8 +77,8 @@ def circumstances(_: object) -> dict[str, object]:
 
 def linger(folder: str) -> None:
     """Take long, and leave a note when asked to stop."""
-    Path(folder, f"pid-{os.getpid()}").touch()
     try:
+        Path(folder, f"pid-{os.getpid()}").touch()
         time.sleep(600)
     finally:
         Path(folder, "tidied").touch()
