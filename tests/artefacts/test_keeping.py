@@ -4,6 +4,7 @@ import errno
 import os
 import pickle
 import random
+import shutil
 import subprocess
 import sys
 import threading
@@ -309,3 +310,17 @@ def test_what_is_no_size_is_refused(text):
     with pytest.raises(ConfigError, match="here") as caught:
         parse_size(text, "here")
     assert caught.value.hint
+
+
+def test_small_thing_is_written_though_another_process_removes_the_store_meanwhile(store, monkeypatch):
+    replace, removals = os.replace, [store.root, store.root, store.root / "cells"]
+
+    def replace_late(source, target):
+        if removals:
+            shutil.rmtree(removals.pop(), ignore_errors=True)
+        replace(source, target)
+
+    monkeypatch.setattr("os.replace", replace_late)
+    store.write("cells", "a", b"x")
+    assert not removals
+    assert store.read("cells", "a") == b"x"

@@ -27,6 +27,7 @@ def watched() -> tuple[AddedMemory, bytearray]:
     return watch, kept
 
 
+@pytest.mark.soak
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells")
 def test_memory_is_at_least_what_calls_added() -> None:
     watch, kept = watched()

@@ -24,6 +24,8 @@ from assay.errors import EnvironmentFailure
 
 #: What a disk or a mount refuses; anything else that goes wrong while something is made is the maker's own.
 _REFUSED: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS})
+#: How often a write is tried when folders vanish under it: another run into the same folder removes them when it ends.
+_ATTEMPTS: Final = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,35 +65,29 @@ def place_of(root: Path, kind: str, key: str) -> Place:
 
 
 def write_whole(root: Path, path: Path, data: bytes) -> None:
-    """Put a file in its place in one instant.
+    """Write a file atomically, creating folders that are missing or that another process removes meanwhile.
 
-    Nothing waits for the disk: after a power cut a file may be empty, which its checksum tells.
+    There is no fsync: after a power cut a file may be empty, which its checksum shows.
     """
     spare = root / ".tmp" / f"{path.name}.{secrets.token_hex(8)}"
     try:
-        _write(spare, data)
-        try:
-            os.replace(spare, path)
-        except FileNotFoundError:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            os.replace(spare, path)
+        for attempt in range(_ATTEMPTS):
+            try:
+                if attempt:
+                    spare.parent.mkdir(parents=True, exist_ok=True)
+                    path.parent.mkdir(parents=True, exist_ok=True)
+                with open(spare, "wb") as stream:
+                    stream.write(data)
+                os.replace(spare, path)
+            except FileNotFoundError:
+                if attempt == _ATTEMPTS - 1:
+                    raise
+            else:
+                return
     except BaseException:
         with suppress(OSError):
             spare.unlink(missing_ok=True)
         raise
-
-
-def _write(path: Path, data: bytes) -> None:
-    """Write a file that nobody knows of yet."""
-    try:
-        stream = open(path, "xb", buffering=0)  # noqa: SIM115 (closed below; the folder is made only where it is missing)
-    except FileNotFoundError:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        stream = open(path, "xb", buffering=0)  # noqa: SIM115
-    with stream:
-        rest = memoryview(data)
-        while rest:
-            rest = rest[stream.write(rest) :]
 
 
 def remove(root: Path, path: Path) -> None:
