@@ -1,6 +1,7 @@
 """A small shop: a repository and a gold set that every room's end-to-end tests share."""
 
 import contextlib
+import gc
 import io
 import os
 import shutil
@@ -22,6 +23,16 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 register_profiles()
+
+# Collection makes millions of objects that live as long as the session: the garbage collector need not visit them.
+gc.disable()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtestloop() -> None:
+    gc.freeze()
+    gc.enable()
+
 
 FILES = {
     "shop/__init__.py": "",
