@@ -92,8 +92,9 @@ def test_change_that_makes_search_worse_fails_with_annotations_and_a_comment(wor
     assert not [told for told in (done.log, done.summary, comment["body"]) if TOKEN in told]
 
 
-def test_change_that_moves_nothing_passes(work, tmp_path):
-    done = job(work, INPUTS | {"comment": "false", "lint": "false"}, temp=tmp_path / "one", event=pull())
+def test_change_that_moves_nothing_passes(work, checkout, tmp_path):
+    given = {"comment": "false", "lint": "false", "run": "false", "results": str(checkout / "first")}
+    done = job(work, INPUTS | given, temp=tmp_path / "one", event=pull())
     assert done.code == 0, done.log
     assert (done.outputs["verdict"], done.outputs["exit-code"]) == ("pass", "0")
     assert "::error" not in done.log

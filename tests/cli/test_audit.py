@@ -100,6 +100,7 @@ def test_audit_of_a_tool_finds_queries_taken_for_options(shop, tmp_path, capsys)
     assert found["--help"].endswith("was taken for an option")
 
 
+@pytest.mark.nightly
 def test_audit_of_the_same_tool_called_with_two_dashes_is_fine(shop, tmp_path, capsys):
     tool = tmp_path / "tool.py"
     tool.write_text(TOOL)

@@ -16,6 +16,10 @@ from tests.conftest import GOLD, RUN, SHOP, enter, write_tree
 from tests.waiting import WATCHDOG
 
 
+#: For tests that are not about engines.
+KEYWORDS = ("--engine", "keywords", "--baseline", "keywords", "--no-references")
+
+
 def call(capsys, *arguments: str) -> tuple[int, str, str]:
     code = main(list(arguments))
     out, err = capsys.readouterr()
@@ -95,7 +99,7 @@ def test_compare_two_runs_uses_the_queries_that_agree(finished_shop, tmp_path, c
 def test_compare_two_runs_on_other_gold_is_not_comparable(shop_with_results, capsys):
     gold = (shop_with_results / "gold.yaml").read_text().replace("percentage is charged", "share is charged")
     (shop_with_results / "gold.yaml").write_text(gold.replace("provider does not answer", "provider is silent"))
-    call(capsys, *RUN, "--out", "new")
+    call(capsys, *RUN, *KEYWORDS, "--out", "new")
     code, _, err = call(capsys, "compare", "results", "new")
     assert code == 5
     assert "1 of 3" in err
@@ -152,22 +156,22 @@ def answers(tmp_path_factory):
     write_tree(base / "repo", MANY)
 
     @cache
-    def made(right, broken=0, name="mine"):
-        module, out = f"answers_{right}_{broken}", base / f"{name}-{right}-{broken}"
+    def made(right, broken=0, name="mine", references=False):
+        module, out = f"answers_{right}_{broken}", base / f"{name}-{right}-{broken}-{references}"
         (base / f"{module}.py").write_text(ANSWERS.format(known=QUERIES - broken, right=right))
         (base / "assay.toml").write_text(f'[engines."{name}"]\nkind = "python"\ntarget = "{module}:search"\n')
         with pytest.MonkeyPatch.context() as patch:
             enter(base, patch)
             patch.syspath_prepend(str(base))
             flags = ["--config", "../assay.toml", "--gold", "many.yaml", "--out", str(out), "--quiet"]
-            assert main(["run", *flags]) == 0
+            assert main(["run", *flags, *([] if references else ["--no-references", "--baseline", name])]) == 0
         return str(out)
 
     return made
 
 
 def test_gate_fails_on_a_proven_regression(answers, capsys):
-    new, old = answers(20), answers(40)
+    new, old = answers(20, references=True), answers(40, references=True)
     capsys.readouterr()
     code, data = as_json(capsys, "gate", new, "--against", old, "--engine", "mine")
     assert code == data["exit_code"] == 1
@@ -247,7 +251,7 @@ def test_gate_with_an_unreadable_rule_is_a_usage_error(finished_shop, capsys):
 
 
 def test_plan_from_a_pilot_and_from_assumptions(answers, capsys):
-    pilot = answers(32)
+    pilot = answers(20, references=True)
     capsys.readouterr()
     code, data = as_json(capsys, "plan", pilot, "--detect", "0.02", "--engine", "mine")
     assert code == 0
@@ -344,10 +348,10 @@ def test_errors_speak_json_too(shop, capsys):
 
 
 def test_progress_goes_to_stderr_and_the_result_to_stdout(shop, capsys):
-    code, out, err = call(capsys, "run", "--gold", "gold.yaml", "--json")
+    code, out, err = call(capsys, "run", "--gold", "gold.yaml", *KEYWORDS, "--json")
     assert code == 0
     assert json.loads(out)["schema"] == "assay/results/1"
-    assert "builtin: 9/9 queries of shop" in err
+    assert "keywords: 9/9 queries of shop" in err
 
 
 def test_unexpected_exception_ends_in_four_never_in_one(shop_with_results, capsys, monkeypatch):
@@ -359,7 +363,7 @@ def test_unexpected_exception_ends_in_four_never_in_one(shop_with_results, capsy
 
 
 def test_engine_that_answers_nothing_at_all_ends_in_four_but_is_reported(shop, capsys):
-    code, out, _ = call(capsys, *RUN, "--engine", "dead=command:/nonexistent/tool {query}")
+    code, out, _ = call(capsys, *RUN, "--engine", "dead=command:/nonexistent/tool {query}", "--baseline=dead", "--no-references")
     assert code == 4
     assert "dead failed on 9 of 9 queries" in out
     assert (shop / "results" / "report.html").is_file()
@@ -394,7 +398,7 @@ def test_output_into_a_closed_pipe_is_no_error(finished_shop):
 
 
 def test_gate_floor_is_for_the_engines_under_test_not_for_the_yardstick(answers, capsys):
-    run = answers(40)
+    run = answers(40, references=True)
     capsys.readouterr()
     _, data = as_json(capsys, "gate", run, "--require", "Hit@5>=0.99")
     assert [c["what"] for c in data["checks"] if "Hit@5" in c["what"]] == ["mine: Hit@5 >= 0.99"]
@@ -457,7 +461,7 @@ def test_own_files_returned_by_a_foreign_engine_are_dropped_and_told(shop_with_r
 
 
 def test_runs_with_another_k_are_not_comparable(shop_with_results, capsys):
-    call(capsys, *RUN, "--out", "new", "-k", "3")
+    call(capsys, *RUN, *KEYWORDS, "--out", "new", "-k", "3")
     code, _, err = call(capsys, "compare", "new", "results")
     assert code == 5
     assert "3 results" in err
@@ -517,7 +521,7 @@ def test_folders_are_repositories_of_their_own_whatever_the_gold_set_calls_them(
     (tmp_path / "one" / "sub" / "gold.yaml").write_text(inner)
     golds = [str(tmp_path / part / "gold.yaml") for part in ("one", "two", "one/sub")]
     flags = [flag for gold in golds for flag in ("--gold", gold)]
-    engines = ["--engine", "mine=builtin", "--engine", "floor=random", "--baseline", "floor", "--no-references"]
+    engines = ["--engine", "mine=keywords", "--engine", "floor=random", "--baseline", "floor", "--no-references"]
     _, data = as_json(capsys, "run", "--quiet", *flags, *engines)
     assert data["repositories"] == 2
     assert data["comparison"]["label"] == "on these 2 repositories only"
@@ -565,6 +569,7 @@ def test_failure_into_a_closed_pipe_keeps_its_exit_code(shop):
     assert "Traceback" not in err
 
 
+@pytest.mark.nightly
 def test_two_runs_into_one_folder_leave_one_of_them_whole(shop):
     command = [sys.executable, "-m", "assay", *RUN, "--no-references", "--out", "../shared"]
     both = [
@@ -683,10 +688,10 @@ def test_queries_in_the_same_words_with_other_answers_are_told(shop, capsys):
         "  - {id: two, retrieval: {primary: [shop/tax.py]}, cognitive: {human: where is it decided}}\n"
     )
     (shop / "gold.yaml").write_text(gold)
-    for arguments in (RUN, ["score", "results"]):
+    for arguments in ((*RUN, *KEYWORDS), ["score", "results"]):
         _, data = as_json(capsys, *arguments)
         (told,) = [text for text in data["warnings"] if "G401" in text]
         assert "A query asks for another answer in the words of an earlier one, such as two and one" in told
     (shop / "gold.yaml").write_text(gold.replace("decided}", "kept}"))
-    _, data = as_json(capsys, *RUN)
+    _, data = as_json(capsys, *RUN, *KEYWORDS)
     assert not [text for text in data["warnings"] if "G401" in text]

@@ -131,7 +131,8 @@ def test_check_says_what_it_understood(grep, capsys):
 
 
 def test_a_file_of_the_users_is_an_engine_of_a_run_and_called_after_the_file(grep, shop, capsys):
-    assert main(["run", "--gold", "gold.yaml", "--engine", str(grep), "--quiet"]) == 0
+    alone = ["--baseline", "grep", "--no-references", "--forms", "human"]
+    assert main(["run", "--gold", "gold.yaml", "--engine", str(grep), "--quiet", *alone]) == 0
     assert "grep" in capsys.readouterr().out
     assert "grep" in {engine.name for engine in read_run(shop / "results").engines}
 

@@ -118,7 +118,7 @@ def test_query_whose_secondary_answer_was_found_is_not_missed(shop, capsys):
     gold = (shop / "gold.yaml").read_text()
     both = '{primary: ["tests/test_cart.py"], secondary: ["shop/tax.py"]}'
     (shop / "gold.yaml").write_text(gold.replace('{primary: ["shop/tax.py::tax_rate"]}', both))
-    assert main(RUN) == 0
+    assert main([*RUN, "--engine", "builtin", "--baseline", "builtin", "--no-references"]) == 0
     capsys.readouterr()
     assert as_json(capsys, "--run", "results")["missed"] == []
 
@@ -149,7 +149,7 @@ def test_corpus_that_changed_since_the_run_is_said(missing_run, capsys):
 
 def test_settings_of_the_run_are_used(shop, capsys):
     (shop / "assay.toml").write_text(
-        '[run]\ngold = "gold.yaml"\n[engines.bare]\nkind = "builtin"\nsearch = {without = ["stem", "noise"]}\n'
+        '[run]\ngold = "gold.yaml"\nreferences = false\nbaseline = "bare"\n[engines.bare]\nkind = "builtin"\nsearch = {without = ["stem", "noise"]}\n'
     )
     assert main(["run", "--quiet"]) == 0
     capsys.readouterr()

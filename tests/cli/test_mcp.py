@@ -101,6 +101,7 @@ def test_stdout_holds_nothing_but_the_protocol(shop):
     assert any(row["engine"] == "loud" and row["mean"] == 1 for row in result["structuredContent"]["scores"])
 
 
+@pytest.mark.nightly
 def test_end_by_a_signal_ends_an_engine_in_the_middle_of_a_question(shop, tmp_path):
     note = tmp_path / "engine"
     argv = ["sh", "-c", f"echo $$ > {note}.part; mv {note}.part {note}; sleep {HANG}", "{query}"]

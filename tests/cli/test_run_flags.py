@@ -89,7 +89,7 @@ def test_only_chooses_by_name_and_glob_in_the_order_of_the_file(swept, capsys, f
         ("no-stem", ("no-stem",)),
         ("w:files=0.4,spans=0.1,no-stem", ("no-stem", "w:files=0.4,spans=0.1")),
         ("w:*, mine", ("mine", "w:files=0.2,spans=0.1", "w:files=0.4,spans=0.1")),
-        ("*", ALL),
+        pytest.param("*", ALL, marks=pytest.mark.nightly),
     ],
 )
 def test_family_is_named_by_commas_that_names_may_hold_too(swept_run, text, family):

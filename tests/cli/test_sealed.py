@@ -20,7 +20,8 @@ def call(capsys, *argv):
 
 
 def run(capsys, *more):
-    return call(capsys, "run", "--gold", "gold.yaml", "--engine", "keywords", "--engine", "builtin", *more)
+    engines = ("--engine", "keywords", "--engine", "builtin", "--baseline", "keywords", "--no-references")
+    return call(capsys, "run", "--gold", "gold.yaml", *engines, *more)
 
 
 def test_a_tag_rule_cannot_open_what_is_sealed(small, capsys):

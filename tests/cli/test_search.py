@@ -188,6 +188,7 @@ def started(*arguments: str) -> subprocess.Popen[str]:
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
+@pytest.mark.nightly
 def test_output_into_a_closed_pipe_is_no_error(shop):
     write_tree(shop, {f"part{i}.py": f"def zebra{i}():\n    return 'zebra'\n" for i in range(300)})
     with started("zebra", "--all") as process:

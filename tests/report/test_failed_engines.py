@@ -16,6 +16,8 @@ from assay.report.evidence.gathering import gather
 from assay.report.headlines import headline_tone, verdict_sentence
 from assay.report.pages.markdown import to_markdown
 from assay.types import Claim
+from tests.conftest import enter_shared
+from tests.report.shared import make_in_shop
 
 CLAIM = Claim(make_measures(10, None, ()), "base")
 
@@ -33,11 +35,18 @@ class Shut:
         raise RuntimeError("no licence")
 
 
-@pytest.fixture
-def mixed(shop):
-    """A run in which one engine works, one fails on everything and one never opens."""
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
     engines: dict[str, Any] = {"base": lambda q, k: ["shop/cart.py"], "mine": right, "dead": breaks, "shut": Shut()}
-    return run(engines, load_gold("gold.yaml"))
+    return make_in_shop(tmp_path_factory, lambda: run(engines, load_gold("gold.yaml")))
+
+
+@pytest.fixture
+def mixed(made, monkeypatch):
+    """A run in which one engine works, one fails on everything and one never opens."""
+    base, found = made
+    for _ in enter_shared(base, monkeypatch):
+        yield found
 
 
 def seen(result):
@@ -121,7 +130,7 @@ def test_engine_named_by_itself_that_failed_is_not_compared(mixed):
     assert "failed, not compared" in to_markdown(claims(found))
 
 
-def test_engine_that_failed_in_one_of_two_runs_is_not_compared(mixed, shop):
+def test_engine_that_failed_in_one_of_two_runs_is_not_compared(mixed):
     engines: dict[str, Any] = {"base": right, "mine": right, "dead": right, "shut": Shut()}
     better = run(engines, load_gold("gold.yaml"))
     for old, new, name in ((mixed, better, "dead (old)"), (better, mixed, "dead (new)")):
@@ -141,7 +150,7 @@ def test_engine_that_failed_is_no_reason_to_compare_two_others(mixed):
     assert (found.rows, found.failed) == ((), ("dead (new)",))
 
 
-def test_engines_of_other_names_are_no_pair_because_the_shared_one_failed(mixed, shop):
+def test_engines_of_other_names_are_no_pair_because_the_shared_one_failed(mixed):
     old = without(mixed, "mine", "shut")
     new = run({"mine": right, "dead": right}, load_gold("gold.yaml"))
     found = compare_runs(old, new, CLAIM, ("old", "new"))

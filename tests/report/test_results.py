@@ -17,6 +17,7 @@ from assay.report.case import open_case
 from assay.report.pages.markdown import to_markdown
 from assay.types import Claim, Span, Suite, Target
 from tests.report.labs import lab
+from tests.report.shared import make_in_shop
 
 
 def made(shop, engines, **spec):
@@ -30,10 +31,10 @@ def right_for_two(query, k):
     return ["shop/cart.py"] if cart else ["README.md", "shop/tax.py"] if tax else ["README.md"]
 
 
-@pytest.fixture
-def results(shop):
+@pytest.fixture(scope="module")
+def results(tmp_path_factory):
     engines = {"base": lambda q, k: ["shop/cart.py"], "mine": right_for_two}
-    return analyse(*made(shop, engines, baseline="base"))
+    return make_in_shop(tmp_path_factory, lambda: analyse(*made(None, engines, baseline="base")))[1]
 
 
 def test_results_hold_means_that_can_be_checked_by_hand(results):

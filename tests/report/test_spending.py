@@ -11,17 +11,26 @@ from assay.report import analyse, document, results_json
 from assay.report.pages.markdown import to_markdown
 from assay.report.spending import conditions, spending
 from assay.types import Claim, Cost, Resources, Status
+from tests.conftest import enter_shared
+from tests.report.shared import make_in_shop
 
 #: Seconds of the nine questions of the shop: the first one is cold.
 SLOW = (0.9, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8)
 
 
+@pytest.fixture(scope="module")
+def _made(tmp_path_factory):
+    engines = {"base": lambda q, k: ["shop/cart.py"], "mine": lambda q, k: []}
+    return make_in_shop(tmp_path_factory, lambda: run(engines, load_gold("gold.yaml"), timeout=7.0))
+
+
 @pytest.fixture
-def made(shop):
+def made(_made, monkeypatch):
     """A run of two engines on one corpus, with times that are known."""
-    result = run({"base": lambda q, k: ["shop/cart.py"], "mine": lambda q, k: []}, load_gold("gold.yaml"), timeout=7.0)
+    folder, result = _made
     base, mine = result.engines
-    return replace(result, engines=(timed(base, [0.01] * 9, 0.2), timed(mine, SLOW, 1.5)))
+    for _ in enter_shared(folder, monkeypatch):
+        yield replace(result, engines=(timed(base, [0.01] * 9, 0.2), timed(mine, SLOW, 1.5)))
 
 
 def timed(engine, seconds, index):

@@ -5,6 +5,7 @@ import csv
 import json
 import sys
 from dataclasses import replace
+from pathlib import Path
 
 import pyarrow.parquet
 import pytest
@@ -20,14 +21,23 @@ from assay.report.case import open_case
 from assay.report.pages.markdown import to_markdown
 from assay.report.time_and_space import NO_TIMES
 from assay.types import Claim, Status
+from tests.conftest import enter_shared
+from tests.report.shared import make_in_shop
 
 CLAIM = Claim((*make_measures(10, None, ()), "Displacement@10"), "base")
 
 
-@pytest.fixture
-def made(shop):
+@pytest.fixture(scope="module")
+def _made(tmp_path_factory):
     engines = {"base": lambda q, k: ["shop/tax.py"], "mine": lambda q, k: ["shop/cart.py:1-9", "README.md"]}
-    return run(engines, load_gold("gold.yaml"))
+    return make_in_shop(tmp_path_factory, lambda: run(engines, load_gold("gold.yaml")))
+
+
+@pytest.fixture
+def made(_made, monkeypatch):
+    base, found = _made
+    for _ in enter_shared(base, monkeypatch):
+        yield found
 
 
 def files(folder):
@@ -42,11 +52,12 @@ def test_writing_twice_and_reading_between_gives_equal_bytes(made, tmp_path):
     assert files(tmp_path / "one") == files(tmp_path / "two")
 
 
-def test_nothing_of_the_machine_is_in_the_files(made, tmp_path, shop):
+def test_nothing_of_the_machine_is_in_the_files(made, tmp_path):
     write_run(made, tmp_path / "out")
     write_reports(analyse(made, CLAIM), open_case(made, CLAIM), tmp_path / "out")
     for name, data in files(tmp_path / "out").items():
         assert str(tmp_path).encode() not in data, name
+        assert str(Path.cwd()).encode() not in data, name
 
 
 def test_files_of_engines_that_are_gone_are_removed(made, tmp_path):

@@ -161,6 +161,9 @@ def test_a_run_shows_what_engines_confuse(gold_set, here, tree, capsys):  # noqa
         "a=builtin",
         "--engine",
         "b=keywords",
+        "--baseline",
+        "b",
+        "--no-references",
         "--out",
         "results",
         "--quiet",
@@ -173,7 +176,7 @@ def test_a_run_shows_what_engines_confuse(gold_set, here, tree, capsys):  # noqa
 
 def run_on(capsys, *more):
     """Run two engines on the set."""
-    engines = ("--engine", "a=builtin", "--engine", "b=keywords")
+    engines = ("--engine", "a=random", "--engine", "b=keywords", "--baseline", "b", "--no-references")
     assert main(["run", "--gold", "gold.yaml", *engines, "--out", "results", "--quiet", *more]) == 0
     capsys.readouterr()
 

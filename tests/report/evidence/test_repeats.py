@@ -150,7 +150,7 @@ def share_worse(draws, shared=0.0, repeats=3):
     return worse / draws
 
 
-@pytest.mark.parametrize("shared", [0.0, 2.0])
+@pytest.mark.parametrize("shared", [pytest.param(0.0, marks=pytest.mark.nightly), 2.0])
 def test_flaky_engine_is_seldom_worse_than_itself(shared):
     assert share_worse(40, shared) <= 4 / 40  # P(more, at 2.5 % on this side) < .01
 

@@ -143,7 +143,8 @@ def test_two_gates_of_a_workflow_have_comments_of_their_own():
     assert len(marks) == 4
 
 
-def test_server_that_cannot_be_reached_is_told_once_and_no_right_is_blamed(environ):
+def test_server_that_cannot_be_reached_is_told_once_and_no_right_is_blamed(environ, monkeypatch):
+    monkeypatch.setattr("time.sleep", lambda seconds: None)  # between attempts
     last = told(environ | {"GITHUB_API_URL": "http://127.0.0.1:9"})[-1]
     assert last.startswith("no comment: ")
     assert last.count("refused") == 1

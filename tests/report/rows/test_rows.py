@@ -1,6 +1,7 @@
 """One row an engine, merged over runs: who is there, with which numbers, and why some are stale."""
 
 import json
+import shutil
 from collections.abc import Mapping
 from dataclasses import replace
 from types import MappingProxyType
@@ -145,23 +146,24 @@ def test_engine_that_is_no_longer_declared_stays_as_a_stale_row(shop, tmp_path):
 
 def test_changed_corpus_gold_k_and_settings_make_a_row_stale_with_the_reason(shop, tmp_path):
     publish(asked("base", "mine"), CLAIM, tmp_path / "k")
+    for name in ("settings", "gold", "corpus"):
+        shutil.copytree(tmp_path / "k", tmp_path / name)
     shallow = Claim(make_measures(5, None, ()), "base")
     done = publish(asked("base", k=5), shallow, tmp_path / "k", declared={"mine": Declared()})
     assert states(done.results.rows)["mine"] == ("stale", "it was asked for 10 results, not 5")
 
-    publish(asked("base", "mine"), CLAIM, tmp_path / "settings")
     done = publish(asked("base"), CLAIM, tmp_path / "settings", declared={"mine": Declared("another")})
     assert states(done.results.rows)["mine"] == ("stale", RESET)
 
-    publish(asked("base", "mine"), CLAIM, tmp_path / "corpus")
+    gold = (shop / "gold.yaml").read_text()
+    (shop / "gold.yaml").write_text(gold.replace("cart total sum", "total of a cart"))
+    done = publish(asked("base"), CLAIM, tmp_path / "gold", declared={"mine": Declared()})
+    assert states(done.results.rows)["mine"] == ("stale", "the gold set changed since")
+    (shop / "gold.yaml").write_text(gold)
+
     (shop / "shop" / "new.py").write_text("x = 1\n")
     done = publish(asked("base"), CLAIM, tmp_path / "corpus", declared={"mine": Declared()})
     assert states(done.results.rows)["mine"] == ("stale", "the corpus changed since (shop)")
-
-    publish(asked("base", "mine"), CLAIM, tmp_path / "gold")
-    (shop / "gold.yaml").write_text((shop / "gold.yaml").read_text().replace("cart total sum", "total of a cart"))
-    done = publish(asked("base"), CLAIM, tmp_path / "gold", declared={"mine": Declared()})
-    assert states(done.results.rows)["mine"] == ("stale", "the gold set changed since")
 
 
 def test_engine_that_is_skipped_now_shows_its_earlier_numbers(shop, tmp_path):
