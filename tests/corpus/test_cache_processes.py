@@ -34,7 +34,7 @@ def site(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Site]:
             monkeypatch.delenv(name, raising=False)
         monkeypatch.setenv("PIP_CONFIG_FILE", "/dev/null")
         monkeypatch.setenv("PIP_INDEX_URL", f"{served.url}/simple")
-        files = [(f"big-1.0/src/m{number}.py", f"x = {number}\n".encode() * 200) for number in range(600)]
+        files = [(f"big-1.0/src/m{number}.py", f"x = {number}\n".encode() * 200) for number in range(200)]
         publish_html(served, "big", [sdist(tmp_path, "big", "1.0", tmp_path / "ran", files)])
         yield served
 
@@ -78,9 +78,10 @@ def _killed_at_random(spec: str, tmp_path: Path, times: int, seed: int) -> None:
 
 
 def test_processes_killed_while_fetching_leave_nothing_that_is_trusted(site: Site, tmp_path: Path) -> None:
-    _killed_at_random("pypi:big==1.0#sdist", tmp_path, 3, 1)
+    _killed_at_random("pypi:big==1.0#sdist", tmp_path, 2, 1)
 
 
+@pytest.mark.nightly
 def test_processes_killed_while_reading_a_commit_leave_nothing_that_is_trusted(tmp_path: Path) -> None:
     repository(tmp_path / "r", {f"d{number % 30}/m{number}.py": f"x = {number}\n" * 50 for number in range(400)})
     _killed_at_random(f"git:file://{tmp_path}/r@main", tmp_path, 2, 2)

@@ -33,6 +33,7 @@ def _open(tmp_path: Path, text: str) -> Corpus:
     return open_corpus(parse_spec(text), cache=tmp_path / "cache")
 
 
+@pytest.mark.nightly
 @needs_npm
 def test_npm_package_of_the_real_registry(tmp_path: Path) -> None:
     try:
@@ -62,16 +63,28 @@ def test_npm_range_is_resolved_and_said(site: Site, tmp_path: Path) -> None:
     assert any("ranged@1.2.3" in note for note in corpus.notes)
 
 
-@needs_npm
-def test_npm_pack_of_a_folder_runs_no_script(tmp_path: Path) -> None:
+def _folder_with_scripts(tmp_path: Path) -> tuple[Path, Path]:
+    """Write a package and return it with the file that its scripts make."""
     marker = tmp_path / "ran"
     scripts = {"prepack": f"touch {marker}", "postinstall": f"touch {marker}", "prepare": f"touch {marker}"}
     folder = write(
         tmp_path / "p", {"package.json": json.dumps({"name": "p", "version": "1.0.0", "scripts": scripts}), "i.js": "1"}
     )
+    return folder, marker
+
+
+@needs_npm
+def test_npm_pack_of_a_folder_runs_no_script(tmp_path: Path) -> None:
+    folder, marker = _folder_with_scripts(tmp_path)
     (tmp_path / "work").mkdir()
     pack(str(folder), tmp_path / "work", Limits())
     assert not marker.exists()
+
+
+@pytest.mark.nightly
+@needs_npm
+def test_npm_pack_of_a_folder_runs_scripts_unless_told_otherwise(tmp_path: Path) -> None:
+    folder, marker = _folder_with_scripts(tmp_path)
     subprocess.run(["npm", "pack", "--silent", str(folder)], cwd=tmp_path, check=True, capture_output=True)
     assert marker.exists(), "the control: without --ignore-scripts the script runs"
 
@@ -85,6 +98,7 @@ def test_npm_refuses_a_tarball_with_the_wrong_hash(site: Site, tmp_path: Path) -
     assert {path.suffix for path in everything_below(tmp_path / "cache")} <= {".lock"}
 
 
+@pytest.mark.nightly
 @needs_npm
 def test_npm_tarball_that_climbs_out_leaves_nothing(site: Site, tmp_path: Path) -> None:
     made = npm_tarball(tmp_path, "evil", "1.0.0", tmp_path / "ran", [("package/../../../evil.js", b"x")])

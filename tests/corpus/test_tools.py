@@ -30,7 +30,7 @@ child = subprocess.Popen(["sleep", "3600"])
 pathlib.Path({str(tmp_path / "pid")!r}).write_text(str(child.pid))
 time.sleep(3600)
 """
-    seconds = 2.0
+    seconds = 1.0
     while not (tmp_path / "pid").exists():  # on a busy machine the program may not have started its child yet
         with pytest.raises(EnvironmentFailure, match=f"git did not finish within {seconds:g} s"):
             _python(code, seconds=seconds)

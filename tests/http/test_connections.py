@@ -179,7 +179,15 @@ def times_out(talk: Talk, scheme: str, seconds: float) -> int:
     return len(server.visits)
 
 
-@pytest.mark.parametrize("said", SLOW.values(), ids=SLOW)
+@pytest.mark.parametrize(
+    "said",
+    [
+        pytest.param(
+            said, id=name, marks=() if name in ("status", "headers", "body", "chunks") else pytest.mark.nightly
+        )
+        for name, said in SLOW.items()
+    ],
+)
 def test_ask_ends_at_the_deadline_however_slowly_the_server_goes_on(said):
     drip = Drip(*said)
     assert time_out(lambda seconds: drip.is_asked("http", seconds), lambda _: drip.drops > 2) == 1

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from assay.errors import ConfigError, EngineError, EnvironmentFailure
 from assay.search.describe import DescribeConfig, DescribedText, Describer
+from tests.properties import examples
 from tests.serving import Reply, serving
 from tests.waiting import WATCHDOG
 
@@ -116,6 +117,7 @@ def test_describe_keeps_one_clean_short_line(tmp_path):
     assert [path.read_text("utf-8") for path in files_of(tmp_path)] == [line]
 
 
+@examples(40)
 @given(st.text(max_size=60), st.integers(1, 30))
 def test_description_is_one_printable_bounded_line(text, most):
     with serving(lambda _: said(f"x{text}")) as server, TemporaryDirectory() as folder:
@@ -218,7 +220,7 @@ def _describe_many(url, folder, lines):
 def test_describe_in_several_processes_loses_nothing(server, tmp_path):
     context = multiprocessing.get_context("spawn")
     lines = context.Queue()
-    workers = [context.Process(target=_describe_many, args=(server.url, tmp_path, lines)) for _ in range(3)]
+    workers = [context.Process(target=_describe_many, args=(server.url, tmp_path, lines)) for _ in range(2)]
     for worker in workers:
         worker.start()
     answers = {lines.get(timeout=WATCHDOG) for _ in workers}

@@ -264,7 +264,7 @@ def test_answer_depends_neither_on_hash_seed_nor_on_workers_nor_on_threads(corpu
     chosen = ("cart.py", "cart.js", "store.go", "Payment.java", "README.md", "guide.rst")
     corpus = corpus_of({f"{n}/{path}": SAMPLES[path] * (1 + n % 4) for n in range(8) for path in chosen})
     answers = set()
-    for seed, workers, threads in (("0", "1", "1"), ("1", "2", "2"), ("4242", "3", "4")):
+    for seed, workers, threads in (("0", "1", "1"), ("4242", "3", "4")):
         environment = {
             **os.environ,
             "PYTHONHASHSEED": seed,

@@ -45,6 +45,12 @@ QUERIES = [
 ]
 FUSIONS = ["max", "relative", "zscore", "rrf", "rrf(k=5)"]
 PERS: tuple[Per, ...] = get_args(Per)
+#: Every kind of vectors and every fusion once or twice in `make test`, all combinations in `make nightly`.
+PAIRED = [
+    pytest.param(kind, fusion, marks=() if (number + place) % 3 == 0 else pytest.mark.nightly)
+    for number, kind in enumerate(get_args(Kind))
+    for place, fusion in enumerate(FUSIONS)
+]
 
 
 @pytest.fixture
@@ -94,8 +100,7 @@ def test_meaning_finds_what_no_word_does(root: Path, model: str) -> None:
         assert "retry" in (hits[0].snippet or "")
 
 
-@pytest.mark.parametrize("vectors", get_args(Kind))
-@pytest.mark.parametrize("fusion", FUSIONS)
+@pytest.mark.parametrize(("vectors", "fusion"), PAIRED)
 def test_open_equals_build_after_every_edit(root: Path, model: str, vectors: Kind, fusion: str) -> None:
     config = config_of(model, vectors=vectors, fusion=fusion)
     edits: list[dict[str, str | None]] = [
@@ -117,8 +122,7 @@ def test_open_equals_build_after_every_edit(root: Path, model: str, vectors: Kin
         assert answers(Index.build(root, config)) == built
 
 
-@pytest.mark.parametrize("vectors", get_args(Kind))
-@pytest.mark.parametrize("fusion", FUSIONS)
+@pytest.mark.parametrize(("vectors", "fusion"), PAIRED)
 @pytest.mark.parametrize("per", PERS)
 def test_prefix_and_filters_hold_with_meaning(root: Path, model: str, vectors: Kind, fusion: str, per: Per) -> None:
     index = Index.build(root, config_of(model, vectors=vectors, fusion=fusion))

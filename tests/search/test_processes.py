@@ -25,7 +25,7 @@ def run(what: str, folder: Path, amount: float, seed: int) -> None:
 
 
 def test_index_of_a_killed_process_is_whole(tmp_path: Path) -> None:
-    run("kill", tmp_path, 5, 1)
+    run("kill", tmp_path, 3, 1)
 
 
 @pytest.mark.soak
@@ -34,7 +34,7 @@ def test_index_of_a_process_killed_fifty_times_is_whole(tmp_path: Path) -> None:
 
 
 def test_four_processes_index_and_search_while_a_fifth_edits(tmp_path: Path) -> None:
-    run("together", tmp_path, 2, 3)
+    run("together", tmp_path, 0.5, 3)
 
 
 @pytest.mark.soak

@@ -133,7 +133,7 @@ def test_same_seed_same_model(toy, adapted, tmp_path):
         pytest.param("whole-", 1, marks=pytest.mark.nightly),
         pytest.param("part-", 1, marks=pytest.mark.nightly),
         pytest.param("adapted-", 1, marks=pytest.mark.nightly),
-        ("weights", 1),
+        pytest.param("weights", 1, marks=pytest.mark.nightly),
     ],
 )
 def test_killed_and_begun_again_it_makes_the_same_model(toy, adapted, tmp_path, name, number):

@@ -56,7 +56,7 @@ def test_same_seed_same_table_and_another_seed_another(pairs, start):
     assert not equal(one.table, train_vectors(pairs, start, replace(short, seed=1)).table)
 
 
-@pytest.mark.parametrize("stop", [20, 40, 60])
+@pytest.mark.parametrize("stop", [40, *(pytest.param(step, marks=pytest.mark.nightly) for step in (20, 60))])
 def test_interrupted_training_ends_in_the_same_table(pairs, start, tmp_path, stop):
     hard = find_hard(pairs, "kinds", replace(VECTORS.hard, common=1.0), 0)
     config = replace(CONFIG, vectors=replace(VECTORS, checkpoint=15, hard=replace(VECTORS.hard, share=0.2)))

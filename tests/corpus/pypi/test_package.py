@@ -20,6 +20,7 @@ def _real(tmp_path: Path, text: str) -> Corpus:
         pytest.skip(f"NOT TESTED against a real index, which cannot be reached: {error}")
 
 
+@pytest.mark.nightly
 def test_pypi_wheel_of_the_real_index(tmp_path: Path) -> None:
     corpus = _real(tmp_path, "pypi:six==1.16.0")
     assert "six.py" in paths(corpus)
@@ -27,13 +28,14 @@ def test_pypi_wheel_of_the_real_index(tmp_path: Path) -> None:
     assert corpus.revision == "1.16.0"
 
 
+@pytest.mark.nightly
 def test_pypi_sdist_of_the_real_index(tmp_path: Path) -> None:
     corpus = _real(tmp_path, "pypi:Six==1.16#sdist")
     assert {"six.py", "test_six.py", "setup.py"} <= set(paths(corpus))
     assert any("sdist six-1.16.0.tar.gz" in note for note in corpus.notes)
 
 
-@pytest.mark.parametrize("publish", [publish_html, publish_json])
+@pytest.mark.parametrize("publish", [publish_html, pytest.param(publish_json, marks=pytest.mark.nightly)])
 def test_pypi_prefers_the_wheel_and_gives_the_sdist_when_asked(publish: object, site: Site, tmp_path: Path) -> None:
     marker = tmp_path / "ran"
     files = [sdist(tmp_path, "marked", "1.0", marker), wheel(tmp_path, "marked", "1.0")]
@@ -57,8 +59,15 @@ def test_pypi_falls_back_to_the_sdist_without_running_it(
     assert not marker.exists()
 
 
-@pytest.mark.parametrize("form", ["wheel", "sdist"])
-@pytest.mark.parametrize("publish", [publish_html, publish_json])
+@pytest.mark.parametrize(
+    ("form", "publish"),
+    [  # pip checks wheels, Assay checks sdists
+        ("wheel", publish_html),
+        ("sdist", publish_json),
+        pytest.param("wheel", publish_json, marks=pytest.mark.nightly),
+        pytest.param("sdist", publish_html, marks=pytest.mark.nightly),
+    ],
+)
 def test_pypi_refuses_a_file_with_the_wrong_hash(form: str, publish: object, site: Site, tmp_path: Path) -> None:
     made = wheel(tmp_path, "bad", "1.0") if form == "wheel" else sdist(tmp_path, "bad", "1.0", tmp_path / "ran")
     publish(site, "bad", [made], wrong=True)  # type: ignore[operator]
@@ -74,7 +83,7 @@ def test_pypi_says_when_there_is_no_hash_to_check(site: Site, tmp_path: Path) ->
     assert any("could not be verified" in note for note in open_package(tmp_path, "pypi:bare==1.0#sdist").notes)
 
 
-@pytest.mark.parametrize("form", ["wheel", "sdist"])
+@pytest.mark.parametrize("form", [pytest.param("wheel", marks=pytest.mark.nightly), "sdist"])
 def test_pypi_archive_that_climbs_out_leaves_nothing(form: str, site: Site, tmp_path: Path) -> None:
     evil = [("../../../evil.py", b"x")]
     made = (

@@ -170,6 +170,6 @@ def work(folder: Path, seed: int) -> bool:
 
 
 def test_processes_share_a_cache(tmp_path):
-    with ProcessPoolExecutor(4, mp_context=get_context("spawn")) as pool:
-        assert all(pool.map(work, [tmp_path] * 4, range(4)))
+    with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
+        assert all(pool.map(work, [tmp_path] * 2, range(2)))
     assert sum(path.stat().st_size for path in segments(tmp_path)) <= 4000

