@@ -110,7 +110,10 @@ def test_engine_that_really_hangs_times_out(market):
     assert audit.answered == 0
 
 
-@pytest.mark.parametrize(("name", "law"), [("Hashing", "hash seed"), ("Threaded", "threads"), ("Clean", "")])
+@pytest.mark.parametrize(
+    ("name", "law"),
+    [("Hashing", "hash seed"), pytest.param("Threaded", "threads", marks=pytest.mark.nightly), ("Clean", "")],
+)
 def test_determinism_in_other_processes_finds_the_one_difference(name, law, market):
     audit = run_audit(made_of(name, market), replace(SMALL, only=("determinism",)))
     usual = dict.fromkeys(("repeats", "new session", "hash seed", "threads"), Severity.FINE)

@@ -131,6 +131,7 @@ def tamed(text: str) -> str:
     return text.replace("\u202e", "\ufffd").replace("`", "")
 
 
+@pytest.mark.nightly
 def test_tables_of_the_report_sort_choose_and_copy(browser: Tab, sample: Path, results: dict[str, Any]) -> None:
     tab = all_drawn(opened(browser, sample))
     header = "#section-scores thead th:nth-child(2)"
@@ -151,6 +152,7 @@ def test_tables_of_the_report_sort_choose_and_copy(browser: Tab, sample: Path, r
     assert ": 1.000" in tab.text("#chart-tip")
 
 
+@pytest.mark.nightly
 def test_links_lead_to_sections_views_and_nowhere(browser: Tab, sample: Path) -> None:
     tab = opened(browser, sample, "#/report/limits")
     _on_top(tab, "limits")
@@ -306,6 +308,7 @@ def test_axe_finds_nothing_serious(browser: Tab, sample: Path) -> None:
     assert tab.axe("#section-differences") == []
 
 
+@pytest.mark.nightly
 def test_report_prints_every_section_without_navigation(browser: Tab, sample: Path) -> None:
     tab = opened(browser, sample)
     assert tab.printed().startswith(b"%PDF")  # what is not drawn yet is drawn for the printer
@@ -333,6 +336,7 @@ def test_served_list_sorts_picks_and_shows_what_is_broken(browser: Tab, server: 
     assert_harmless(browser, server.origin)
 
 
+@pytest.mark.nightly
 def test_served_runs_are_compared_or_the_page_says_why_not(browser: Tab, server: Serving) -> None:
     browser.open(server.url)
     for name in (NEWEST, "old"):

@@ -128,7 +128,7 @@ def test_hostile_engine_is_scored_by_rule_two_and_shown(shop, capsys, case):
     script, status = HOSTILE[case]
     (shop.parent / "tool.py").write_text(script)
     engine = f"bad=command:python3 {shop.parent / 'tool.py'} {{query}}"
-    seconds = "0.2" if status == "timeout" else "300"  # none of the others ends by the clock, however busy the machine
+    seconds = "0.05" if status == "timeout" else "300"  # none of the others ends by the clock, however busy the machine
     arguments = ["--engine", engine, "--baseline", "bad", "--no-references", "--timeout", seconds, "--forms", "human"]
     code = main(["run", "--gold", "gold.yaml", "--quiet", *arguments])
     out, err = capsys.readouterr()

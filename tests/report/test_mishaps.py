@@ -17,6 +17,7 @@ from assay.report.pages.markdown import to_markdown
 from assay.report.pages.plain import plain
 from assay.report.pages.terminal import print_document
 from assay.types import Claim, Status
+from tests.report.shared import sourceless
 
 HOSTILE = (
     "\x1b[31m</pre></details><script>alert(1)</script>\x1b]0;t\x07 | `x` **b** [l](javascript:x)\u202e\x00\ud800 @team"
@@ -28,7 +29,7 @@ def right(query, k):
 
 
 def made(shop, mine, **settings):
-    return run({"base": right, "mine": mine}, load_gold("gold.yaml"), **settings)
+    return run(sourceless({"base": right, "mine": mine}), load_gold("gold.yaml"), **settings)
 
 
 CLAIM = Claim(make_measures(10, None, ()), "base")

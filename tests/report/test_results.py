@@ -17,11 +17,11 @@ from assay.report.case import open_case
 from assay.report.pages.markdown import to_markdown
 from assay.types import Claim, Span, Suite, Target
 from tests.report.labs import lab
-from tests.report.shared import make_in_shop
+from tests.report.shared import make_in_shop, sourceless
 
 
 def made(shop, engines, **spec):
-    return run(engines, load_gold("gold.yaml"), k=10), Claim(make_measures(10, None, ()), **spec)
+    return run(sourceless(engines), load_gold("gold.yaml"), k=10), Claim(make_measures(10, None, ()), **spec)
 
 
 def right_for_two(query, k):

@@ -86,7 +86,9 @@ def numbers_of(*tables: Table) -> list[str]:
     return [number for each in tables for row in each.rows for cell in row[1:] for number in NUMBERS.findall(cell.text)]
 
 
-@pytest.mark.parametrize("first", range(30, 201, 19))
+@pytest.mark.parametrize(
+    "first", [30, 68, *(pytest.param(first, marks=pytest.mark.nightly) for first in (49, *range(87, 201, 19)))]
+)
 def test_no_line_is_wider_than_the_screen_and_no_number_is_lost(first):
     wanted = numbers_of(scores(), verdicts())
     assert len(wanted) == 4 * 3 * 5 + 4 * 5
@@ -211,7 +213,9 @@ def places_of_marks(width: int, label: str) -> list[float]:
     return [(column - columns[0]) * cell for column in columns]
 
 
-@pytest.mark.parametrize("length", [1, 3, 12, 22, 41, 61, 90])
+@pytest.mark.parametrize(
+    "length", [1, *(pytest.param(length, marks=pytest.mark.nightly) for length in (3, 12, 22, 41, 90)), 61]
+)
 def test_intervals_stand_where_their_values_are_at_every_width(length):
     wide = places_of_marks(200, "engine")
     for label in ("x" * length, "東" * (length // 2 + 1)):

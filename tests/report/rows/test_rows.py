@@ -21,13 +21,16 @@ from assay.report.rows.carrying import GONE
 from assay.report.rows.records import corpora_hash
 from assay.report.sections import document
 from assay.types import Claim, EngineRun, Run
+from tests.report.shared import sourceless
 
 CLAIM = Claim(make_measures(10, None, ()), "base")
-ENGINES = {
-    "base": lambda q, k: ["shop/tax.py"],
-    "mine": lambda q, k: ["shop/cart.py"],
-    "other": lambda q, k: ["shop/retry.py"],
-}
+ENGINES = sourceless(
+    {
+        "base": lambda q, k: ["shop/tax.py"],
+        "mine": lambda q, k: ["shop/cart.py"],
+        "other": lambda q, k: ["shop/retry.py"],
+    }
+)
 
 
 def asked(*names: str, k: int = 10, date: str = "2026-01-01", skipped: Mapping[str, str] = MappingProxyType({})) -> Run:
