@@ -58,8 +58,11 @@ def test_audit_command_with_a_gold_set_asks_its_queries_and_looks_for_its_target
     assert all(question["origin"].startswith("query ") for question in data["questions"])
 
 
-def test_audit_of_builtin_on_a_small_repository_finds_nothing_amiss(shop, capsys):
-    code, out, _ = call(capsys, "audit", "builtin", ".", "--gold", "gold.yaml", "--json", *QUICK)
+@pytest.mark.parametrize(
+    "only", [("--only", "determinism,update,filters"), pytest.param((), marks=pytest.mark.nightly, id="all")]
+)
+def test_audit_of_builtin_on_a_small_repository_finds_nothing_amiss(shop, capsys, only):
+    code, out, _ = call(capsys, "audit", "builtin", ".", "--gold", "gold.yaml", *only, "--json", *QUICK)
     found = {f"{f['check']}/{f['law']}": f["severity"] for f in json.loads(out)["findings"]}
     assert code == 0
     assert set(found.values()) <= {"fine", "not applicable"}, found

@@ -16,7 +16,6 @@ from assay.experiment import read_run
 from tests.conftest import GOLD, RUN, SHOP, enter, write_tree
 from tests.waiting import WATCHDOG
 
-
 #: For tests that are not about engines.
 KEYWORDS = ("--engine", "keywords", "--baseline", "keywords", "--no-references")
 
@@ -364,7 +363,8 @@ def test_unexpected_exception_ends_in_four_never_in_one(shop_with_results, capsy
 
 
 def test_engine_that_answers_nothing_at_all_ends_in_four_but_is_reported(shop, capsys):
-    code, out, _ = call(capsys, *RUN, "--engine", "dead=command:/nonexistent/tool {query}", "--baseline=dead", "--no-references")
+    dead = ("--engine", "dead=command:/nonexistent/tool {query}", "--baseline", "dead", "--no-references")
+    code, out, _ = call(capsys, *RUN, *dead)
     assert code == 4
     assert "dead failed on 9 of 9 queries" in out
     assert (shop / "results" / "report.html").is_file()

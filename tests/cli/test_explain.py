@@ -149,7 +149,8 @@ def test_corpus_that_changed_since_the_run_is_said(missing_run, capsys):
 
 def test_settings_of_the_run_are_used(shop, capsys):
     (shop / "assay.toml").write_text(
-        '[run]\ngold = "gold.yaml"\nreferences = false\nbaseline = "bare"\n[engines.bare]\nkind = "builtin"\nsearch = {without = ["stem", "noise"]}\n'
+        '[run]\ngold = "gold.yaml"\nreferences = false\nbaseline = "bare"\n'
+        '[engines.bare]\nkind = "builtin"\nsearch = {without = ["stem", "noise"]}\n'
     )
     assert main(["run", "--quiet"]) == 0
     capsys.readouterr()

@@ -70,7 +70,8 @@ def test_an_agent_searches_edits_measures_and_reads(shop):
 
 
 def test_stdout_holds_nothing_but_the_protocol(shop):
-    config = '[run]\ngold = "gold.yaml"\nreferences = false\nbaseline = "loud"\n[engines.loud]\nkind = "python"\ntarget = "loud:search"\n'
+    config = '[run]\ngold = "gold.yaml"\nreferences = false\nbaseline = "loud"\n'
+    config += '[engines.loud]\nkind = "python"\ntarget = "loud:search"\n'
     (shop / "assay.toml").write_text(config, encoding="utf-8")
     (shop / "gold.yaml").write_text(GOLD, encoding="utf-8")
     (shop / "loud.py").write_text(LOUD, encoding="utf-8")

@@ -119,6 +119,11 @@ def test_preset_stands_instead_of_the_file_of_the_folder(swept, capsys):
     names = engines_of(planned(capsys, *flags))
     assert "hybrid_70_30" in names
     assert "mine" not in names
+
+
+@pytest.mark.nightly
+def test_results_of_a_preset_go_into_a_folder_of_its_name(swept):
+    flags = ["--preset", "octocode-matrix", "--gold", "gold.yaml"]
     one = ["--only", "vector_only", "--no-references", "--baseline", "vector_only"]
     assert main(["run", "--quiet", *flags, *one]) == 0
     assert (swept / "results-octocode-matrix" / "run.json").is_file()
@@ -167,7 +172,7 @@ def test_twin_of_an_engine_in_a_sweep_is_told(swept, capsys):
     assert "w:files=0.2,spans=0.1 is set just as mine is" in capsys.readouterr().err
 
 
-def test_family_gets_verdicts_and_the_others_means(swept, capsys):
+def test_family_gets_verdicts_and_the_others_means(swept_run, capsys):
     flags = ["--family", "no-stem", "--cluster-by", "tag:difficulty", "--jobs", "1", "--baseline", "mine"]
     assert main(["run", "--quiet", "--json", *flags]) == 0
     found = json.loads(capsys.readouterr().out)["comparison"]

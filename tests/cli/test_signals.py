@@ -21,7 +21,10 @@ argv = ["true", "{{query}}", "{{store}}"]
 """
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, *(pytest.param(one, marks=pytest.mark.nightly) for one in (signal.SIGHUP, signal.SIGINT))])
+@pytest.mark.parametrize(
+    "number",
+    [signal.SIGTERM, *(pytest.param(one, marks=pytest.mark.nightly) for one in (signal.SIGHUP, signal.SIGINT))],
+)
 def test_ended_run_leaves_no_process_and_no_folder(shop, tmp_path, number):
     (shop / "assay.toml").write_text(TOML)
     places = tmp_path / "tmp"
