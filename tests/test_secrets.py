@@ -41,22 +41,34 @@ for line in sys.stdin:
     if "provider" in query:
         os._exit(3)
 """
+#: An MCP server by hand, because the package takes a second to import.
 SERVER = """\
-import os, sys
-from mcp.server.mcpserver import MCPServer
+import json, os, sys
 token = os.environ["TOOL_KEY"]
 print("started with", token, file=sys.stderr, flush=True)
-server = MCPServer(f"server {token}", version=token)
 
-@server.tool()
-def search(query: str, key: str) -> str:
-    if "percentage" in query:
-        raise ValueError(f"wrong key {key}")
+def search(query, key):
     if "provider" in query:
         os._exit(3)
-    return f"{key}/file.py:1-2\\nshop/cart.py:1-3"
+    failed = "percentage" in query
+    text = f"wrong key {key}" if failed else f"{key}/file.py:1-2\\nshop/cart.py:1-3"
+    return {"content": [{"type": "text", "text": text}], "isError": failed}
 
-server.run("stdio")
+def answer(method, asked):
+    if method == "initialize":
+        about = {"name": f"server {token}", "version": token}
+        return {"protocolVersion": asked["protocolVersion"], "capabilities": {"tools": {}}, "serverInfo": about}
+    if method == "tools/list":
+        properties = {"query": {"type": "string"}, "key": {"type": "string"}}
+        schema = {"type": "object", "properties": properties, "required": ["query", "key"]}
+        return {"tools": [{"name": "search", "inputSchema": schema}]}
+    return search(**asked["arguments"])
+
+for line in sys.stdin:
+    message = json.loads(line)
+    if "id" in message:
+        result = answer(message["method"], message.get("params") or {})
+        print(json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result}), flush=True)
 """
 
 

@@ -39,8 +39,8 @@ def engines() -> Iterator[Mapping[str, Any]]:
 
 @pytest.fixture(scope="module")
 def short_outcome(tmp_path_factory) -> Outcome:
-    """Ask 24 queries of the few files that they name."""
-    gold = short_gold("stdlib", 24)
+    """Ask 12 queries of the few files that they name."""
+    gold = short_gold("stdlib", 12)
     with pytest.MonkeyPatch.context() as patch:
         use_library(copy_library(gold, tmp_path_factory.mktemp("library")), patch)
         patch.setenv("ASSAY_CACHE_DIR", str(tmp_path_factory.mktemp("cache")))

@@ -316,7 +316,7 @@ def test_every_value_of_a_setting_has_its_say_beside_one_that_differs_in_nothing
     assert every_setting_has_its_say(per, tmp_path, ASKED, (0, 1, 3, 0.25)) > 100
 
 
-@pytest.mark.parametrize("seed", [0, 3])
+@pytest.mark.parametrize("seed", [pytest.param(0, marks=pytest.mark.nightly), 3])
 def test_shared_answers_are_those_of_an_engine_that_shares_nothing(seed, tmp_path):
     same_whatever_was_shared(seed, tmp_path, engines=4)
 

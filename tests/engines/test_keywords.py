@@ -271,6 +271,7 @@ def test_keywords_equal_files_stand_in_path_order(corpus_of: CorpusOf) -> None:
     assert [hit.path for hit in hits] == sorted(names)
 
 
+@pytest.mark.nightly  # needs more memory than this process has ever held
 def test_keywords_tells_what_its_programs_took(
     corpus_of: CorpusOf, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

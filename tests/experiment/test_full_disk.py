@@ -94,6 +94,7 @@ run("--quiet", "--out", "small/out")
     assert "→" in said  # the next step
 
 
+@pytest.mark.nightly
 def test_full_disk_for_the_cache_costs_only_what_it_would_have_saved(mounted, swept):
     codes, said = mounted(
         "200k",

@@ -191,6 +191,7 @@ def test_what_is_shown_of_a_reranker_is_the_name_of_its_variable():
     assert shown["rerank"]["model"] == "rerank:{env:X_URL}#m"
 
 
+@pytest.mark.nightly
 def test_chunking_prints_each_cut_off_and_what_size_costs(bench):
     page, results = ran("chunking", "--jobs", "1")
     head, *rows = matrix(page)
@@ -250,6 +251,7 @@ def test_a_and_b_are_yours_to_replace(bench):
     assert spec.claim().tables == ("ranks", "bootstrap")
 
 
+@pytest.mark.nightly
 def test_semble_ablation_has_each_retriever_raw_and_ranked_and_each_signal_both_ways(bench):
     page, results = ran("semble-ablation", "--jobs", "1")
     names = [row[0] for row in matrix(page)[1:]]

@@ -9,16 +9,18 @@ import pytest
 from tests.experiment.sweeping import finish, kill_after, kill_midway, start, written
 
 
-def test_run_killed_twice_resumes_to_the_bytes_of_an_undisturbed_one(swept):
-    flags = ("--jobs", "2", "--out", "resumed")
-    for _ in range(2):
-        kill_midway(swept.folder, *flags, cache="cache-resumed")
-    assert finish(start(swept.folder, *flags, cache="cache-resumed")) == (0, "")
-    assert written(swept.folder / "resumed") == swept.results
-    cells = json.loads((swept.folder / "resumed" / "timings.json").read_text())["cells"]
+@pytest.mark.parametrize("kills", [1, pytest.param(2, marks=pytest.mark.nightly)])
+def test_killed_run_resumes_to_the_bytes_of_an_undisturbed_one(swept, kills):
+    out, cache = f"resumed-{kills}", f"cache-resumed-{kills}"
+    flags = ("--jobs", "2", "--out", out)
+    for _ in range(kills):
+        kill_midway(swept.folder, *flags, cache=cache)
+    assert finish(start(swept.folder, *flags, cache=cache)) == (0, "")
+    assert written(swept.folder / out) == swept.results
+    cells = json.loads((swept.folder / out / "timings.json").read_text())["cells"]
     reasons = {cell["reason"] for cell in cells}
     assert {"taken from earlier work", "cells ran side by side"} <= reasons
-    assert not (swept.folder / "resumed" / ".unfinished").exists()
+    assert not (swept.folder / out / ".unfinished").exists()
 
 
 @pytest.mark.soak

@@ -105,7 +105,9 @@ def test_stdlib_set_asks_a_third_of_its_questions_in_other_words(gold):
 def test_stdlib_set_validates_against_the_schema(name):
     data = files("assay") / "data"
     schema = json.loads((data / "schemas" / "gold.schema.json").read_text("utf-8"))
-    document = yaml.load((data / "gold" / f"{name}.yaml").read_text("utf-8"), Loader=yaml.BaseLoader)
+    document = yaml.load(
+        (data / "gold" / f"{name}.yaml").read_text("utf-8"), Loader=getattr(yaml, "CBaseLoader", yaml.BaseLoader)
+    )
     assert list(jsonschema.Draft202012Validator(schema).iter_errors(document)) == []
 
 
@@ -122,6 +124,7 @@ def running_library(tmp_path_factory) -> Corpus:
     return open_corpus(CorpusSpec("stdlib"), cache=tmp_path_factory.mktemp("cache"))
 
 
+@pytest.mark.nightly  # the linter above resolves one set, and test_stdlib_run.py a part of the other
 def test_stdlib_set_resolves_on_the_running_interpreter(gold, running_library):
     lacking = missing(gold, running_library)
     assert len(lacking) <= MISSING_LIMIT * len(anchors(gold)), lacking

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from _pytest.mark import ParameterSet
 
 from assay.stats.clustered import cluster_table
 from assay.stats.paired import intraclass_correlation, sign_flip
@@ -18,8 +19,22 @@ from tests.stats.simulating import LEVEL, SIMULATIONS, SMALL, STATED, error_of
 
 #: Slow for what they say; the stated counts run them.
 SOAK_ONLY = {"agreement/100", "beyond/percentile/30", "beyond/alike/20"}
+#: Of the groups that take long, these represent the others in `make test`.
+SLOW_GROUPS = ("differences", "power", "verdicts", "family", "slices", "repeats", "agreement")
+REPRESENTATIVES = {
+    *("differences/3", "differences/6", "power/8", "verdicts/20", "family/5", "slices/some", "repeats/3-3-1"),
+    "agreement/20",
+}
+
+
+def small(name: str) -> ParameterSet:
+    """Return the case of a simulation at the small count."""
+    is_nightly = name.startswith(SLOW_GROUPS) and name not in REPRESENTATIVES
+    return pytest.param(name, SMALL, id=f"{name}-small", marks=[pytest.mark.nightly] if is_nightly else [])
+
+
 CASES = [
-    *(pytest.param(name, SMALL, id=f"{name}-small") for name in SIMULATIONS if name not in SOAK_ONLY),
+    *(small(name) for name in SIMULATIONS if name not in SOAK_ONLY),
     *(pytest.param(name, STATED, id=f"{name}-stated", marks=pytest.mark.soak) for name in SIMULATIONS),
 ]
 

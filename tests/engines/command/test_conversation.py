@@ -179,7 +179,13 @@ FAILURES = {
 
 
 @pytest.mark.parametrize(
-    ("mode", "failure"), [*(("lines", failure) for failure in FAILURES), ("prompt", "dies"), ("prompt", "hangs")]
+    ("mode", "failure"),
+    [
+        *(("lines", failure) for failure in FAILURES if failure != "closes its output"),
+        ("prompt", "dies"),
+        pytest.param("lines", "closes its output", marks=pytest.mark.nightly),  # also in test_hostile.py
+        pytest.param("prompt", "hangs", marks=pytest.mark.nightly),
+    ],
 )
 def test_failure_costs_one_query_and_the_next_starts_the_program_again(
     server: Server, opened: Opener, mode: str, failure: str
@@ -196,7 +202,7 @@ def test_failure_costs_one_query_and_the_next_starts_the_program_again(
     assert ask(session, "c", 3, WATCHDOG).notes == ()
 
 
-@pytest.mark.parametrize("mode", ["lines", "prompt"])
+@pytest.mark.parametrize("mode", ["lines", pytest.param("prompt", marks=pytest.mark.nightly)])
 def test_answer_of_a_program_that_is_asked_to_end_is_never_read_as_the_next_one(
     server: Server, opened: Opener, mode: str
 ) -> None:
@@ -253,6 +259,7 @@ def test_restart_is_no_part_of_the_query_and_is_told(server: Server, opened: Ope
     assert answer.hits == (Hit("b.py", 3, 3),)
 
 
+@pytest.mark.nightly
 def test_restart_is_no_part_of_a_query_that_fails_either(server: Server, opened: Opener, tmp_path: Path) -> None:
     broken = f"if os.path.exists({str(tmp_path / 'broken')!r}): sys.exit('cannot start')\n"
 
@@ -310,7 +317,11 @@ def test_index_is_made_before_the_program_starts(
 
 @pytest.mark.parametrize(
     ("update", "expected"),
-    [("restart", "1"), ("index", "2"), ([sys.executable, "-c", "open('n', 'w').write('9')"], "9")],
+    [
+        ("restart", "1"),
+        pytest.param("index", "2", marks=pytest.mark.nightly),
+        ([sys.executable, "-c", "open('n', 'w').write('9')"], "9"),
+    ],
 )
 def test_update_starts_the_program_anew(
     server: Server, opened: Opener, corpus_of: Callable[..., Corpus], update: object, expected: str
@@ -447,7 +458,7 @@ def test_configuration_shows_how_the_program_is_talked_to() -> None:
     ("settings", "awaited"),
     [
         ({**PROMPT, "prompt": "^find: "}, "prompt is '^find: '"),
-        ({**PROMPT, "ready": "^Indexed"}, "ready is '^Indexed'"),
+        pytest.param({**PROMPT, "ready": "^Indexed"}, "ready is '^Indexed'", marks=pytest.mark.nightly),
         ({**LINES, "ready": "^READY"}, "ready is '^READY'"),
     ],
 )

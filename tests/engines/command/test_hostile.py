@@ -44,6 +44,10 @@ else:
 #: A prompt and lines are read by the same code: what differs is tested with the conversation.
 MODES = ("once", "lines", pytest.param("prompt", marks=pytest.mark.nightly))
 HANGING = f"time.sleep({HANG})"
+#: For what a program does to its processes rather than to its answers: modes contain it by the same code.
+IN_ONE_MODE = pytest.mark.parametrize(
+    "victim", ["once", *(pytest.param(mode, marks=pytest.mark.nightly) for mode in ("lines", "prompt"))], indirect=True
+)
 
 
 class Victim:
@@ -81,6 +85,7 @@ def test_hang_is_a_timeout(victim: Victim) -> None:
     victim.goes_on()
 
 
+@IN_ONE_MODE
 def test_hang_that_ignores_the_request_to_end_is_killed_with_its_children(victim: Victim) -> None:
     code = "signal.signal(signal.SIGTERM, signal.SIG_IGN); "
     code += f"keep(subprocess.Popen(['sh', '-c', 'trap \"\" TERM; sleep {HANG}; sleep {HANG}']).pid); "
@@ -99,7 +104,18 @@ def flood(victim: Victim, newline: str) -> None:
     assert "printed more than 32,000,000 bytes" in str(answer.error)
 
 
-@pytest.mark.parametrize("newline", ["", "\\n"])
+@pytest.mark.parametrize(
+    ("victim", "newline"),
+    [
+        ("once", ""),
+        ("lines", "\\n"),
+        *(
+            pytest.param(mode, newline, marks=pytest.mark.nightly)
+            for mode, newline in (("once", "\\n"), ("lines", ""), ("prompt", ""), ("prompt", "\\n"))
+        ),
+    ],
+    indirect=["victim"],
+)
 def test_flood_is_stopped_early(victim: Victim, newline: str) -> None:
     flood(victim, newline)
     assert victim.stuck.stat().st_size < 40  # millions: the limit, and what pipes and buffers hold
@@ -169,7 +185,18 @@ def test_input_that_is_not_read_is_a_timeout(server: Server, opened: Opener, tmp
     victim.goes_on()
 
 
-@pytest.mark.parametrize("leaves", [False, True])
+@pytest.mark.parametrize(
+    ("victim", "leaves"),
+    [
+        ("once", True),
+        ("lines", False),
+        *(
+            pytest.param(mode, leaves, marks=pytest.mark.nightly)
+            for mode, leaves in (("once", False), ("lines", True), ("prompt", False), ("prompt", True))
+        ),
+    ],
+    indirect=["victim"],
+)
 def test_daemon_that_keeps_the_pipe_is_ended(victim: Victim, leaves: bool) -> None:
     if leaves and sys.platform != "linux":
         pytest.skip("LOUD: who holds a pipe is known on Linux only")
@@ -178,6 +205,7 @@ def test_daemon_that_keeps_the_pipe_is_ended(victim: Victim, leaves: bool) -> No
     victim.goes_on()
 
 
+@IN_ONE_MODE
 def test_death_that_leaves_a_daemon_with_the_pipe_is_noticed(victim: Victim) -> None:
     leaving = "start_new_session=sys.platform == 'linux'"
     code = f"keep(subprocess.Popen(['sleep', '{HANG}'], {leaving}).pid); os.kill(os.getpid(), 9)"

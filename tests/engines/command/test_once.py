@@ -165,7 +165,7 @@ def test_command_missing_program_is_told_once_when_opened(corpus: Corpus, settin
     assert not (corpus.root / "indexed").exists()  # nobody waits an hour to hear it
 
 
-@pytest.mark.parametrize("shorter", ["its own", "the run's"])
+@pytest.mark.parametrize("shorter", ["its own", pytest.param("the run's", marks=pytest.mark.nightly)])
 def test_command_index_step_that_takes_too_long_is_ended_with_its_children(
     corpus: Corpus, tmp_path: Path, shorter: str
 ) -> None:
@@ -239,7 +239,8 @@ def test_command_hostile_crash_is_a_crash_with_its_last_words(program: Program, 
     assert "died by SIGABRT: oh no → " in answer.error
 
 
-@pytest.mark.parametrize("stubborn", [False, True])
+# A stubborn one is in test_hostile.py too.
+@pytest.mark.parametrize("stubborn", [False, pytest.param(True, marks=pytest.mark.nightly)])
 def test_command_hostile_hang_times_out_and_its_children_die_too(
     program: Program, corpus: Corpus, tmp_path: Path, stubborn: bool
 ) -> None:
@@ -267,17 +268,6 @@ def test_command_own_timeout_holds_when_it_is_shorter(program: Program, corpus: 
 def test_command_hostile_closed_stdout_and_exit_is_an_answer_without_results(program: Program, corpus: Corpus) -> None:
     answer = answer_of(program("os.close(1)"), corpus)
     assert (answer.status, answer.hits) == (Status.OK, ())
-
-
-def test_command_does_not_wait_for_a_child_that_holds_the_output_open(
-    program: Program, corpus: Corpus, tmp_path: Path
-) -> None:
-    argv = program(
-        f"child = subprocess.Popen(['sleep', '{HANG}'])\n"
-        f"open({str(tmp_path / 'pid')!r}, 'w').write(str(child.pid))\nprint('README.md')"
-    )
-    assert answer_of(argv, corpus).hits == (Hit("README.md"),)
-    assert wait_until_gone(int((tmp_path / "pid").read_text()))
 
 
 @pytest.mark.parametrize(

@@ -132,6 +132,7 @@ def test_usage_tells_what_was_said(program: Program, opened: Opener) -> None:
     assert (usage.startup_seconds, usage.store_bytes) == (None, None)
 
 
+@pytest.mark.nightly  # needs more memory than this process has ever held
 @pytest.mark.skipif(sys.platform != "linux", reason="LOUD: other systems give one figure only")
 def test_usage_tells_the_most_memory_of_all_runs(program: Program, opened: Opener) -> None:
     ours = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024

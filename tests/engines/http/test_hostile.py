@@ -85,7 +85,17 @@ HOSTILE: dict[str, tuple[Talk, Status, str]] = {
 }
 
 
-@pytest.mark.parametrize(("talk", "status", "said"), HOSTILE.values(), ids=HOSTILE)
+#: Variants that wait for the same limit.
+ALSO_SLOW = ("drips headers", "drips a body")
+
+
+@pytest.mark.parametrize(
+    ("talk", "status", "said"),
+    [
+        pytest.param(*case, id=name, marks=[pytest.mark.nightly] if name in ALSO_SLOW else [])
+        for name, case in HOSTILE.items()
+    ],
+)
 def test_hostile_server_is_one_failed_query(opened, talk, status, said):
     settings = {"token_env": "SHOP_TOKEN", "retries": 0, "format": "json", "path": "[]"}
     with talking(talk, saying(GOOD)) as server, opened(url=server.url, **settings) as session:

@@ -35,26 +35,26 @@ STAYS = {
 
 @pytest.mark.parametrize("way", [{}, STAYS], ids=["once", "stays"])
 def test_law_shared_answers_are_those_of_an_index_of_its_own(tool: Make, code: Corpus, log: Log, way: dict) -> None:
-    engines = [tool({"search.weight": weight}, **way) for weight in WEIGHTS]
-    alone = [hits(answers(engine, code, None)[0], code) for engine in engines[:3]]
+    engines = [tool({"search.weight": weight}, **way) for weight in (0.0, -1.0, 1.0)]
+    alone = [hits(answers(engine, code, None)[0], code) for engine in engines[:2]]
     before = len(log())
-    assert before == 3
+    assert before == 2
     shelf = Shelf(code)
     together = [hits(answers(engine, code, shelf)[0], code) for engine in engines]
     shelf.close()
-    assert together[:3] == alone
+    assert together[:2] == alone
     assert len({str(found) for found in together}) > 1  # the knob is connected
     assert len(log()) - before == shelf.made["index"] == 1
 
 
 def test_index_is_made_once_for_each_value_of_an_index_key(tool: Make, code: Corpus, log: Log) -> None:
     shelf = Shelf(code)
-    engines = [tool({"search.weight": w, "embedding.cut": cut}) for cut in (100, 2) for w in WEIGHTS[:3]]
+    engines = [tool({"search.weight": w, "embedding.cut": cut}) for cut in (100, 2) for w in WEIGHTS[:2]]
     found = [hits(answers(engine, code, shelf)[0], code) for engine in engines]
-    assert found[0] != found[3]
+    assert found[0] != found[2]
     assert shelf.made["index"] == len(log()) == 2
     assert len({shared(engine).steps()[0].digest for engine in engines}) == 2
-    assert len({shared(engine).steps()[1].digest for engine in engines}) == 6
+    assert len({shared(engine).steps()[1].digest for engine in engines}) == 4
     shelf.close()
 
 

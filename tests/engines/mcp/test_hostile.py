@@ -97,7 +97,7 @@ def test_mcp_server_that_babbles_fails_and_lies_is_heard_through(
     [
         ("echo no licence >&2; exit 3", WATCHDOG, EngineCrash, "ended with exit code 3: no licence"),
         (f"sleep {HANG}", 0.0, EngineTimeout, "no answer after"),
-        ("yes", 0.0, EngineTimeout, "no answer after"),
+        pytest.param("yes", 0.0, EngineTimeout, "no answer after", marks=pytest.mark.nightly),
     ],
 )
 def test_mcp_program_that_is_no_server_is_told_and_ended(

@@ -22,10 +22,12 @@ from tests.experiment.sweeping import finish, held_midway, lay_out, run_here, wr
 pytest.importorskip("distributed", reason="the extra `cluster` is not installed: NOTHING of --cluster was tested")
 
 
-def test_run_on_a_cluster_gives_the_same_bytes(swept, cluster):
-    flags = ("--out", "clustered", "--cluster", cluster.address)
-    assert run_here(swept.folder, *flags, cache="cache-clustered") == 0
-    assert written(swept.folder / "clustered") == swept.results
+@pytest.mark.parametrize("workers", [1, pytest.param(2, marks=pytest.mark.nightly)])
+def test_run_on_a_cluster_gives_the_same_bytes(swept, shared_cluster, workers):
+    shared_cluster.ready(workers)
+    out, cache = f"clustered-{workers}", f"cache-clustered-{workers}"
+    assert run_here(swept.folder, "--out", out, "--cluster", shared_cluster.address, cache=cache) == 0
+    assert written(swept.folder / out) == swept.results
 
 
 @pytest.mark.nightly

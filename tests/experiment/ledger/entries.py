@@ -1,7 +1,9 @@
 """Entries to test a ledger with, without an engine or a run behind them."""
 
 from dataclasses import replace
+from pathlib import Path
 
+from assay.experiment.ledger.book import add_entries
 from assay.experiment.ledger.entry import Entry, Evidence, How, Side
 from assay.experiment.ledger.rule import Reason, Rule
 from assay.stats.repositories import RepositoryChange
@@ -49,3 +51,9 @@ def entry(number: int, *, accepted: bool = True, how: How = "run", gold: str = "
     return replace(
         ENTRY, title=f"change {number}", new=side, evidence=evidence, accepted=accepted, how=how, gold=(gold,)
     )
+
+
+def add_some(path: Path, who: int, many: int) -> None:
+    """Add entries one by one; here, a process that is spawned for it imports no test."""
+    for number in range(many):
+        add_entries(path, [entry(1000 * who + number)])

@@ -12,7 +12,7 @@ from assay.errors import EnvironmentFailure, InputError
 from assay.experiment.ledger.book import add_entries, find_entry, read_ledger
 from assay.experiment.ledger.chain import scan
 from assay.experiment.ledger.files import head_file
-from tests.experiment.ledger.entries import entry
+from tests.experiment.ledger.entries import add_some, entry
 from tests.properties import examples
 
 MANY = 5
@@ -252,15 +252,10 @@ def test_a_place_that_is_no_folder_is_told(tmp_path):
         add_entries(tmp_path / "file" / "ledger.jsonl", [entry(1)])
 
 
-def _add_some(path, who, many):
-    for number in range(many):
-        add_entries(path, [entry(1000 * who + number)])
-
-
 def test_two_processes_that_add_at_once_keep_the_chain(tmp_path):
     path, many = tmp_path / "ledger.jsonl", 8
     context = multiprocessing.get_context("spawn")
-    workers = [context.Process(target=_add_some, args=(path, who, many)) for who in (1, 2)]
+    workers = [context.Process(target=add_some, args=(path, who, many)) for who in (1, 2)]
     for worker in workers:
         worker.start()
     for worker in workers:

@@ -232,7 +232,7 @@ def test_only_after_a_change_of_the_tool_marks_the_row(shop, tmp_path, monkeypat
     monkeypatch.syspath_prepend(tool.parent)
     tool.write_text("def ask(query, k):\n    return ['shop/cart.py']\n")
     (shop / "assay.toml").write_text(
-        '[run]\ngold = "gold.yaml"\n[engines.mine]\nkind = "builtin"\n'
+        '[run]\ngold = "gold.yaml"\n[engines.mine]\nkind = "random"\n'
         '[engines.tool]\nkind = "python"\ntarget = "kept_tool:ask"\n'
     )
     assert main(["run", "--quiet"]) == 0
@@ -246,7 +246,8 @@ def test_only_after_a_change_of_the_tool_marks_the_row(shop, tmp_path, monkeypat
     assert row.code
 
 
-@pytest.mark.parametrize(("jobs", "reason"), [(1, IN_TURN), (2, SIDE_BY_SIDE)])
+# That cells ran side by side is said in test_resume.py too.
+@pytest.mark.parametrize(("jobs", "reason"), [(1, IN_TURN), pytest.param(2, SIDE_BY_SIDE, marks=pytest.mark.nightly)])
 def test_timings_say_how_cells_were_really_run(shop, jobs, reason):
     (shop / "assay.toml").write_text('[run]\ngold = "gold.yaml"\ntimes = false\n[engines.mine]\nkind = "keywords"\n')
     assert main(["run", "--quiet", "--fresh", "--jobs", str(jobs)]) == 0

@@ -220,6 +220,6 @@ def test_engine_that_hangs_while_opening_is_given_up(shop, never):
         def open(self, corpus):
             never.wait()
 
-    made = run({"slow": Slow()}, load_gold("gold.yaml"), index_timeout=0.3)
+    made = run({"slow": Slow()}, load_gold("gold.yaml"), index_timeout=0.1)
     assert all(r.status == Status.ERROR for r in made.engines[0].rankings)
-    assert any("0.3 s" in note for note in made.engines[0].notes)
+    assert any("0.1 s" in note for note in made.engines[0].notes)

@@ -63,7 +63,7 @@ def test_a_module_counts_what_it_does_not_show(tree, make_ground):
 def test_what_the_model_did_not_see_is_told(intake, tree, make_ground, text):
     reply = Reply({"choices": [{"message": {"content": text}}]})
     assert ask(intake, reply)[1][0].notes == ()
-    (tree / "pkg/huge.py").write_text("".join(f"def function_number_{n}(x):\n    return x\n" for n in range(2000)))
+    (tree / "pkg/huge.py").write_text("".join(f"def function_number_{n}(x):\n    return x\n" for n in range(400)))
     large = Intake(make_ground(tree), None, stamp=Stamp())
     (batch,) = ask(large, reply)[1]
     (module,) = modules(large.ground)

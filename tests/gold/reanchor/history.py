@@ -23,7 +23,7 @@ def commit(folder: Path, files: Files) -> str:
     """Make a commit that holds exactly these files."""
     if not (folder / ".git").exists():
         folder.mkdir(parents=True, exist_ok=True)
-        git(folder, "init", "-q", "-b", "main")
+        git(folder, "init", "-q", "-b", "main", "--template=")  # without samples of hooks
     for old in sorted(folder.rglob("*"), reverse=True):
         if ".git" not in old.relative_to(folder).parts:
             old.unlink() if old.is_file() else old.rmdir()
@@ -31,7 +31,7 @@ def commit(folder: Path, files: Files) -> str:
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_bytes(text.encode())
     git(folder, "add", "-A", ".")
-    git(folder, "commit", "-q", "--allow-empty", "-m", "x")
+    git(folder, "-c", "maintenance.auto=false", "-c", "gc.auto=0", "commit", "-q", "--allow-empty", "-m", "x")
     return git(folder, "rev-parse", "HEAD")
 
 

@@ -198,6 +198,7 @@ def test_interval_holds_the_value_and_is_the_same_each_time():
     assert wider.low < low
 
 
+@pytest.mark.nightly
 def test_interval_covers_the_truth_about_as_often_as_it_says():
     rng, inside, trials = random.Random(11), 0, 150
     agree = 0.6  # with uniform margins κ of "copy with probability p, else draw" is p

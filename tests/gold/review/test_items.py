@@ -11,6 +11,7 @@ from assay.errors import GoldError
 from assay.gold.journal import read_row
 from assay.gold.review.items import HOWS, Item, Origin, item_mapping, make_item, read_item
 from assay.types import FORMS, Adversary, Query, Span, Target
+from tests.properties import examples
 
 texts = st.text(st.characters(codec="utf-8"), min_size=1).filter(lambda text: text.strip())
 spans = st.sampled_from([Span("a.py"), Span("a/b.py", 1, 9), Span("ünï/ö.py", 4, 4)])
@@ -26,6 +27,7 @@ def read_back(item: Item, path) -> Item:
     return read_item(read_row(item_mapping(item), path, 7), 7)
 
 
+@examples(40)
 @given(
     query=queries,
     kind=st.sampled_from(["query", "target"]),

@@ -88,9 +88,9 @@ def test_looks_from_several_processes_are_all_kept(tmp_path):
         "assay: 1\nname: g\ncorpus: {path: .}\nqueries:\n"
         "- {id: q, retrieval: {primary: [a.py]}, cognitive: {human: a?}, tags: {split: sealed}}\n"
     )
-    children = [subprocess.Popen([sys.executable, "-c", LOOKER, str(path)]) for _ in range(3)]
-    assert [child.wait(WATCHDOG) for child in children] == [0, 0, 0]
-    assert len(read_looks(path)) == 30
+    children = [subprocess.Popen([sys.executable, "-c", LOOKER, str(path)]) for _ in range(2)]
+    assert [child.wait(WATCHDOG) for child in children] == [0, 0]
+    assert len(read_looks(path)) == 20
 
 
 def seal(shop: Path, name: str) -> None:
