@@ -27,7 +27,7 @@ queries:
     retrieval: {primary: [decoder.py]}
     cognitive: {human: 'where is a "string" read, and what if it never ends?'}
 """
-HEAD = """\
+CONFIG = """\
 [run]
 gold = "gold.yaml"
 references = false
@@ -36,16 +36,13 @@ timeout = 300
 
 [engines.builtin]
 kind = "builtin"
-"""
-ENGINES = {
-    "command": """\
+
 [engines.command]
 kind = "command"
 argv = ["assay", "search", "--json", "-k", "{k}", "--", "{query}", "{root}"]
 env = {ASSAY_INDEX_DIR = "{store}"}
 HITS
-""",
-    "lines": """\
+
 [engines.lines]
 kind = "command"
 mode = "lines"
@@ -53,19 +50,16 @@ argv = ["{python}", "{here}/lines.py", "{root}"]
 ready = "ready"
 request = {query = "{query}", k = "{k}"}
 HITS
-""",
-    "mcp": """\
+
 [engines.mcp]
 preset = "assay-mcp"
-""",
-    "http": """\
+
 [engines.http]
 kind = "http"
 url = "URL/search"
 body = {root = "{root}", query = "{query}", k = "{k}"}
 HITS
-""",
-}
+"""
 HITS = 'path = "hits[].path"\nstart = "hits[].start"\nend = "hits[].end"\nscore = "hits[].score"'
 LINES = """\
 import json, sys
@@ -82,23 +76,18 @@ for line in sys.stdin:
 
 
 @pytest.fixture(scope="session")
-def found(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[tuple[Hit, ...]]]:
-    """The hits of the built-in engine and of one behind each of some transports, query by query."""
-    transports: tuple[str, ...] = request.param
+def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[tuple[Hit, ...]]]:
+    """The hits of every engine of one run, query by query."""
 
     def make(folder: Path) -> None:
         copied(("json",), folder)
         (folder / "gold.yaml").write_text(GOLD, encoding="utf-8")
         (folder / "lines.py").write_text(LINES, encoding="utf-8")
         with own_server() as server:
-            config = (
-                "\n".join([HEAD, *(ENGINES[name] for name in transports)])
-                .replace("HITS", HITS)
-                .replace("URL", server.url)
-            )
+            config = CONFIG.replace("HITS", HITS).replace("URL", server.url)
             run_experiment(config, folder, folder / "results")
 
-    return rankings(read_run(shared_folder(tmp_path_factory, "-".join(["transports", *transports]), make) / "results"))
+    return rankings(read_run(shared_folder(tmp_path_factory, "transports", make) / "results"))
 
 
 def own_server():
@@ -111,10 +100,7 @@ def own_server():
     return serving(answer)
 
 
-@pytest.mark.parametrize(
-    "found", [("lines", "http"), pytest.param(("command", "mcp"), marks=pytest.mark.nightly)], indirect=True
-)
-def test_rankings_are_those_of_the_builtin_engine(found):
-    assert len(found) == 3
+@pytest.mark.parametrize("transport", ["command", "lines", "mcp", "http"])
+def test_rankings_are_those_of_the_builtin_engine(found, transport):
     assert len(found["builtin"]) == 2
-    assert all(hits == found["builtin"] for hits in found.values())
+    assert found[transport] == found["builtin"]
