@@ -131,7 +131,6 @@ def tamed(text: str) -> str:
     return text.replace("\u202e", "\ufffd").replace("`", "")
 
 
-@pytest.mark.nightly
 def test_tables_of_the_report_sort_choose_and_copy(browser: Tab, sample: Path, results: dict[str, Any]) -> None:
     tab = all_drawn(opened(browser, sample))
     header = "#section-scores thead th:nth-child(2)"
@@ -152,7 +151,6 @@ def test_tables_of_the_report_sort_choose_and_copy(browser: Tab, sample: Path, r
     assert ": 1.000" in tab.text("#chart-tip")
 
 
-@pytest.mark.nightly
 def test_links_lead_to_sections_views_and_nowhere(browser: Tab, sample: Path) -> None:
     tab = opened(browser, sample, "#/report/limits")
     _on_top(tab, "limits")
