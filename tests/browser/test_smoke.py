@@ -306,7 +306,6 @@ def test_axe_finds_nothing_serious(browser: Tab, sample: Path) -> None:
     assert tab.axe("#section-differences") == []
 
 
-@pytest.mark.nightly
 def test_report_prints_every_section_without_navigation(browser: Tab, sample: Path) -> None:
     tab = opened(browser, sample)
     assert tab.printed().startswith(b"%PDF")  # what is not drawn yet is drawn for the printer
@@ -334,7 +333,6 @@ def test_served_list_sorts_picks_and_shows_what_is_broken(browser: Tab, server: 
     assert_harmless(browser, server.origin)
 
 
-@pytest.mark.nightly
 def test_served_runs_are_compared_or_the_page_says_why_not(browser: Tab, server: Serving) -> None:
     browser.open(server.url)
     for name in (NEWEST, "old"):

@@ -571,7 +571,6 @@ def test_failure_into_a_closed_pipe_keeps_its_exit_code(shop):
     assert "Traceback" not in err
 
 
-@pytest.mark.nightly
 def test_two_runs_into_one_folder_leave_one_of_them_whole(shop):
     command = [sys.executable, "-m", "assay", *RUN, "--no-references", "--out", "../shared"]
     both = [
