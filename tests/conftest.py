@@ -1,4 +1,4 @@
-"""A small shop: a repository and a gold set that every room's end-to-end tests share."""
+"""Shared fixtures: a small shop repository with a gold set, before and after `assay run`."""
 
 import contextlib
 import gc
@@ -14,17 +14,17 @@ import pytest
 
 from tests.properties import register_profiles
 
-# Tools that `make test` installs, such as rg, stand beside the interpreter.
+# Tools that `make test` installs, such as rg, are next to the interpreter.
 os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
 
-# A shell that starts the tests in the background, or nohup, makes them ignore these signals, and so the programs that
-# the tests send them to.
+# Tests started in the background or by nohup inherit these signals as ignored, and so would the programs that they
+# send them to.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 register_profiles()
 
-# Collection makes millions of objects that live as long as the session: the garbage collector need not visit them.
+# Test collection creates millions of objects that live for the whole session: exclude them from garbage collection.
 gc.disable()
 
 
@@ -151,7 +151,7 @@ def write_tree(root: Path, files: Mapping[str, str]) -> Path:
 
 
 def enter(base: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Make `base/repo` the current folder and `base/cache` the cache; text is plain and as wide as the default."""
+    """Make `base/repo` the current directory and `base/cache` the cache; output is plain text of the default width."""
     monkeypatch.chdir(base / "repo")
     monkeypatch.setenv("ASSAY_CACHE_DIR", str(base / "cache"))
     monkeypatch.setenv("NO_COLOR", "1")
@@ -160,7 +160,7 @@ def enter(base: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def finish(base: Path, files: Mapping[str, str], *arguments: str) -> Path:
-    """Write `files` to `base/repo`, call `assay` there with `arguments`, and return `base`."""
+    """Write `files` to `base/repo`, run `assay` there with `arguments`, and return `base`."""
     from assay.cli.main import main
 
     write_tree(base / "repo", files)
@@ -171,16 +171,16 @@ def finish(base: Path, files: Mapping[str, str], *arguments: str) -> Path:
 
 
 def copy_finished(made: Path, base: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Copy what `finish` made, repository and cache, to `base` and make the copy the current folder."""
+    """Copy the repository and cache that `finish` created to `base`, and make the copy the current directory."""
     shutil.copytree(made, base, dirs_exist_ok=True)
     return enter(base, monkeypatch)
 
 
 def enter_shared(made: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """Make what `finish` made the current folder, and fail the test if it changes a file of the repository."""
+    """Make the repository that `finish` created the current directory; fail the test if it changes a file there."""
     before = _stamps(made / "repo")
     yield enter(made, monkeypatch)
-    assert _stamps(made / "repo") == before, "this test changes files that others share: let it use a copy"
+    assert _stamps(made / "repo") == before, "this test changes files that other tests share: use copy_finished()"
 
 
 def _stamps(root: Path) -> dict[Path, tuple[int, int]]:
@@ -190,7 +190,7 @@ def _stamps(root: Path) -> dict[Path, tuple[int, int]]:
 
 @pytest.fixture
 def shop(tmp_path, monkeypatch) -> Path:
-    """A repository with a gold set, as the current folder; caches go to a folder of the test's own."""
+    """A repository with a gold set as the current directory; caches go to a temporary directory."""
     write_tree(tmp_path / "repo", SHOP)
     return enter(tmp_path, monkeypatch)
 
@@ -202,7 +202,7 @@ def _finished_shop(tmp_path_factory) -> Path:
 
 @pytest.fixture
 def finished_shop(_finished_shop, monkeypatch) -> Iterator[Path]:
-    """The shop after `assay run`, with the run in `results`; all tests share it, so it is read-only."""
+    """The shop after `assay run`, with the run in `results`; read-only, because all tests share it."""
     yield from enter_shared(_finished_shop, monkeypatch)
 
 
@@ -221,7 +221,7 @@ def _library(tmp_path_factory) -> Path:
 
 @pytest.fixture
 def small_library(_library, monkeypatch) -> Path:
-    """A few files of the standard library that Assay takes for all of it; some queries of the shipped set hold."""
+    """A small standard library that Assay uses instead of the real one; a few queries of the shipped set apply."""
     from tests.library import use_library
 
     use_library(_library, monkeypatch)

@@ -1,7 +1,7 @@
-"""Mutation tests: break each rule on purpose and check that its tests fail: `python -m tests.mutate [RULE]`.
+"""Mutation tests: break each rule and check that its tests fail; run as `python -m tests.mutate [RULE]`.
 
-A mutant of tests/mutants.toml replaces one piece of source by a wrong one. Every mutant must be killed by the tests
-it names. `make test` checks that all of them still apply (tests/test_mutants.py), `make soak` runs them.
+Each mutant in tests/mutants.toml replaces one piece of source with a wrong one and must be killed by the tests it
+names. `make test` checks that all mutants still apply (tests/test_mutants.py), `make soak` runs them.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from queue import SimpleQueue
 
 ROOT = Path(__file__).parent.parent
 MUTANTS = Path(__file__).parent / "mutants.toml"
-_PASSED, _FAILED = 0, 1  # pytest's exit codes; any other means that it ran no test
+_PASSED, _FAILED = 0, 1  # pytest's exit codes; any other code means that no test ran
 _OUTCOMES = {_PASSED: "survived", _FAILED: "killed"}
-_NOT_COPIED = {".git", ".venv", ".mypy_cache", ".ruff_cache", ".hypothesis", "demo-results", "site"}  # at the top
+_NOT_COPIED = {".git", ".venv", ".mypy_cache", ".ruff_cache", ".hypothesis", "demo-results", "site"}  # at the top level
 _WATCHDOG = 1800  # seconds for the tests of one mutant; a mutant that makes them hang is killed too
 
 
 @dataclass(frozen=True, slots=True)
 class Mutant:
-    """One rule, the edit that breaks it, and the tests that must notice."""
+    """One rule, the edit that breaks it, and the tests that must fail."""
 
     rule: str
     file: str
@@ -43,7 +43,7 @@ class Mutant:
             return f"no file {self.file}"
         count = (ROOT / self.file).read_text(encoding="utf-8").count(self.old)
         if count != 1:
-            return f"{self.file} has {self.old!r} {count} times"
+            return f"{self.file}: expected one match for {self.old!r}, found {count}"
         missing = [test for test in self.tests.split() if not (ROOT / test).exists()]
         return f"no test {', '.join(missing)}" if missing else None
 
@@ -53,7 +53,7 @@ def load_mutants() -> list[Mutant]:
 
 
 def main(wanted: str = "") -> int:
-    """Try the mutants whose rule contains `wanted`; return 1 unless all are killed."""
+    """Test the mutants whose rule contains `wanted`; return 1 unless all are killed."""
     chosen = [mutant for mutant in load_mutants() if wanted in mutant.rule]
     misfits = [f"{mutant.rule}: {why}" for mutant in chosen if (why := mutant.misfit())]
     if misfits or not chosen:
@@ -67,7 +67,7 @@ def main(wanted: str = "") -> int:
             shutil.copytree(
                 ROOT, copy, symlinks=True, ignore=lambda at, _: _NOT_COPIED if at == str(ROOT) else {"__pycache__"}
             )
-            compileall.compile_dir(copy / "src", quiet=2)  # hundreds of child processes then load bytecode
+            compileall.compile_dir(copy / "src", quiet=2)  # so that hundreds of child processes load bytecode
             copies.put(copy)
         with ThreadPoolExecutor(workers) as pool:
             tests = sorted({test for mutant in chosen for test in mutant.tests.split()})
@@ -87,7 +87,7 @@ def main(wanted: str = "") -> int:
 
 
 def _with_copy(copies: SimpleQueue[Path], mutant: Mutant | None, tests: Sequence[str]) -> int:
-    """Run tests in one of the copies, with a mutant if there is one, and return pytest's exit code."""
+    """Run tests in one of the copies, with `mutant` applied unless it is None, and return pytest's exit code."""
     copy = copies.get()
     try:
         if mutant is None:

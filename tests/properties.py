@@ -1,4 +1,4 @@
-"""Example counts of property tests: derandomized and few in `make test`, random and all of them in `make soak`."""
+"""Example counts for property tests: few and derandomized in `make test`, all and randomized in `make soak`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ FEWEST: Final = 10
 
 
 def register_profiles() -> None:
-    # Examples may be slow, large or share a fixture's folder: health checks would fail at random on a busy machine.
+    # Examples may be slow, large or share a directory: health checks would fail at random on a busy machine.
     settings.register_profile("soak", deadline=None, suppress_health_check=list(HealthCheck), print_blob=True)
     settings.register_profile("test", settings.get_profile("soak"), derandomize=True, max_examples=25, database=None)
     settings.load_profile("test")

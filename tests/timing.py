@@ -1,4 +1,4 @@
-"""Time for `make soak`: bounds are ratios between two measurements of the same run."""
+"""Timing for `make soak`: bounds are ratios of two measurements from the same run."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 
 def fastest(call: Callable[[], object], times: int = 5) -> float:
-    """Return the least CPU time of this thread over several calls, in seconds."""
-    call()  # caches are warm
+    """Return the lowest CPU time of this thread over several calls, in seconds."""
+    call()  # warm the caches
     taken = []
     for _ in range(times):
         begin = time.thread_time()

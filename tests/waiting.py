@@ -1,4 +1,4 @@
-"""Wait for events instead of a clock: a watchdog of minutes ends a test that would hang."""
+"""Wait for events instead of a fixed time; a watchdog of minutes fails a test that hangs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _POLL: Final = 0.01
 
 
 def wait_until(condition: Callable[[], object], what: str, watchdog: float = WATCHDOG) -> None:
-    """Return once `condition()` is true; fail the test after the watchdog."""
+    """Return once `condition()` is true; fail the test when the watchdog expires."""
     end = time.monotonic() + watchdog
     while not condition():
         if time.monotonic() > end:

@@ -1,4 +1,4 @@
-"""Every view once in a real browser, on one run; `make nightly` has the full sets."""
+"""Every view once in a real browser, on one run; `make nightly` runs the full browser tests."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def opened(tab: Tab, sample: Path, fragment: str = "") -> Tab:
 
 
 def all_drawn(tab: Tab) -> Tab:
-    """Wait for the last section, and for the one that reads the rankings once somebody comes near."""
+    """Wait for the last section, and for the section that loads the rankings when scrolled into view."""
     tab.wait(lambda: tab.all("#section-inputs .facts"), "the last section was not drawn")
     tab.run("document.querySelector('.displaced').scrollIntoView()")
     tab.wait(lambda: tab.all(".displaced table"), "the rankings were not read")
@@ -55,7 +55,7 @@ def all_drawn(tab: Tab) -> Tab:
 
 
 def assert_harmless(tab: Tab, origin: str = "file:") -> None:
-    """No hostile text ran, nothing was logged, and nobody but the page's own origin was asked."""
+    """Assert that no injected text ran, nothing was logged, and no other origin was requested."""
     assert tab.run("return window.hacked") is None
     assert tab.all("main img, main script") == []
     assert tab.console_errors() == []
@@ -70,7 +70,7 @@ def cells(tab: Tab, table: str) -> list[list[str]]:
 
 
 def choose(tab: Tab, label: str, value: str) -> None:
-    """Choose an entry of the filter with this label."""
+    """Select a value in the filter with this label."""
     script = """const list = [...document.querySelectorAll('.filters label')]
         .find((one) => one.querySelector('.label').textContent === arguments[0]).querySelector('select');
         list.value = arguments[1]; list.dispatchEvent(new Event('change', {bubbles: true}))"""
@@ -82,7 +82,7 @@ def fragment(tab: Tab) -> str:
 
 
 def copied(tab: Tab, button: str) -> str:
-    """Press a button that copies, and return what would be in the clipboard."""
+    """Click a copy button and return the text that it puts on the clipboard."""
     tab.run("navigator.clipboard.writeText = (text) => { window.copied = text; return Promise.resolve(); }")
     tab.click(button)
     return str(tab.wait(lambda: tab.run("return window.copied"), "nothing was copied"))
@@ -127,7 +127,7 @@ def test_report_shows_the_numbers_of_results_json(browser: Tab, sample: Path, re
 
 
 def tamed(text: str) -> str:
-    """Text as pages write it: a character that steers the screen is replaced by one that is seen."""
+    """Return text as pages render it: control characters are replaced with visible ones."""
     return text.replace("\u202e", "\ufffd").replace("`", "")
 
 
@@ -160,7 +160,7 @@ def test_links_lead_to_sections_views_and_nowhere(browser: Tab, sample: Path) ->
     tab.wait(lambda: tab.run("return document.querySelector('.displaced select')?.value") == "random")
     for address in ("#/nothing", "#/__proto__", "#/query/no/such/one", "#/query/%E0%A4%A/x/y"):
         tab.go(address)
-        tab.wait(lambda: tab.texts("main h1") == ["Not here"], f"{address} is a view")
+        tab.wait(lambda: tab.texts("main h1") == ["Not here"], f"{address} was accepted as a view")
     assert_harmless(tab)
 
 
@@ -250,7 +250,7 @@ def test_keys_alone_lead_through_the_queries(browser: Tab, sample: Path) -> None
     tab.wait(lambda: tab.texts(".query-view h1") == [texts[1]])
     tab.keys("u")
     tab.find(".queries-view")
-    tab.wait(lambda: tab.run("return document.activeElement.textContent") == focused, "the row had no focus")
+    tab.wait(lambda: tab.run("return document.activeElement.textContent") == focused, "the row did not get the focus")
     tab.keys("?")
     assert "Next query of the list" in tab.text("dialog")
 
@@ -280,7 +280,7 @@ def test_query_page_shows_gold_rankings_source_and_trace(browser: Tab, sample: P
     assert_harmless(tab)
 
 
-# --- how it looks ---------------------------------------------------------------------------------------------------
+# --- layout, accessibility, print -----------------------------------------------------------------------------------
 
 
 def test_every_view_fits_a_phone_in_the_dark(browser: Tab, sample: Path) -> None:
@@ -308,7 +308,7 @@ def test_axe_finds_nothing_serious(browser: Tab, sample: Path) -> None:
 
 def test_report_prints_every_section_without_navigation(browser: Tab, sample: Path) -> None:
     tab = opened(browser, sample)
-    assert tab.printed().startswith(b"%PDF")  # what is not drawn yet is drawn for the printer
+    assert tab.printed().startswith(b"%PDF")  # printing renders the sections that are not drawn yet
     assert [name for name in SECTIONS if not tab.all(f"#section-{name}")] == []
     tab.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
     assert not any(one.is_displayed() for one in tab.all(".side, .topbar, .copy"))
@@ -320,7 +320,7 @@ def test_report_prints_every_section_without_navigation(browser: Tab, sample: Pa
 def test_served_list_sorts_picks_and_shows_what_is_broken(browser: Tab, server: Serving) -> None:
     browser.open(server.url)
     browser.find(".runs-list table")
-    assert browser.driver.current_url == f"{server.origin}/"  # the token is not left in the address
+    assert browser.driver.current_url == f"{server.origin}/"  # the token is removed from the address
     names = [text.splitlines()[0] for text in browser.texts("tbody th[scope=row]")]
     assert names[0].startswith(NEWEST)
     assert "better, within the margin" in browser.texts("td .badge.good")
@@ -397,7 +397,7 @@ def test_review_votes_by_keyboard_and_keeps_them_over_a_reload(browser: Tab, tmp
         browser.wait(lambda: shown(browser) == ids[2])
         vote(browser, "u", "cannot tell")
         browser.wait(lambda: "voted on everything" in browser.text("main"))
-        browser.wait(lambda: "all saved" in browser.text(".post"), "not all was saved")
+        browser.wait(lambda: "all saved" in browser.text(".post"), "unsaved votes remain")
         assert_harmless(browser, f"http://127.0.0.1:{house.port}/")
     assert [(line["item"], line["value"], line["reason"]) for line in votes(gold_file, "ada")] == [
         (ids[0], "2", "here it is"), (ids[1], "1", "half a thought made whole"), (ids[2], "unsure", "cannot tell"),

@@ -1,4 +1,4 @@
-"""Call the command line in this process, cut off from the user's environment and files."""
+"""Run the CLI in this process, isolated from the user's environment and files."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from unittest import mock
 
 from assay.cli.main import main
 
-# 2023-11-14: what `assay` takes for today.
+# 2023-11-14, which `assay` uses as the current date.
 SOURCE_DATE_EPOCH = "1700000000"
 _DROPPED = ("ASSAY_", "GITHUB_", "XDG_")
 _DROPPED_NAMES = {"CI", "COLUMNS", "LINES", "FORCE_COLOR", "NETRC", "PIP_CONFIG_FILE"}
@@ -27,7 +27,7 @@ class Outcome(NamedTuple):
 
 @dataclass(frozen=True)
 class Workspace:
-    """A folder that commands are called in, with a home and a cache of its own beside it."""
+    """A directory to run commands in, with a separate home and cache."""
 
     root: Path
     home: Path
@@ -37,7 +37,7 @@ class Workspace:
 
 
 def call(argv: Sequence[str], cwd: Path, *, home: Path, env: Mapping[str, str] | None = None) -> Outcome:
-    """Run `assay ARGV` in a folder and return its exit code and what it printed."""
+    """Run `assay ARGV` in a directory and return its exit code, stdout and stderr."""
     out, err = io.StringIO(), io.StringIO()
     with (
         mock.patch.dict(os.environ, {**isolated_environment(home), **(env or {})}, clear=True),
@@ -53,7 +53,7 @@ def call(argv: Sequence[str], cwd: Path, *, home: Path, env: Mapping[str, str] |
 
 
 def isolated_environment(home: Path) -> dict[str, str]:
-    """Return the variables of a command: those of this process but for what would change its answers."""
+    """Return the environment for a command: that of this process without variables that affect the output."""
     kept = {
         name: value
         for name, value in os.environ.items()

@@ -1,4 +1,4 @@
-"""One workspace and one finished run for all contracts; tests that change files take a copy."""
+"""One workspace and one finished run for all contracts; tests that change files use a copy."""
 
 import shutil
 
@@ -22,7 +22,7 @@ def workspace(tmp_path_factory) -> Workspace:
 
 @pytest.fixture(scope="session")
 def finished_run(workspace):
-    """The folder of the finished run."""
+    """The directory of the finished run."""
     return workspace.root / "results"
 
 

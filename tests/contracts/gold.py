@@ -1,4 +1,4 @@
-"""What the contracts of gold sets share: calls of `assay gold`, sets as plain JSON, repositories with fixed commits."""
+"""Helpers for the gold set contracts: run `assay gold`, describe sets as JSON, create reproducible repositories."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SAMPLES = Path(__file__).parent / "samples" / "gold"
 
 @dataclass(frozen=True)
 class Called:
-    """How a command ended, and what it printed."""
+    """Exit code and output of a command."""
 
     code: int
     out: str
@@ -38,7 +38,7 @@ class Called:
 
 
 def isolate(monkeypatch: pytest.MonkeyPatch, base: Path) -> Path:
-    """Make an empty folder below `base` the current one, with its own home and caches; git cannot use the network."""
+    """Change to an empty directory below `base`, with separate home and caches; Git cannot use the network."""
     folder = base / "work"
     folder.mkdir()
     for name in set(os.environ) - set(isolated_environment(base)):
@@ -51,18 +51,18 @@ def isolate(monkeypatch: pytest.MonkeyPatch, base: Path) -> Path:
 
 
 def gold(*arguments: str, env: Mapping[str, str] | None = None) -> Called:
-    """Run `assay gold ARGUMENTS` in the current folder."""
+    """Run `assay gold ARGUMENTS` in the current directory."""
     own = {"GIT_ALLOW_PROTOCOL": "file", **(env or {})}
     return Called(*call(["gold", *arguments], Path.cwd(), home=Path.cwd().parent, env=own))
 
 
 def transcripts(calls: Iterable[tuple[str, ...]]) -> str:
-    """Run commands one after another and return what each printed, below the command."""
+    """Run commands in order and return each command line followed by its output."""
     return "\n".join(f"$ assay gold {' '.join(call)}\n{gold(*call).transcript}" for call in calls)
 
 
 def failure(called: Called) -> dict[str, Any]:
-    """Return the parts of a failed `--json` call that say what is wrong where."""
+    """Return exit code, location, message and hint of a failed `--json` call."""
     data = called.data
     assert data["schema"] == "assay/error/1"
     assert called.code == data["exit_code"]
@@ -77,7 +77,7 @@ def write_tree(root: Path, files: Mapping[str, str]) -> None:
 
 
 class Repository:
-    """A git repository whose commits have the same ids everywhere: fixed author, dates, contents and settings."""
+    """A Git repository with reproducible commit ids: fixed author, dates, contents and settings."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -102,7 +102,7 @@ class Repository:
         return done.stdout.strip()
 
     def commit(self, message: str, files: Mapping[str, str | None]) -> str:
-        """Commit files, None for those to delete, one day after the commit before; return the id."""
+        """Commit files (None deletes one), dated one day after the previous commit, and return the commit id."""
         for name, text in files.items():
             if text is None:
                 (self.root / name).unlink()
@@ -115,7 +115,7 @@ class Repository:
 
 
 def described(suite: Suite) -> list[dict[str, Any]]:
-    """Return everything that a suite holds as JSON, one entry a set; parts that are empty are left out."""
+    """Return the full contents of a suite as JSON, one entry per gold set; empty fields are omitted."""
     return [_set(gold) for gold in suite.golds]
 
 

@@ -1,4 +1,4 @@
-"""Input of the contracts: two small repositories with gold sets, and an engine that fails on some queries."""
+"""Inputs of the contracts: two small repositories with gold sets, and an engine that fails on some queries."""
 
 from tests.conftest import FILES
 

@@ -11,7 +11,7 @@ WIDTH = 200
 
 
 def laid_out(value: object, width: int = WIDTH) -> str:
-    """Write a JSON value with sorted keys; what fits into the width takes one line."""
+    """Format a JSON value with sorted keys; a value that fits the width stays on one line."""
     return _laid(rounded(value), "", width)
 
 

@@ -1,4 +1,4 @@
-"""Recorded contracts with numbers that differ in the last bits from one BLAS build to the next."""
+"""Recorded contracts with numbers that differ in the last bits between BLAS builds."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from itertools import zip_longest
 
 from tests.contracts import snapshot
 
-#: A float as text; not a part of a digest, a version or a file name.
+#: A float in text, but not inside a digest, version or file name.
 _FLOAT = re.compile(r"(?<![\w.])-?\d+(?:\.\d+(?:e[+-]?\d+)?|e[+-]?\d+)(?![\w.])")
 
 
 def check_near(name: str, value: object, *, relative: float = 1e-5, absolute: float = 5e-6) -> None:
-    """Check a contract; a number that is close enough to the recorded one counts as that number.
+    """Check a contract, treating numbers close to the recorded ones as equal.
 
-    Rounding alone would not do: a value at the edge between two roundings has a different text on another machine.
+    Rounding is not enough: a value on a rounding boundary prints differently on another machine.
     """
     text = value if isinstance(value, str) else snapshot.to_json(value)
     path = snapshot.RECORDED / name

@@ -1,6 +1,6 @@
-"""The three corpora under `corpora/`, copied out of the work tree, and what the contracts read of their indexes.
+"""The three corpora under `corpora/`, copied out of the work tree, and accessors for their indexes.
 
-Everything that reaches behind the public surface is in this module, so that a change inside is followed here alone.
+Only this module uses internals, so that a refactoring needs changes in one place.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ __all__ = [
 CORPORA = ("python_package", "web_app", "systems_mix")
 SOURCE = Path(__file__).parent / "corpora"
 
-#: Files that git, an editor or a packaging tool would drop or rewrite, so they are made when a corpus is copied.
+#: Files that Git, an editor or a packaging tool would drop or rewrite, so they are created with each copy.
 EXTRA_FILES: Mapping[str, Mapping[str, bytes]] = {
     "python_package": {
         ".venv/pyvenv.cfg": b"home = /usr\n",
@@ -91,7 +91,7 @@ def _folder() -> Path:
 
 
 def copy_corpus(name: str, root: Path) -> Path:
-    """Copy a corpus to a folder that does not exist yet; `dot-gitignore` becomes `.gitignore`."""
+    """Copy a corpus to a new directory; `dot-gitignore` becomes `.gitignore`."""
     shutil.copytree(SOURCE / name, root, symlinks=True)
     for path in sorted(root.rglob("dot-*")):
         path.rename(path.with_name(path.name.replace("dot-", ".", 1)))
@@ -105,20 +105,20 @@ def copy_corpus(name: str, root: Path) -> Path:
 
 @cache
 def corpus_root(name: str) -> Path:
-    """The copy of a corpus that all tests of a process share; it must not be changed."""
+    """Return the copy of a corpus that all tests in a process share; do not modify it."""
     return copy_corpus(name, _folder() / name)
 
 
 @cache
 def gold_file(name: str) -> Path:
-    """The gold set of a corpus, beside its shared copy."""
+    """Return the gold set of a corpus, next to its shared copy."""
     corpus_root(name)
     return Path(shutil.copy(SOURCE / f"{name}.gold.yaml", _folder()))
 
 
 @cache
 def index_of(name: str, *settings: str) -> assay.Index:
-    """The index of a corpus, with settings as `assay search --set` takes them."""
+    """Return the index of a corpus; `settings` have the syntax of `assay search --set`."""
     return build_index(corpus_root(name), *settings)
 
 
@@ -131,12 +131,12 @@ def open_index(root: Path, *settings: str) -> assay.Index:
 
 
 def walked(root: Path, include: tuple[str, ...] = (), exclude: tuple[str, ...] = ()) -> Corpus:
-    """What the walk finds below a folder."""
+    """Return the corpus found by walking a directory."""
     return open_corpus(replace(parse_spec(str(root)), include=include, exclude=exclude))
 
 
 def symbol_lines(root: Path) -> list[str]:
-    """Every definition as `path:start-end kind qualified.name`."""
+    """Return every definition as `path:start-end kind qualified.name`."""
     corpus = walked(root)
     return [
         f"{file.path}:{one.start}-{one.end} {one.kind} {one.name}"
@@ -160,7 +160,7 @@ class Chunk:
 
 
 def chunks(index: assay.Index) -> list[Chunk]:
-    """The units of an index in its order."""
+    """Return the chunks of an index in index order."""
     table = index.table
     owned: dict[int, list[str]] = {}
     for owner, text in zip(table.own.owner.tolist(), table.own.texts, strict=True):
@@ -181,13 +181,13 @@ def chunks(index: assay.Index) -> list[Chunk]:
 
 
 def problems(index: assay.Index) -> list[str]:
-    """Files that did not parse."""
+    """Return the files that failed to parse, with the reason."""
     files = index.table.files
     return [f"{path}: {text}" for path, text in zip(files.paths, files.problems, strict=True) if text]
 
 
 def columns(index: assay.Index) -> dict[str, NDArray[Any]]:
-    """Every array of an index by name: the columns of its table, then its vectors."""
+    """Return every array of an index by name: the table columns, then the vectors."""
     named = dict(table_arrays(index.table))
     for number, part in enumerate(index.view.dense.parts if index.view.dense else ()):
         named[f"vectors.{number}.rows"] = np.asarray(part.rows)

@@ -1,4 +1,4 @@
-"""What the contracts of visible output share: runs without chance in them, and commands called at a width."""
+"""Helpers for the contracts of visible output: deterministic runs, and commands at a given width."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tests.contracts.snapshot import substituted
 WIDTHS = (60, 80, 160)
 VERSION = re.escape(__version__)
 
-# Variables that would make a preset of `assay engines list` ready, or change colors.
+# Variables that would make a preset in `assay engines list` ready, or change colors.
 _DROPPED = re.compile(r".*_(API_KEY|TOKEN)|COLORTERM|NO_COLOR|TERM")
 
 ENVIRONMENT = {
@@ -93,9 +93,9 @@ def lawless(query, k):
 
 @cache
 def settled_workspace(workspace: Workspace) -> Workspace:
-    """Return a copy of the workspace for commands that write; the times of its run are made up.
+    """Return a copy of the workspace for commands that write, with fixed timings in its run.
 
-    Its path is longer than any terminal is wide, so that output that names it is folded in the same way everywhere.
+    Its path is longer than the widest terminal, so that output containing it wraps the same way everywhere.
     """
     base = workspace.root.parent.resolve() / ("x" * max(WIDTHS))
     root = base / "work"
@@ -108,7 +108,7 @@ def settled_workspace(workspace: Workspace) -> Workspace:
 
 @cache
 def gated_workspace(place: Workspace) -> Workspace:
-    """Add runs of one engine to a workspace, each named after what it does to the questions of the shop."""
+    """Add runs of one engine to a workspace, each named after its results on the shop queries."""
     gold = (place.root / "gold/shop.yaml").read_text()
     (place.root / "gold/asked_otherwise.yaml").write_text(gold.replace("human: ", "human: please tell me "))
     for name in ("all_right", "one_wrong", "mostly_wrong", "often_broken"):
@@ -126,7 +126,7 @@ def _run(place: Workspace, function: str, gold: str, folder: str) -> None:
 
 
 def settle(run: Path) -> None:
-    """Give a run folder made-up times and a made-up machine, as if `--times` had measured them."""
+    """Replace the timings and environment of a run with fixed ones, as if measured with `--times`."""
     manifest = json.loads((run / "run.json").read_text())
     made = {"assay": "1.2.3", "environment": ENVIRONMENT}
     manifest["header"] |= {**made, "date": "2023-11-14T22:13:20+00:00", "timed": True}
@@ -154,19 +154,19 @@ def _resources(number: int) -> dict[str, Any]:
 
 
 class Terminal(io.StringIO):
-    """A stream that says it is a terminal."""
+    """A stream that claims to be a terminal."""
 
     def isatty(self) -> bool:
         return True
 
 
 def see(place: Workspace, *argv: str, columns: int = 80, env: Mapping[str, str] | None = None) -> Outcome:
-    """Call a command whose output goes to a pipe that is as wide as COLUMNS."""
+    """Run a command with piped output, COLUMNS wide."""
     return place.call(*argv, env={"COLUMNS": str(columns), **(env or {})})
 
 
 def see_on(place: Workspace, stream: io.TextIOBase, *argv: str, env: Mapping[str, str] | None = None) -> int:
-    """Call a command with stdout as some other stream, and without NO_COLOR; return its exit code."""
+    """Run a command with stdout redirected to `stream`, without NO_COLOR, and return its exit code."""
     kept = {name: text for name, text in isolated_environment(place.home).items() if not _DROPPED.fullmatch(name)}
     with (
         mock.patch.dict(os.environ, {**kept, "COLUMNS": "80", "TERM": "xterm-256color", **(env or {})}, clear=True),
@@ -182,7 +182,7 @@ def see_at_widths(place: Workspace, *argv: str, env: Mapping[str, str] | None = 
 
 
 def transcripts(place: Workspace, argv: Sequence[str], outcomes: Mapping[int, Outcome]) -> str:
-    """Write what a command prints at several widths, as one would see it in a terminal."""
+    """Format the output of a command at several widths as a terminal transcript."""
     parts = [f"=== {columns} columns ===\n{transcript(argv, outcome)}" for columns, outcome in outcomes.items()]
     return without_place("\n".join(parts), place)
 
@@ -196,11 +196,11 @@ def transcript(argv: Sequence[str], outcome: Outcome) -> str:
 
 
 def without_place(text: str, place: Workspace) -> str:
-    """Mask the folder of a workspace and the version of Assay."""
+    """Mask the workspace directory and the Assay version."""
     hidden = "#" * len(__version__)
     return substituted(text, {folded(str(place.root.parent)): "<base>", rf"([Aa]ssay\s+){VERSION}\b": rf"\1{hidden}"})
 
 
 def folded(path: str) -> str:
-    """Return a regular expression for a path that may be broken over lines."""
+    """Return a regular expression for a path that may be wrapped across lines."""
     return r"(?:\n *)?".join(map(re.escape, path))

@@ -1,6 +1,6 @@
-"""Recorded contracts: compare a value with the file under `recorded/` that pins it.
+"""Recorded contracts: compare a value with its recorded file under `recorded/`.
 
-`make contracts` (ASSAY_RECORD=1) writes the files again; `git diff tests/contracts/recorded` then shows what changed.
+`make contracts` (ASSAY_RECORD=1) rewrites the files; `git diff tests/contracts/recorded` then shows what changed.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ RECORDED = Path(__file__).parent / "recorded"
 RECORDING = os.environ.get("ASSAY_RECORD") == "1"
 SIGNIFICANT_DIGITS = 6  # BLAS builds differ in the last bits of a double
 MASKED = "<masked>"
-_WORD_COUNTER = re.compile(r"(words counted by )\w+( grep)?")  # depends on the tools of the machine
+_WORD_COUNTER = re.compile(r"(words counted by )\w+( grep)?")  # depends on the installed tools
 
 
 def check(name: str, value: object) -> None:
-    """Fail with a diff unless `value` equals the recorded file; text is compared as it is, anything else as JSON."""
+    """Fail with a diff unless `value` equals the recorded file; text is compared verbatim, anything else as JSON."""
     path = RECORDED / name
     actual = value if isinstance(value, str) else to_json(value)
     actual = _WORD_COUNTER.sub(r"\1<backend>", actual)
@@ -47,7 +47,7 @@ def to_json(value: object) -> str:
 
 
 def rounded(value: object) -> object:
-    """Return a JSON-like value with floats cut to the digits that do not depend on the machine."""
+    """Return a JSON-like value with floats rounded to digits that do not depend on the machine."""
     if isinstance(value, float):
         short = float(f"{value:.{SIGNIFICANT_DIGITS}g}")
         return 0.0 if abs(short) < 1e-12 else short
@@ -69,14 +69,14 @@ def masked(value: object, keys: Iterable[str]) -> object:
 
 
 def substituted(text: str, replacements: Mapping[str, str]) -> str:
-    """Return text with each regular expression replaced, in the order given."""
+    """Return text with each regular expression replaced, in order."""
     for pattern, placeholder in replacements.items():
         text = re.sub(pattern, placeholder, text)
     return text
 
 
 def shape(value: object) -> object:
-    """Return the keys and types of a JSON value; a list has the merged shape of its items, null joins other types."""
+    """Return the keys and types of a JSON value; the items of a list are merged into one shape, such as `null | str`."""
     if isinstance(value, Mapping):
         return {str(key): shape(item) for key, item in value.items()}
     if isinstance(value, list | tuple):

@@ -1,4 +1,4 @@
-"""Which files of a corpus count, how they are cut into chunks, what they define, and where anchors lead."""
+"""Corpora: which files are included, their chunks and definitions, and the lines that anchors resolve to."""
 
 import json
 import shutil
@@ -54,7 +54,7 @@ def _own_cache(tmp_path, monkeypatch):
 
 
 def listed(corpus):
-    """A line for each file that counts and for each that does not."""
+    """Return one line per included file and one per skipped file."""
     lines = [f"digest {corpus.digest}"]
     for file in corpus.files:
         lines.append(

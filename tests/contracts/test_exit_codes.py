@@ -1,4 +1,4 @@
-"""Exit codes and messages: one recorded block for each situation, with the code, the message and its hint."""
+"""Exit codes and messages: one recorded block per situation, with code, message and hint."""
 
 import re
 import shlex
@@ -17,7 +17,7 @@ KEYWORDS = ["--engine", "keywords", "--baseline", "keywords", *LONE]
 
 @dataclass(frozen=True)
 class Case:
-    """A situation: files to write before, the command line, variables of its environment."""
+    """A situation: files to write first, the command line, environment variables."""
 
     argv: tuple[str, ...]
     files: Mapping[str, str | bytes] = field(default_factory=dict)
@@ -29,7 +29,7 @@ def case(*argv: str, files: Mapping[str, str | bytes] | None = None, env: Mappin
 
 
 def verify(name: str, workspace: Workspace, cases: Mapping[str, Case], *codes: int) -> None:
-    """Run the cases one after the other in a workspace and check the recorded blocks."""
+    """Run the cases in order in a workspace and check the recorded blocks."""
     blocks = []
     for title, one in cases.items():
         for path, content in one.files.items():
@@ -46,7 +46,7 @@ def verify(name: str, workspace: Workspace, cases: Mapping[str, Case], *codes: i
 def block(title: str, one: Case, outcome: Outcome, workspace: Workspace) -> str:
     lines = [f"# {title}", f"$ assay {shlex.join(one.argv)}", f"exit code {outcome.code}"]
     lines += [f"stdout: {line}" for line in outcome.out.splitlines()[:1]]
-    lines += [f"stderr: {line}" for line in told(outcome.err)]
+    lines += [f"stderr: {line}" for line in error_lines(outcome.err)]
     places = {
         re.escape(str(workspace.root)): "<root>",
         re.escape(str(workspace.home)): "<home>",
@@ -56,8 +56,8 @@ def block(title: str, one: Case, outcome: Outcome, workspace: Workspace) -> str:
     return substituted("\n".join(lines), places)
 
 
-def told(err: str) -> list[str]:
-    """Return the message and its hint; of argparse only the error, since its usage differs between versions."""
+def error_lines(err: str) -> list[str]:
+    """Return the message and its hint; for argparse only the error, since its usage text differs between versions."""
     lines = err.splitlines()
     usage = [line for line in lines if ": error: " in line]
     if usage:
@@ -414,7 +414,7 @@ def test_2_bad_config(scratch):
 
 
 def test_2_damaged_records(scratch):
-    """Each case damages one more file, and a later one does not look at what an earlier one damaged."""
+    """Each case damages another file; later cases do not read what earlier ones damaged."""
     root = scratch.root
     for name in ("torn", "edited", "gone"):
         outcome = scratch.call("run", *KEYWORDS, "--gold", "gold/library.yaml", "--out", name)

@@ -1,4 +1,4 @@
-"""Every format of gold sets: what is read, which errors are raised, what survives a conversion."""
+"""Gold set formats: what is read, which errors are raised, and what survives a conversion."""
 
 import contextlib
 import json
@@ -19,7 +19,7 @@ from tests.contracts.snapshot import check
 
 @dataclass(frozen=True)
 class Case:
-    """A sample: the format it is in, the file or folder to name, and the corpus to give with it."""
+    """A sample: its format, the file or directory to load, and the corpus to pass with it."""
 
     format: str
     source: str
@@ -60,8 +60,8 @@ CASES = {
 }
 WRITTEN = ("native", "octocode", "semble", "beir", "trec", "plain")
 
-#: Ways to break a sample: text to replace, replacement, and the file where it is not the one that is named.
-#: Messages of the parsers of Python and YAML are left out: they change with the version of the parser.
+#: Ways to break a sample: text to replace, its replacement, and the file if it is not the source of the sample.
+#: Errors of the Python and YAML parsers are omitted: their wording changes between versions.
 BROKEN: dict[str, dict[str, tuple[str, ...]]] = {
     "native": {
         "version": ("assay: 1", "assay: 2"),
@@ -235,7 +235,7 @@ BROKEN: dict[str, dict[str, tuple[str, ...]]] = {
 
 @pytest.fixture
 def samples(tmp_path, monkeypatch) -> Path:
-    """A copy of the samples as the current folder, with the SWE-bench sample as Parquet beside its JSON lines."""
+    """A copy of the samples in the current directory, with the SWE-bench sample in Parquet next to its JSON Lines."""
     folder = isolate(monkeypatch, tmp_path)
     shutil.copytree(SAMPLES, folder, dirs_exist_ok=True)
     write_parquet()
@@ -249,14 +249,14 @@ def write_parquet(**changes: str) -> None:
 
 
 def known_formats() -> list[str]:
-    """Return the names of all formats, as the hint for an unknown one lists them."""
+    """Return all format names, as listed in the hint for an unknown format."""
     with pytest.raises(assay.AssayError) as error:
         assay.load_gold("native/shop.yaml", format="?")
     return (error.value.hint or "").removeprefix("known: ").split(", ")
 
 
 def refusal(case: Case) -> str:
-    """Return the error that reading ends in, as it is shown."""
+    """Return the error that loading a sample raises, as displayed."""
     with pytest.raises(assay.AssayError) as error:
         case.load()
     assert error.value.exit_code == 2
@@ -268,7 +268,7 @@ def test_every_format_has_samples_and_broken_samples(samples):
     for case in CASES.values():
         assert Path(case.source).parts[0] == case.format
         assert Path(case.source).exists()
-    # Parquet rows go through the reader of JSON lines; test_errors_of_parquet_name_the_row has the rest.
+    # Parquet rows use the JSON Lines reader; test_errors_of_parquet_name_the_row covers the rest.
     assert [name for name in CASES if name not in BROKEN] == ["swe-bench-parquet"]
 
 
@@ -290,7 +290,7 @@ def test_what_is_read(samples, name):
 
 @pytest.mark.parametrize("name", CASES)
 def test_format_is_detected(samples, name):
-    """Only the format of the sample reads it the way it is read when no format is named."""
+    """Only the sample's own format gives the same result as auto-detection."""
     case = CASES[name]
     expected = described(case.load())
     same = []
@@ -353,7 +353,7 @@ def written_files(folder: Path) -> dict[str, str]:
 
 
 def listing(folder: Path) -> str:
-    """Return the files of a folder as one text: each name, then its content."""
+    """Return the files of a directory as one text, each name followed by its contents."""
     return "\n".join(f"=== {name}\n{text}" for name, text in written_files(folder).items())
 
 
@@ -361,7 +361,7 @@ PARTS = ("id", "forms", "targets", "adversaries", "rationale", "measures", "tags
 
 
 def kept(before: Suite, after: Suite) -> str:
-    """Count the queries of which each part is as it was; sets come back in the order of their files."""
+    """Count the unchanged queries per field; sets are matched by name because they load in file order."""
     sets = {one.name: one for one in after.golds}
     assert len(sets) == len(before.golds)
     pairs = [pair for one in before.golds for pair in zip(one.queries, sets[one.name].queries, strict=True)]
@@ -370,7 +370,7 @@ def kept(before: Suite, after: Suite) -> str:
 
 
 def converted(case: Case, format_name: str) -> str:
-    """Convert a sample, read it back, and return what the command says was lost beside what really came back."""
+    """Convert a sample, load it back, and return the reported losses next to what was preserved."""
     out = Path("out", format_name)
     called = gold("convert", *case.arguments, f"{out}/", "--to", format_name, "--json", "--quiet")
     if called.code:
@@ -380,11 +380,11 @@ def converted(case: Case, format_name: str) -> str:
     names_corpus = format_name == "native" or (out / "repos.json").exists()
     after = assay.load_gold(out, format=format_name, corpus=None if names_corpus else CorpusSpec("path", "code"))
     assert data["sets"] == [{"name": one.name, "queries": len(one.queries)} for one in case.load().golds]
-    told = [f"{key}: {sentence}" for key in ("lost", "not_read", "notes") for sentence in data[key]]
-    return "\n  ".join([", ".join(data["files"]), *told, f"came back: {kept(case.load(), after)}"])
+    reported = [f"{key}: {sentence}" for key in ("lost", "not_read", "notes") for sentence in data[key]]
+    return "\n  ".join([", ".join(data["files"]), *reported, f"came back: {kept(case.load(), after)}"])
 
 
-#: Samples that lose what another one loses already.
+#: Samples whose losses another sample covers.
 ALIKE = {
     "karta-0.1",
     "semble-file",
@@ -436,7 +436,7 @@ def test_conversion_refuses_to_overwrite(samples):
 
 
 def test_run_records_the_hashes_of_its_queries(samples):
-    """The hashes pinned above are those that decide which runs may be compared; sealed queries are not run."""
+    """The hashes recorded above decide which runs are comparable; sealed queries are not run."""
     suite = assay.load_gold("native/shop.yaml")
     run = assay.run({"nothing": lambda query, k: []}, suite, k=1)
     [one] = described(suite)

@@ -1,4 +1,4 @@
-"""`assay gold lint`: every rule, what its findings say, and what `--fix` repairs."""
+"""`assay gold lint`: every rule, its findings, and the repairs of `--fix`."""
 
 import difflib
 import json
@@ -45,7 +45,7 @@ def settle(accounts, transfers):
     report = dict(zip(names, totals, strict=True))
     return report
 """
-#: `settle` with one line changed: near enough for a copy, not the same.
+#: `settle` with one line changed: similar enough to count as a copy.
 SETTLE_AGAIN = SETTLE.replace("names = sorted(balances)", "names = sorted(balances, reverse=True)")
 CODE = {
     "shop/price.py": PRICE,
@@ -217,7 +217,7 @@ UNTRIGGERED: dict[str, str] = {}
 
 @pytest.fixture
 def world(tmp_path, monkeypatch) -> Path:
-    """Corpora and sets as the current folder."""
+    """Corpora and gold sets in the current directory."""
     root = isolate(monkeypatch, tmp_path)
     write_tree(root / "code", CODE)
     write_tree(root / "sets", {f"{name}.yaml": f"assay: 1\nname: {name}\n{text}" for name, text in SETS.items()})
@@ -243,7 +243,7 @@ def test_codes():
 
 
 def findings(data: Any) -> str:
-    """Return each finding as a line of JSON, so that a diff shows which one changed."""
+    """Return one line of JSON per finding, so that a diff shows which one changed."""
     return "\n".join(json.dumps(one, ensure_ascii=False) for one in data["findings"])
 
 

@@ -1,4 +1,4 @@
-"""`assay gold mine`: what every source proposes on one small repository, and what it refuses."""
+"""`assay gold mine` and `synth`: proposals of every source on one small repository, and rejected calls."""
 
 import json
 import shutil
@@ -125,7 +125,7 @@ queries:
     cognitive: {keyword: socket reply body}
 """
 
-#: A set whose query has the words of other code than its target's.
+#: A set whose query shares its words with code other than the target.
 CONFUSING = """\
 assay: 1
 name: small
@@ -144,7 +144,7 @@ SHELLS = {
     "- cmd: vim +45 code/pkg/net.py\n  when: 1700000001\n",
 }
 TRANSCRIPTS: dict[str, list[dict[str, Any]]] = {
-    # the shapes of Claude Code, Codex and a chat log
+    # in the formats of Claude Code and Codex
     "claude.jsonl": [
         {"message": {"role": "user", "content": "where do we encrypt the body with the session key?"}},
         {"name": "Grep", "input": {"pattern": "encrypt"}},
@@ -164,7 +164,7 @@ TRANSCRIPTS: dict[str, list[dict[str, Any]]] = {
 
 @pytest.fixture(scope="module")
 def repository(tmp_path_factory) -> Path:
-    """A repository: a start, a repair, commits that say nothing, and a merged pull request."""
+    """A repository with an initial commit, a fix, uninformative commits and a merged pull request."""
     repository = Repository(tmp_path_factory.mktemp("mined") / "code")
     early = NET.replace("        self.failures += 1\n", "").replace("2**self.failures", "2")
     repository.commit("Start", {**FILES, "pkg/net.py": early})
@@ -185,11 +185,11 @@ def repository(tmp_path_factory) -> Path:
 
 @pytest.fixture
 def world(tmp_path, monkeypatch, repository) -> Path:
-    """A copy of the repository in `code`, with traces and a set beside it, as the current folder."""
+    """A copy of the repository in `code`, next to traces and a gold set, in the current directory."""
     root = isolate(monkeypatch, tmp_path)
     shutil.copytree(repository, root / "code")
     write_tree(root, SHELLS)
-    lines = {name: "".join(json.dumps(one) + "\n" for one in told) for name, told in TRANSCRIPTS.items()}
+    lines = {name: "".join(json.dumps(one) + "\n" for one in entries) for name, entries in TRANSCRIPTS.items()}
     write_tree(root, {**lines, "gold.yaml": GOLD})
     return root
 
@@ -201,13 +201,13 @@ def mined(*arguments: str, set_name: str = "new.yaml") -> Any:
 
 
 def recorded(name: str, data: Any) -> None:
-    """Record what each source brought, and every proposal as a line of JSON."""
+    """Record the summary of the sources, and every proposal as a line of JSON."""
     text = "\n".join([json.dumps(data["sources"], indent=1, ensure_ascii=False), *lines(data["items"])])
     check(f"gold_mining/{name}.txt", without_port(text))
 
 
 def lines(items: Iterable[object]) -> list[str]:
-    """Return each proposal as a line of JSON, without the day on which it was made."""
+    """Return one line of JSON per proposal, without its date."""
     return [json.dumps(masked(item, ["on"]), ensure_ascii=False) for item in items]
 
 
@@ -355,7 +355,7 @@ def test_synthetic_sets(world):
     check("gold_mining/synth.txt", "\n".join([called.transcript, *(f"=== {n}\n{text}" for n, text in sets.items())]))
     others = sorted(path.relative_to("synth").as_posix() for path in Path("synth").rglob("*") if path.is_file())
     check("gold_mining/synth-files.txt", "\n".join(others))
-    # Comments that became queries are blank in the copy that those queries are asked on.
+    # Comments that became queries are blanked in the copy that the queries run against.
     check("gold_mining/synth-blanked.txt", next(Path("synth").rglob("net.py")).read_text("utf-8"))
     assert [one.synthetic for one in assay.load_gold("synth").golds] == [True] * len(sets)
 

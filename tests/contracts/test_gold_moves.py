@@ -1,4 +1,4 @@
-"""`assay gold reanchor`: where anchors go after scripted edits, and what is written."""
+"""`assay gold reanchor`: the new anchors after scripted edits, and the written files."""
 
 import difflib
 import json
@@ -11,19 +11,19 @@ from tests.contracts.snapshot import check
 
 
 def function(name: str, topic: str) -> str:
-    """Return a function of eight lines that shares no word with one of another topic."""
+    """Return an eight-line function that shares no words with functions on other topics."""
     words = [f"{topic}_{word}" for word in ("open", "read", "check", "join", "sort", "close")]
     body = "".join(f"    {word} = {topic}.{word}({name}, {number})\n" for number, word in enumerate(words))
     return f"def {name}({topic}):\n{body}    return {words[-1]}\n\n\n"
 
 
 def module(topic: str, *names: str) -> str:
-    """Return functions of eight lines, each with two blank lines below: they begin at lines 1, 11, 21."""
+    """Return eight-line functions, each followed by two blank lines, so that they start at lines 1, 11, 21."""
     return "".join(function(name, f"{topic}_{name}") for name in names)
 
 
 def edit_line(text: str, word: str) -> str:
-    """Replace the line that computes a word."""
+    """Replace the line that assigns `word`."""
     return "".join("    pass\n" if f" {word} = " in line else line for line in text.splitlines(keepends=True))
 
 
@@ -54,7 +54,7 @@ def second(rewritten_second):
 
 
 """
-#: What is deleted must be like nothing else, or equally good candidates would be listed in any order.
+#: Deleted code must resemble nothing else, or equally good candidates would be listed in arbitrary order.
 GONE = """\
 class Ledger:
     accounts: list[str] = []
@@ -78,7 +78,7 @@ def weigh(crates, *, limit=40):
 
 
 """
-#: Half of `scattered_second`, in a function of another name.
+#: Half of `scattered_second`, in a function with another name.
 GATHERED = """\
 def collect(everything):
     scattered_second_open = scattered_second.scattered_second_open(second, 0)
@@ -92,7 +92,7 @@ README = (
     "# Guide\n\nWords.\n\n## Fruit\n\nApples are kept in the cellar, below the stairs.\n\n## Herbs\n\nDill is dried.\n"
 )
 
-#: Each edit: files before, files after (None: deleted), and the anchors that follow it.
+#: Per edit: files before, files after (None: deleted), and the anchors to migrate.
 EDITS: dict[str, tuple[dict[str, str], dict[str, str | None], list[str]]] = {
     "untouched": (
         {"same.py": module("same", "first", "second")},
@@ -202,7 +202,7 @@ def edited(tmp_path_factory) -> tuple[Path, str]:
 
 @pytest.fixture
 def world(tmp_path, monkeypatch, edited) -> Path:
-    """A set on the first commit beside the repository, as the current folder."""
+    """A gold set pinned to the first commit, next to the repository, in the current directory."""
     root = isolate(monkeypatch, tmp_path)
     repository, old = edited
     (root / "repo").symlink_to(repository)

@@ -1,4 +1,4 @@
-"""`assay gold split` and `looks`: which query gets which part, who may see the sealed ones, and what is logged."""
+"""`assay gold split` and `looks`: assignment to splits, access to sealed queries, and the access log."""
 
 import difflib
 import json
@@ -12,7 +12,7 @@ from tests.contracts.calling import call
 from tests.contracts.gold import Called, gold, isolate, transcripts, write_tree
 from tests.contracts.snapshot import check, masked, substituted
 
-#: Query id -> its primary targets; modules and files differ in size, and two queries share an answer across modules.
+#: Query id -> primary targets; modules and files differ in size, and two queries share a target across modules.
 QUERIES = {
     "add": ["cart/add.py"],
     "add-twice": ["cart/add.py"],
@@ -64,7 +64,7 @@ def world(tmp_path, monkeypatch) -> Path:
 
 
 def parts(path: str = "gold.yaml") -> dict[str, list[str]]:
-    """Return the queries of each part."""
+    """Return the query ids in each split."""
     found: dict[str, list[str]] = {}
     for query in assay.load_gold(path).golds[0].queries:
         found.setdefault(query.tags.get("split", "none"), []).append(query.id)
@@ -108,7 +108,7 @@ def test_later_divisions(world):
     grown = gold("split", "gold.yaml", "--json").data
     assert grown["kept"] == len(QUERIES)
     [part] = [name for name, queries in parts().items() if "new" in queries]
-    assert "duty" in parts()[part]  # it shares an answer with one that had its part
+    assert "duty" in parts()[part]  # shares a target with a query that was already assigned
     calls = [
         ("split", "gold.yaml", "--by", "module"),
         ("split", "gold.yaml", "--by", "query"),
@@ -123,13 +123,13 @@ def run(*more: str) -> Called:
     return Called(*call(arguments, Path.cwd(), home=Path.cwd().parent, env=READER))
 
 
-#: Who looks: the name that stands in the log.
+#: Sets the user name that the access log records.
 READER = {"LOGNAME": "ann", "GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": "/dev/null"}
 SEALED = {"add": "dev", "rates": "dev", "total": "test", "scan": "sealed", "greet": "sealed"}
 
 
 def asked(results: str) -> list[str]:
-    """Return the queries that a run asked."""
+    """Return the ids of the queries that a run includes."""
     suite = assay.load_gold("gold.yaml").golds[0]
     lines = Path(results, "engines", "first.jsonl").read_text().splitlines()
     rows = {row["query"] for row in map(json.loads, lines) if "query" in row}

@@ -1,4 +1,4 @@
-"""`assay gold review`, `agreement` and `pool`: from proposals and votes to labels, and what is kept on disk."""
+"""`assay gold review`, `agreement` and `pool`: from proposals and votes to labels, and the files on disk."""
 
 import difflib
 import io
@@ -41,7 +41,7 @@ def first(text, k):
 def second(text, k):
     return ["shop/tax.py:6-8", "shop/price.py:10-12"][:k]
 """
-#: Votes on the labels of the set and on the phrasings that rules propose, in the order they are queued.
+#: Votes on the labels of the set and on the phrasings proposed by rules, in queue order.
 VOTES = {
     "ann": ["2", "1", "2", "1", "2", "accept", "accept", "reject", "accept", "accept", "reject"],
     "ben": ["2", "2", "2", "0", "2", "accept", "reject", "reject", "accept", "accept", "accept"],
@@ -59,7 +59,7 @@ def world(tmp_path, monkeypatch) -> Path:
 
 
 def queued() -> list[str]:
-    """Queue the labels of the set and some phrasings, and return the ids of the items."""
+    """Queue the labels of the set and some phrasings, and return the item ids."""
     assert gold("review", "gold.yaml", "--queue-labels", "--quiet").code == 0
     assert gold("mine", "code", "--set", "gold.yaml", "--phrasings", "--quiet").code == 0
     items = [item["id"] for item in read_lines("gold.review/items.jsonl")]
@@ -72,7 +72,7 @@ def read_lines(path: str) -> list[Any]:
 
 
 def voted(**votes: list[str]) -> list[str]:
-    """Let each reviewer vote on all items by a file, and return the ids of the items."""
+    """Submit each reviewer's votes on all items as a file, and return the item ids."""
     items = queued()
     for name, values in votes.items():
         rows = [f"{item},{value},{name} read it\n" for item, value in zip(items, values, strict=True)]
@@ -138,9 +138,9 @@ def test_agreement_of_two_reviewers_is_cohens_kappa(world):
     voted(ann=["2", "2", "0", "0", "2", *phrasings], ben=["2", "0", "0", "2", "2", *phrasings])
     check("gold_review/agreement.txt", gold("agreement", "gold.yaml").transcript)
     kinds = {kind["kind"]: kind for kind in gold("agreement", "gold.yaml", "--json").data["kinds"]}
-    # Targets: 3 of 5 votes agree; by chance (3/5)(3/5) + (2/5)(2/5) = 0.52 would.
+    # Targets: 3 of 5 votes agree; chance agreement is (3/5)(3/5) + (2/5)(2/5) = 0.52.
     assert kinds["target"]["pairs"][0]["kappa"]["value"] == pytest.approx((0.6 - 0.52) / (1 - 0.52))
-    # Phrasings: everybody says the same, as by chance.
+    # Phrasings: both accept everything, so chance agreement is 1 and kappa is undefined.
     assert kinds["phrasing"]["pairs"][0]["kappa"]["value"] is None
 
 
@@ -165,9 +165,9 @@ class Terminal(io.StringIO):
 
 def test_dialogue_on_a_terminal(world, monkeypatch):
     queued()
-    # No vote, a vote without and with a reason, back, another vote, skip, end.
-    said = ["5", "1", "", "it helps", "b", "2", "no, it answers", "s", "q"]
-    monkeypatch.setattr("sys.stdin", Terminal("".join(f"{line}\n" for line in said)))
+    # Invalid vote, vote with an empty and then a given reason, back, another vote, skip, quit.
+    answers = ["5", "1", "", "it helps", "b", "2", "no, it answers", "s", "q"]
+    monkeypatch.setattr("sys.stdin", Terminal("".join(f"{line}\n" for line in answers)))
     check("gold_review/dialogue.txt", without_times(gold("review", "gold.yaml", "--as", "ann").transcript))
 
 
@@ -243,6 +243,6 @@ def test_pool(world):
         vote = ("--vote", f"{items[0]['id']}=1", "--vote", f"{items[1]['id']}=0", "--reason", "x")
         assert gold("review", "gold.yaml", "--as", name, *vote, "--quiet").code == 0
     assert gold("review", "gold.yaml", "--accept", "--quiet").code == 0
-    # Who returned the place stays with the label, and what was judged leaves the pool.
+    # The label keeps the engines that returned the location, and judged locations leave the pool.
     check("gold_review/pool-accepted.txt", without_times(changes(GOLD, Path("gold.yaml").read_text())))
     assert gold("pool", "gold.yaml", "results", "--json", "--quiet").data["unjudged"] == 2

@@ -1,4 +1,4 @@
-"""What an index holds, column by column, for every setting that shapes it, and that an update equals a rebuild."""
+"""Index contents, column by column, for every setting that affects them; an update must equal a rebuild."""
 
 import hashlib
 import shutil
@@ -9,7 +9,7 @@ import pytest
 from tests.contracts.near import check_near
 from tests.contracts.sample_corpora import CORPORA, build_index, columns, copy_corpus, corpus_root, index_of, open_index
 
-#: What decides the table. The vectors follow from it.
+#: Settings that determine the table; the vectors follow from it.
 VARIANTS = {
     "default": (),
     "lines": ("index.chunks.kind=lines", "index.chunks.size=20", "index.chunks.overlap=5"),
@@ -27,9 +27,9 @@ def _own_cache(tmp_path, monkeypatch):
 
 
 def described(name, array):
-    """One line for a column: exact for whole numbers, by its norm and a weighted sum for what arithmetic rounds."""
+    """Return one line for a column: a digest of integers, the norm and a weighted sum of floats."""
     head = f"{name}  {array.dtype} {list(array.shape)}"
-    if name.endswith(".codes"):  # signs of floats, of which a few may be different on another machine
+    if name.endswith(".codes"):  # signs of floats; a few may differ on another machine
         return f"{head}  share of set bits {np.bitwise_count(array).sum() / (array.size * 64):#.4g}"
     if name.endswith(".int8"):  # rounded floats
         return f"{head}  norm {np.linalg.norm(array.astype(np.float64)):#.6g}"
@@ -37,7 +37,7 @@ def described(name, array):
         data = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<")).tobytes()
         return f"{head}  sha256 {hashlib.sha256(data).hexdigest()[:16]}"
     values = array.astype(np.float64).ravel()
-    rising = np.linspace(0.5, 1.5, len(values))  # tells values apart that changed places
+    rising = np.linspace(0.5, 1.5, len(values))  # detects values that swapped places
     return f"{head}  norm {np.linalg.norm(values):#.6g}  weighted sum {values @ rising:#.6g}"
 
 
@@ -135,7 +135,7 @@ def test_update_equals_rebuild(name, variant, tmp_path):
 
 
 def edit(root):
-    """Change, add, rename and remove files of a corpus, ignore rules among them."""
+    """Change, add, rename and remove files of a corpus, including its ignore rules."""
     readme = root / "README.md"
     readme.write_text(readme.read_text(encoding="utf-8").replace("\n## ", "\n## New ", 1), encoding="utf-8")
     (root / "added").mkdir()

@@ -1,4 +1,4 @@
-"""What `--json` prints, for every command that takes it."""
+"""The `--json` output of every command that accepts it."""
 
 import argparse
 import json
@@ -24,10 +24,10 @@ MACHINE = ["assay", "environment", "fingerprint", "machine", "cores", "seconds",
 # Commands that accept --json and have no contract here.
 WITHOUT_CONTRACT = {
     "gold": "needs one of its sub-commands",
-    "mcp": "speaks the Model Context Protocol on stdout until its client leaves",
-    "serve": "prints its address and serves until it is ended",
+    "mcp": "speaks the Model Context Protocol on stdout until the client disconnects",
+    "serve": "prints its address and serves until stopped",
     "demo": "runs the whole standard library; it prints the document of `assay run`",
-    "train": "needs the train extra and repositories to learn from",
+    "train": "needs the train extra and repositories to train on",
 }
 # Documents of docs/reference/json.md that no contract here records.
 SCHEMAS_ELSEWHERE = {
@@ -36,7 +36,7 @@ SCHEMAS_ELSEWHERE = {
     "assay/serve/1": "assay serve",
     "assay/ask/1": "the pages of assay serve",
     "assay/runs/1": "the pages of assay serve",
-    "assay/page/1": "the data inside of report.html",
+    "assay/page/1": "the data embedded in report.html",
     "assay/rows/1": "test_run_folder.py",
     "assay/timings/1": "test_run_folder.py",
 }
@@ -45,7 +45,7 @@ COVERED: dict[str, set[str]] = {}
 
 
 def covers(*commands: str) -> Callable[[Callable], Callable]:
-    """Declare which commands a test calls with --json; `document` refuses others."""
+    """Declare which commands a test calls with --json; the `documents` fixture rejects others."""
 
     def declare(test: Callable) -> Callable:
         COVERED[test.__name__] = set(commands)
@@ -55,7 +55,7 @@ def covers(*commands: str) -> Callable[[Callable], Callable]:
 
 
 def every_command(parser: argparse.ArgumentParser, name: str = "") -> Iterable[tuple[str, argparse.ArgumentParser]]:
-    """Name every command and sub-command."""
+    """Yield the name and parser of every command and subcommand."""
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
             for word, sub in action.choices.items():
@@ -68,22 +68,22 @@ def accepts_json(parser: argparse.ArgumentParser) -> bool:
 
 
 def command_of(argv: Iterable[str]) -> str:
-    """Name the command that a command line calls."""
+    """Return the command that a command line calls."""
     words = [*argv]
     known = {name for name, _ in every_command(build_parser())}
     return " ".join(words[:2]) if " ".join(words[:2]) in known else words[0]
 
 
 class Documents:
-    """Calls commands with --json and compares what they print with the recorded documents."""
+    """Runs commands with --json and compares their output with the recorded documents."""
 
     def __init__(self, workspace: Workspace, declared: set[str]) -> None:
         self.workspace, self.declared, self.called = workspace, declared, set[str]()
 
     def printed(self, *argv: str, code: int = 0) -> dict[str, Any]:
-        """Call a command and return the one document that it prints."""
+        """Run a command and return the single document that it prints."""
         command = command_of(argv)
-        assert command in self.declared, f"{command} is missing in @covers"
+        assert command in self.declared, f"{command} is missing from @covers"
         self.called.add(command)
         outcome = self.workspace.call(*argv, "--json")
         assert outcome.code == code, outcome.err
@@ -94,7 +94,7 @@ class Documents:
     def recorded(
         self, name: str, *argv: str, code: int = 0, hidden: Iterable[str] = (), shapes: Iterable[str] = ()
     ) -> dict[str, Any]:
-        """Call a command and check its document: masked at `hidden`, reduced to keys and types at `shapes`."""
+        """Run a command and check its document, with `hidden` keys masked and `shapes` reduced to keys and types."""
         found = self.printed(*argv, code=code)
         reduced = {key: shape(value) if key in {*shapes} else value for key, value in found.items()}
         check(f"json_output/{name}.json", laid_out(masked(reduced, [*MACHINE, *hidden])))
@@ -158,7 +158,7 @@ def test_init(documents):
 
 @covers("run", "merge", "score", "report")
 def test_run(documents, finished_run):
-    """`run`, `merge` and `score` print what results.json holds."""
+    """`run`, `merge` and `score` print the contents of results.json."""
     documents.recorded("run-dry", "run", "--dry-run", hidden=["about"])
     root = documents.workspace.root
     ran = documents.printed("run", "--out", "again")
@@ -182,7 +182,7 @@ def without(document, key):
 
 @covers("run", "gate")
 def test_repeats(documents):
-    """Engines are named in a file of their own, so that the two runs are small."""
+    """One engine and the smaller gold set keep both runs small."""
     asked = ["--gold", "gold/library.yaml", "--engine", "keywords", "--no-references", "--baseline", "keywords"]
     documents.recorded("run-repeat", "run", "--repeat", "2", "--out", "repeats", *asked)
     documents.recorded("gate-repeats", "gate", "repeats", "--require", "nDCG@10>=0.1")
@@ -190,14 +190,14 @@ def test_repeats(documents):
 
 @covers("run")
 def test_timed_run(documents):
-    """Times are there, by their keys; an untimed run has null in their place."""
+    """Timings are recorded by key and type; an untimed run has null instead."""
     asked = ["--gold", "gold/library.yaml", "--engine", "keywords", "--engine", "flaky", "--no-references"]
     (documents.workspace.root / "timed.toml").write_text(CONFIG.replace("times = false\njobs = 1\n", "times = true\n"))
     found = documents.printed("run", "--config", "timed.toml", "--out", "timed", *asked)
     lines = (documents.workspace.root / "timed" / "engines" / "flaky.jsonl").read_text(encoding="utf-8").splitlines()
     header, *records = [json.loads(line) for line in lines]
     parts = {"spending": found["spending"], "conditions": found["conditions"], "header": header, "records": records}
-    # Null where the system cannot tell, or where a time is too short for a ratio.
+    # Null if the system does not report it, or if a time is too short for a ratio.
     unsure = ["environment", "pinned", "peak_bytes", "index_ratio", "warm_ratio"]
     check("json_output/timed-run.json", laid_out(masked(shape(parts), unsure)))
 
@@ -253,7 +253,7 @@ def test_audit(documents):
 
 @covers("cache", "cache look", "cache prune", "cache verify")
 def test_cache(documents, tmp_path):
-    """A cache of its own, so that its numbers do not depend on the other tests."""
+    """Use a separate cache, so that its numbers do not depend on other tests."""
     documents.workspace = Workspace(documents.workspace.root, tmp_path / "home")
     asked = ["--engine", "builtin", "--no-references", "--baseline", "builtin"]
     assert documents.workspace.call("run", "--quiet", "--out", "cached", *asked).code == 0
@@ -267,7 +267,7 @@ def test_cache(documents, tmp_path):
 
 @covers("doctor")
 def test_doctor(documents, tmp_path, monkeypatch):
-    """On a standard library of one file: the real one takes seconds to check."""
+    """Use a standard library of one file: checking the real one takes seconds."""
     library = write_tree(tmp_path / "stdlib", {"os.py": "name = 'posix'\n"})
     real = sysconfig.get_path
     monkeypatch.setattr(
@@ -315,7 +315,7 @@ def test_review(documents):
 
 
 def git(folder: Path, home: Path, *argv: str) -> str:
-    """Call git with names and dates that make the same commits everywhere."""
+    """Run git with fixed names and dates, so that commit ids are reproducible."""
     who = {f"GIT_{role}_{key}": value for role in ("AUTHOR", "COMMITTER") for key, value in WHO.items()}
     env = {**isolated_environment(home), **who, "GIT_CONFIG_NOSYSTEM": "1"}
     done = subprocess.run(["git", *argv], cwd=folder, env=env, check=True, capture_output=True, text=True)

@@ -1,4 +1,4 @@
-"""Names that other people write against: the Python API, flags, settings, file formats and variables."""
+"""Public names: the Python API, flags, settings, file formats and environment variables."""
 
 import argparse
 import inspect
@@ -92,7 +92,7 @@ def bases(made: type) -> str:
 
 
 def members(made: type) -> Iterator[str]:
-    """List fields, methods and properties that a class and its public bases have."""
+    """Yield the fields, methods and properties of a class and its public bases."""
     if is_dataclass(made):
         for field in fields(made):
             default = field.default if field.default_factory is MISSING else field.default_factory()
@@ -116,7 +116,7 @@ def members(made: type) -> Iterator[str]:
 
 
 def signature(made: Any) -> str:
-    """Write a signature with its annotations as the source has them, the same on every version of Python."""
+    """Format a signature with its annotations as written in the source, identical across Python versions."""
     found = inspect.signature(made)
     words: list[str] = []
     for one in found.parameters.values():
@@ -134,12 +134,12 @@ def returned(getter: Any) -> str:
 
 
 def annotation(made: Any) -> str:
-    """Write an annotation as the source has it: a string, or the forward reference that a named tuple makes of it."""
+    """Format an annotation as written in the source: a string, or the forward reference of a named tuple field."""
     return str(getattr(made, "__forward_arg__", made))
 
 
 def spelled(value: object) -> str:
-    """Write a default without what differs between processes."""
+    """Format a default without memory addresses, which differ between processes."""
     if is_dataclass(value):
         return f"{type(value).__name__}()"
     return re.sub(r" at 0x[0-9a-f]+", "", repr(value))
@@ -209,7 +209,7 @@ def test_every_shipped_schema_is_recorded():
 
 
 def keys(node: Any, path: str) -> Iterator[str]:
-    """Write a JSON Schema as one line for each key: its place, what it may hold, its default."""
+    """Yield one line per key of a JSON Schema: its path, allowed values and default."""
     if not isinstance(node, Mapping):
         yield f"{path or 'document'}: {json.dumps(node)}"
         return
@@ -258,7 +258,7 @@ def test_packaging():
     check("public_api/packaging.json", facts)
 
 
-# Variables of the environment, each by what it does.
+# Environment variables, each tested by its effect.
 
 
 def document(workspace: Workspace, *argv: str, env: Mapping[str, str]) -> dict[str, Any]:
@@ -308,7 +308,7 @@ def test_debugging_shows_the_traceback(workspace, monkeypatch):
 
 
 def test_variables_that_the_source_names():
-    """No variable comes or goes unseen; what each does is tested above or where it is used."""
+    """Record the names; the effect of each variable is tested above or where it is used."""
     found = set[str]()
     for path in Path(assay.__file__).parent.rglob("*.py"):
         found |= set(re.findall(r"\bASSAY_[A-Z]+(?:_[A-Z]+)*(?:__)?", path.read_text(encoding="utf-8")))

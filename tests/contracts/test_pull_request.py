@@ -1,4 +1,4 @@
-"""What GitHub shows of a gate and of a lint: comment, job summary, annotations, and the outputs of the action."""
+"""GitHub output of gate and lint: comment, job summary, annotations, and the outputs of the action."""
 
 import json
 import os
@@ -43,7 +43,7 @@ def place(workspace) -> Workspace:
 
 @pytest.fixture
 def runner(place, tmp_path) -> dict[str, str]:
-    """Return the variables of a job that runs for a pull request."""
+    """Return the environment variables of a pull request job."""
     (tmp_path / "event.json").write_text(json.dumps(pull()))
     return {
         "GITHUB_TOKEN": TOKEN,
@@ -80,9 +80,9 @@ def test_comment_and_annotations(place, runner, tmp_path, name):
 def test_the_comment_of_a_gate_is_updated_in_place(place, runner):
     forge = Forge()
     forge.fill(2)
-    said = [gate(place, runner, forge, *GATES["pass"]).err.splitlines()[-1] for _ in range(2)]
-    said.append(gate(place, runner, forge, *GATES["regression"]).err.splitlines()[-1])
-    assert said == [f"comment on pull request 7 {done}" for done in ("created", "updated", "created")]
+    messages = [gate(place, runner, forge, *GATES["pass"]).err.splitlines()[-1] for _ in range(2)]
+    messages.append(gate(place, runner, forge, *GATES["regression"]).err.splitlines()[-1])
+    assert messages == [f"comment on pull request 7 {done}" for done in ("created", "updated", "created")]
     assert len(forge.comments) == 4
 
 

@@ -1,4 +1,4 @@
-"""What the built-in engines answer on three corpora: rankings with scores, stages, filters, and signals left out."""
+"""Results of the built-in engines on three corpora: rankings with scores, stages, filters and ablations."""
 
 import json
 from collections.abc import Iterable
@@ -14,7 +14,7 @@ from tests.contracts.sample_corpora import CORPORA, Per, corpus_root, gold_file,
 from tests.contracts.snapshot import RECORDING
 
 PERS: tuple[Per, ...] = ("file", "span")
-#: Scores that are closer than this may change places with another BLAS build, unless they are equal.
+#: Scores closer than this, but not equal, may swap places under another BLAS build.
 CLOSE = 1e-5
 
 QUERIES = {
@@ -71,13 +71,13 @@ QUERIES = {
 SIGNALS = (
     "coherence", "neighbours", "stem", "definition", "scope", "references", "identifier", "noise", "gaps",
 )  # fmt: skip
-#: Asked once more with each signal left out.
+#: Queries to repeat with each signal left out.
 ABLATED = {
     "python_package": ("question", "qualified-name", "about-tests"),
     "web_app": ("question", "name", "keywords"),
     "systems_mix": ("question", "type-name", "error-message"),
 }
-#: Parts of the engine that are no signal of their own, and the settings that leave them out.
+#: Parts of the engine that are not signals, and the settings that disable them.
 PARTS = {
     "names": ("index.fields.name=0", "index.fields.scope=0", "index.fields.signature=0"),
     "paths": ("index.fields.stem=0", "index.fields.folder=0"),
@@ -88,7 +88,7 @@ PARTS = {
     "feedback": ("dense.feedback.weight=0",),
     "growth": ("growth.neighbour=0",),
 }
-#: Settings whose defaults bind on no corpus of this size, or that choose another way of doing something.
+#: Settings whose defaults have no effect on corpora of this size, or that select another method.
 CHANGED = {
     "chunks-of-lines": ("index.chunks.kind=lines", "index.chunks.size=20", "index.chunks.overlap=5"),
     "coherence-chunks": ("coherence.chunks=2",),
@@ -140,14 +140,14 @@ def ranked(hits: Iterable[assay.Hit]) -> list[str]:
 
 
 def answers(index: assay.Index, text: str, k: int) -> list[str]:
-    """Both rankings of a query; while contracts are recorded, scores that are too close are refused."""
+    """Return both rankings of a query; reject scores that are too close while recording contracts."""
     lines = [f"query: {text}"]
     for per in PERS:
         hits = index.search(text, k + 1, per=per)
         if RECORDING:
             scores = [hit.score or 0.0 for hit in hits]
             close = [pair for pair in zip(scores, scores[1:], strict=False) if 0 < pair[0] - pair[1] < CLOSE]
-            assert not close, f"{text!r} per {per}: ask something else, these may change places: {close}"
+            assert not close, f"{text!r} per {per}: choose another query, these scores may swap places: {close}"
         lines += [f"per {per}", *(ranked(hits[:k]) or ["  nothing"])]
     return lines
 
@@ -170,7 +170,7 @@ def test_ranking_without_a_part(name, left_out):
 
 @pytest.mark.parametrize("left_out", LEFT_OUT)
 def test_every_part_changes_a_ranking(left_out):
-    """Otherwise the contracts above would hold without it."""
+    """Ensure that the contracts above depend on it."""
     assert any(changed(name, LEFT_OUT[left_out]) for name in CORPORA)
 
 
@@ -183,7 +183,7 @@ def test_ranking_with_another_setting(setting):
 
 
 def changed(name, settings):
-    """List the rankings that settings change."""
+    """Return the rankings that settings change."""
     return [
         (query, per)
         for query in ABLATED[name]
@@ -211,7 +211,7 @@ def test_results_are_ordered_and_distinct(name, per):
         hits = search(index_of(name), name, query, per, 1000)
         assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
         places = [(hit.path, line) for hit in hits for line in range(hit.start or 0, (hit.end or 0) + 1)]
-        assert len(set(places)) == len(places), "no line is answered twice"
+        assert len(set(places)) == len(places), "a line is returned twice"
         if per == "file":
             assert len({hit.path for hit in hits}) == len(hits)
 
@@ -233,7 +233,7 @@ def test_filters(wanted):
     for per in PERS:
         find = partial(search, index_of("python_package"), "python_package", "question-2", per, 1000)
         found, every = find(**FILTERS[wanted]), iter(find())
-        assert all(hit in every for hit in found), "a filter changes neither score nor order"
+        assert all(hit in every for hit in found), "the filter changed a score or the order"
         lines += [f"per {per}", *(ranked(found[:10]) or ["  nothing"])]
     check_near(f"rankings/python_package/filters/{wanted}.txt", "\n".join(lines))
 
@@ -305,7 +305,7 @@ def test_explanation(name, query, expected, capsys):
     command = ["explain", QUERIES[name][query], str(corpus_root(name)), "-k", "2", "--expect", expected, "--quiet"]
     assert main(command) == 0
     shown = capsys.readouterr().out
-    check_near(f"rankings/{name}/explain-{query}.txt", shown, absolute=2e-3)  # three decimals are printed
+    check_near(f"rankings/{name}/explain-{query}.txt", shown, absolute=2e-3)  # the output has three decimals
     assert main([*command, "--json"]) == 0
     lost = json.loads(capsys.readouterr().out)["expect"]
     assert (lost["path"], lost["reason"] in shown) == (expected, True)
@@ -313,7 +313,7 @@ def test_explanation(name, query, expected, capsys):
 
 @pytest.mark.parametrize("name", CORPORA)
 def test_other_engines(name):
-    """The yardstick, the floor and the ceiling, through a whole run."""
+    """The reference engines in a complete run."""
     suite = assay.load_gold(gold_file(name))
     engines = {
         "keywords": make_engine({"kind": "keywords", "backend": "python"}),

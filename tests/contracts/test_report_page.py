@@ -1,4 +1,4 @@
-"""The data of report.html, decoded, and what holds the page together: blocks, sections, policy and escaping."""
+"""The decoded data of report.html and the page around it: blocks, sections, security policy and escaping."""
 
 import base64
 import csv
@@ -25,13 +25,13 @@ SHOWN_UNITS = ["shop/cart-total (human)", "shop/coupon-percentage (human)", "lib
 class Page(NamedTuple):
     html: str
     blocks: dict[str, bytes]
-    said: str  # by `assay report`
+    output: str  # of `assay report`
 
     def json(self, block: str) -> Any:
         return json.loads(self.blocks[block])
 
     def units(self) -> list[str]:
-        """Name the columns of values and rankings."""
+        """Return the names of the columns of values and rankings."""
         data = self.json("queries")
         golds, forms = data["golds"], data["forms"]
         asked = [(data["queries"][unit["q"]], unit) for unit in data["units"]]
@@ -42,7 +42,7 @@ class Page(NamedTuple):
 
 
 class Elements(HTMLParser):
-    """The script elements of a page and all text outside of them."""
+    """The script elements and tag names of a page."""
 
     def __init__(self, html: str) -> None:
         super().__init__()
@@ -102,7 +102,7 @@ def test_policy_allows_the_own_script_and_style_only(page):
 
 
 def test_sections(page):
-    """Section titles are literals in the script; the order is that of the list that names them."""
+    """Section titles are literals in the script, in the order of its SECTIONS list."""
     script = page.html.partition('<script type="module">')[2]
     titles = dict(re.findall(r'(\w+Section) = \{ id: "\w+", title: "([^"]+)"', script))
     listed = script.partition("SECTIONS = [")[2].partition("]")[0]
@@ -116,19 +116,19 @@ def test_summary(page):
 
 
 def test_results_are_those_of_score_with_words_beside_them(place, page):
-    told = page.json("summary")["results"]
+    shown = page.json("summary")["results"]
     scored = json.loads(place.call("score", "results", "--json").out)
     added = {}
     for rows in ("rows", "secondary"):
-        for mine, other in zip(told["comparison"][rows], scored["comparison"][rows], strict=True):
+        for mine, other in zip(shown["comparison"][rows], scored["comparison"][rows], strict=True):
             words = {key: mine.pop(key) for key in sorted(mine.keys() - other.keys())}
             added[f"{rows}: {mine['engine']} on {mine['measure']}"] = words
     for part in ("engines", "spending"):
-        for mine, other in zip(told[part], scored[part], strict=True):
+        for mine, other in zip(shown[part], scored[part], strict=True):
             added[f"{part}: {mine.get('name') or mine['engine']}"] = {
                 key: mine.pop(key) for key in sorted(mine.keys() - other.keys())
             }
-    assert told == {key: value for key, value in scored.items() if key != "failures"}
+    assert shown == {key: value for key, value in scored.items() if key != "failures"}
     check("report_page/results.json", added)
 
 
@@ -147,14 +147,14 @@ def test_queries(page):
 def test_rankings(page):
     answers = dict(zip(page.units(), rankings(page.blocks["rankings"]), strict=True))
     shown = {
-        name: {engine: told(answer) for engine, answer in zip(page.engines(), answers[name], strict=True)}
+        name: {engine: format_answer(answer) for engine, answer in zip(page.engines(), answers[name], strict=True)}
         for name in SHOWN_UNITS
     }
     check("report_page/rankings.json", shown)
 
 
-def told(answer: Answer) -> list[str]:
-    """Write an answer, a line for each hit; scores are cut to what does not depend on the machine."""
+def format_answer(answer: Answer) -> list[str]:
+    """Format an answer, one line per hit; scores are rounded to digits that do not depend on the machine."""
     scores = answer.scores or [math.nan] * len(answer.hits)
     hits = zip(answer.hits, answer.marks, answer.repeats, scores, strict=True)
     return [
@@ -229,12 +229,12 @@ def test_what_is_left_out_is_said(place, page):
     assert page.json("summary")["left_out"][0]["block"] == "sources"
     bare = make_page(place, "--no-source", "--traces", "0")
     assert set(page.blocks) - set(bare.blocks) == {"sources", "traces"}
-    said = {"usual": page.said, "bare": bare.said}
+    output = {"usual": page.output, "bare": bare.output}
     small = ("report", "results", "--out", "small.html", "--max-size", "20kB")
-    said["too small"] = transcript(small, place.call(*small, env={"COLUMNS": "80"}))
+    output["too small"] = transcript(small, place.call(*small, env={"COLUMNS": "80"}))
     assert not (place.root / "small.html").exists()
-    text = "\n".join(f"=== {name} ===\n{part}" for name, part in said.items())
-    # The size is mostly that of the script.
+    text = "\n".join(f"=== {name} ===\n{part}" for name, part in output.items())
+    # Most of the size is the script.
     check("report_page/left_out.txt", substituted(text, {r"\d+\.\d\d MB": "#.## MB", r"\d\.\d+MB": "#.###MB"}))
 
 
@@ -244,7 +244,7 @@ HOSTILE_ENGINE = "assay_hostile_engine"
 
 @pytest.fixture(scope="module")
 def hostile_page(place, tmp_path_factory) -> Page:
-    """Make a page of a run whose file, question, engine and error hold markup."""
+    """Return the page of a run whose file, query, engine and error contain markup."""
     quoted = json.dumps(HOSTILE)
     root = write_tree(
         tmp_path_factory.mktemp("hostile"),
@@ -282,5 +282,5 @@ def test_markup_in_a_run_is_kept(hostile_page):
     assert query["rationale"]["reason"] == hostile_page.json("queries")["units"][0]["text"] == HOSTILE
     assert HOSTILE in hostile_page.json("sources")["0"]["page.py"][0][1]
     errors = [answer.error for unit in rankings(hostile_page.blocks["rankings"]) for answer in unit if answer.error]
-    # A line separator would end the line of a log.
+    # Errors lose line separators, which would end a log line.
     assert errors == [f"ValueError: {HOSTILE}".replace("\u2028", "")]

@@ -1,4 +1,4 @@
-"""What `assay run` writes into its folder: the files, the records, the tables and the exports."""
+"""The directory that `assay run` writes: files, records, tables and exports."""
 
 import csv
 import io
@@ -11,12 +11,12 @@ from tests.contracts.layout import laid_out
 from tests.contracts.snapshot import MASKED, check, masked, rounded, substituted
 
 ENGINES = ["builtin", "flaky", "keywords", "oracle", "random"]
-# `environment` is this machine, `code` and `fingerprint` are digests of source and of what an engine consists of,
-# `members` are digests of files that hold the environment, `assay` is the version.
+# `environment` is this machine, `code` and `fingerprint` are digests of the source and of an engine's components,
+# `members` are digests of files that contain the environment, `assay` is the version.
 MACHINE = ["assay", "environment", "code", "fingerprint", "members", "machine", "cores"]
-# A folder that is no git repository is identified by its name and a digest of its absolute path.
+# A directory that is not a Git repository is identified by its name and a digest of its absolute path.
 TEXT = {r"path:(\w+)-[0-9a-f]{6}": r"path:\1-<digest>"}
-# Scores of the dense vectors depend on the last bits of the machine's matrix product; ranks do not.
+# Dense scores depend on the last bits of the machine's matrix product; ranks do not.
 INEXACT = {"builtin"}
 
 
@@ -66,7 +66,7 @@ def test_header_of_the_records(finished_run, engine):
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_records(finished_run, engine):
-    """A line for each question, then one for each hit; every key of the record is there."""
+    """One line per query, followed by one per hit; every key of the record is included."""
     lines = []
     for record in lines_of(finished_run / "engines" / f"{engine}.jsonl")[1:]:
         hits = record.pop("hits")
@@ -86,7 +86,7 @@ def test_results_markdown(finished_run):
 
 
 def test_results_json(finished_run):
-    """A file for each key that holds much, and one for the others."""
+    """One file per large key, and one for the others."""
     results = read_json(finished_run / "results.json")
     rows = read_json(finished_run / "rows.json")["rows"]
     assert results.pop("rows") == [without(row, "corpora_hash") for row in rows]

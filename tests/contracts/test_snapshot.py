@@ -1,4 +1,4 @@
-"""The contract files themselves: a changed value fails, and no recorded file is left without a test."""
+"""The recorder: a changed value fails, and no recorded file is left without a test."""
 
 import ast
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What commands print for people, at three widths."""
+"""Human-readable output of commands at three widths."""
 
 import io
 import re
@@ -74,7 +74,7 @@ queries:
 """
 
 
-# Lines to be copied, and lines of code, are not folded.
+# Output with commands to copy or lines of code is not wrapped.
 UNFOLDED = {"audit_builtin", "audit_findings", "explain", "error", "gate_not_comparable"}
 
 RUN_CONFIG = """\
@@ -92,7 +92,7 @@ def place(workspace) -> Workspace:
     return prepared_workspace(gated_workspace(settled_workspace(workspace)))
 
 
-@cache  # xdist may set a module up twice in one process
+@cache  # xdist may set up a module twice in one process
 def prepared_workspace(place: Workspace) -> Workspace:
     write_tree(place.root, {"broken.yaml": BROKEN_GOLD, "library.toml": RUN_CONFIG})
     values = {"before": lambda n: 0.5, "after": lambda n: 0.5 + 0.01 * (n - 3)}
@@ -100,7 +100,7 @@ def prepared_workspace(place: Workspace) -> Workspace:
         rows = [f"q{n},{value(n):.2f}\n" for n in range(12)]
         (place.root / f"{name}.csv").write_text("query,value\n" + "".join(rows))
     prepared = [
-        ("index", "shop", "--quiet"),  # or the first search would tell that it makes one
+        ("index", "shop", "--quiet"),  # otherwise the first search reports building an index
         ("ledger", "add", "mostly_wrong", "--against", "all_right", *LEDGER, "--title", "Ask an older index"),
         ("ledger", "add", "all_right", "--against", "mostly_wrong", *LEDGER, "--title", "Ask the new index"),
     ]
@@ -119,7 +119,7 @@ def test_output(place, name):
 
 
 def test_run_output(place):
-    """Timed, because engines that take turns report their progress in a fixed order."""
+    """The run is timed, because interleaved engines report their progress in a fixed order."""
     argv = ("run", "--config", "library.toml", "--out", "ran")
     check("terminal/run.txt", transcripts(place, argv, see_at_widths(place, *argv)))
 
@@ -156,7 +156,7 @@ def test_engines_check(place):
 
 
 def test_doctor_on_a_bare_machine(place, tmp_path):
-    """Without programs on PATH, and with a standard library of one file."""
+    """No programs on PATH, and a standard library of one file."""
     (tmp_path / "lib").mkdir()
     (tmp_path / "lib" / "os.py").write_text("sep = '/'\n")
     argv, env = ("doctor",), {"PATH": str(tmp_path), "ASSAY_CACHE_DIR": "cache"}
@@ -176,7 +176,7 @@ def test_colors_on_a_terminal(place, name):
     assert [line.rstrip() for line in plain.splitlines()] == [
         line.rstrip() for line in see(place, *COMMANDS[name]).out.splitlines()
     ]
-    visible = re.sub(r"\033\[[\d;]*m(\s*)\033\[0m", r"\1", seen)  # versions of rich style padding differently
+    visible = re.sub(r"\033\[[\d;]*m(\s*)\033\[0m", r"\1", seen)  # rich versions style padding differently
     check(f"terminal/color/{name}.txt", visible.replace("\033", "\\e"))
 
 

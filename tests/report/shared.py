@@ -1,4 +1,4 @@
-"""Runs of the shop that cost little: one for all tests of a module, by engines whose source is not digested."""
+"""Cheap runs of the shop: one per test module, with engines whose source is not hashed."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -13,7 +13,7 @@ Made = TypeVar("Made")
 
 
 def make_in_shop(factory: pytest.TempPathFactory, make: Callable[[], Made]) -> tuple[Path, Made]:
-    """Return a folder for `enter_shared` with the shop in it, and what `make` returns there."""
+    """Return a directory for `enter_shared` that contains the shop, and the result of `make` called in it."""
     base = factory.mktemp("shared-shop")
     write_tree(base / "repo", SHOP)
     with pytest.MonkeyPatch.context() as patch:
@@ -22,9 +22,9 @@ def make_in_shop(factory: pytest.TempPathFactory, make: Callable[[], Made]) -> t
 
 
 def sourceless(engines: Mapping[str, Any]) -> dict[str, Any]:
-    """Have functions name a module that has no file.
+    """Set the module of each engine function to one without a file.
 
-    The fingerprint of an engine covers the package of its function, so each run would digest every file of the tests.
+    An engine's fingerprint covers the package of its function, so each run would otherwise hash every test file.
     """
     for engine in engines.values():
         if isinstance(engine, FunctionType):
