@@ -76,7 +76,7 @@ def substituted(text: str, replacements: Mapping[str, str]) -> str:
 
 
 def shape(value: object) -> object:
-    """Return the keys and types of a JSON value; the items of a list are merged into one shape, such as `null | str`."""
+    """Return the keys and types of a JSON value; list items are merged into one shape, such as `null | str`."""
     if isinstance(value, Mapping):
         return {str(key): shape(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
