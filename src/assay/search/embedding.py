@@ -158,18 +158,18 @@ def _made(embedder: Embedder, table: Table, rows: LongArray, stored: Stored | No
     if not isinstance(embedder, StaticEmbedder):
         embed = partial(EmbeddingCache(cache_dir() / EMBEDDINGS.name).embed, embedder) if cached else embedder.embed
         return _Made(_matrix(table, rows, embed, embedder.dimension), {})
-    known = _known(embedder, stored) if len(rows) == len(table.units) else None  # what is kept of some has gaps
-    made = unit_vectors(embedder, table, known).of(rows)
+    made = unit_vectors(embedder, table, _known(embedder, stored)).of(rows)
     return _Made(made.matrix, made.columns())
 
 
 def _known(embedder: Embedder, stored: Stored | None) -> UnitVectors | None:
-    """Take what was embedded by the same model before; rounded numbers are not good enough to be kept."""
+    """Return what the same model embedded before; rounded numbers are not exact enough to be reused."""
     from assay.search.static import UnitVectors
 
     if stored is None or stored.meta.get("model") != embedder.identity or "float32" not in stored.arrays:
         return None
-    return UnitVectors.from_columns(stored.arrays["float32"], stored.arrays)
+    units = UnitVectors.from_columns(stored.arrays["float32"], stored.arrays)
+    return units if units and units.is_consistent else None
 
 
 def _matrix(table: Table, rows: LongArray, embed: Embed, dimension: int) -> NDArray[np.float32]:

@@ -33,8 +33,16 @@ class UnitVectors:
         return {f"static.{one.name}": getattr(self, one.name) for one in fields(self)[1:]}
 
     def of(self, rows: LongArray) -> Self:
-        """Take some of the units; the files stay."""
-        return replace(self, matrix=self.matrix[rows], size=self.size[rows], along=self.along[rows])
+        """Return some of the units, named in ascending order; a file whose units are left out has none."""
+        owner = self.offset[1:].searchsorted(rows, side="right")
+        held = offsets(np.bincount(owner, minlength=len(self.file)).astype(np.int64))
+        return replace(self, matrix=self.matrix[rows], offset=held, size=self.size[rows], along=self.along[rows])
+
+    @property
+    def is_consistent(self) -> bool:
+        """Whether the offsets fit the vectors; earlier versions stored a subset of them with the offsets of all."""
+        units = len(self.matrix)
+        return len(self.offset) == len(self.file) + 1 and int(self.offset[-1]) == units == len(self.size)
 
     @classmethod
     def from_columns(cls, matrix: Matrix, columns: Mapping[str, NDArray[Any]]) -> Self | None:
