@@ -1,0 +1,191 @@
+"""Audit what a comparison claims, on the worlds of `audit_worlds.py`.
+
+    python -m tests.stats.audit null [--sets 10000] [--shape skewed] [--processes 2] [--out FILE.json]
+
+`null`      true difference 0: type I error, coverage, verdicts, warnings
+`margin`    true difference at the margin: wrong "equivalent" and "not inferior"
+`power`     true difference at the MDE that sets of the same design report
+`price`     true difference 0 with a standard deviation of .15: how often "equivalent" is found
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import sys
+from collections.abc import Callable, Mapping
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+from assay.stats.config import DEFAULT, Settings
+from assay.stats.family import judge
+from assay.stats.records import ComparisonRow, Range, Verdict
+from assay.stats.rows import Pair, comparison_rows
+from tests.stats.audit_worlds import (
+    DESIGNS,
+    RARE_LOSSES,
+    SHAPES,
+    Design,
+    Sets,
+    Shape,
+    draw_sets,
+    tilted,
+)
+
+BATCH = 100  # sets that share the sizes of repositories and the resamples
+SEED = 1811
+LEVEL = 0.05
+FLIPS = 1_999
+
+Figures = Mapping[str, float]
+
+
+def rows_of(sets: Sets, margin: float, seed: int) -> list[ComparisonRow]:
+    """Compare every set as a report does, each a family of one."""
+    settings = Settings(margin, LEVEL, seed, FLIPS)
+    zero = np.zeros(len(sets.units))
+    pairs = [Pair(f"e{at}", "b", "nDCG@10", Range(), column, zero) for at, column in enumerate(sets.differences.T)]
+    return [judge([row], Range(), settings)[0] for row in comparison_rows(pairs, sets.units, settings)]
+
+
+def _generators(shape: Shape, design: Design, count: int) -> list[np.random.Generator]:
+    key = [SEED, *(ord(letter) for letter in f"{shape.name} {design.name}")]
+    return [np.random.default_rng([*key, at]) for at in range(math.ceil(count / BATCH))]
+
+
+def _share(rows: list[ComparisonRow], holds: Callable[[ComparisonRow], bool]) -> float:
+    return sum(map(holds, rows)) / len(rows)
+
+
+def _warned(row: ComparisonRow) -> bool:
+    """Whether the row says that its differences are too skewed for the interval."""
+    return any("skew" in note for note in row.notes)
+
+
+def null(shape: Shape, design: Design, count: int) -> Figures:
+    """Compare two engines with no true difference."""
+    rows: list[ComparisonRow] = []
+    for rng in _generators(shape, design, count):
+        rows += rows_of(draw_sets(rng, shape, design, BATCH), DEFAULT.margin, 0)
+    missed = [row for row in rows if not row.interval.low <= 0.0 <= row.interval.high]
+    return {
+        "type I": _share(rows, lambda row: row.p is not None and row.p <= LEVEL),
+        "coverage": 1.0 - len(missed) / len(rows),
+        "better": _share(rows, lambda row: row.verdict is Verdict.BETTER),
+        "worse": _share(rows, lambda row: row.verdict is Verdict.WORSE),
+        "equivalent": _share(rows, lambda row: row.verdict is Verdict.EQUIVALENT),
+        "warned": _share(rows, _warned),
+        "warned of those missed": _share(missed, _warned) if missed else math.nan,
+        "no verdict of those missed": _share(missed, lambda row: row.verdict not in (Verdict.BETTER, Verdict.WORSE))
+        if missed
+        else math.nan,
+        "width": float(np.mean([row.interval.high - row.interval.low for row in rows])),
+    }
+
+
+def margin(shape: Shape, design: Design, count: int) -> Figures:
+    """Compare with an engine that is worse by the margin, which is wide enough for claims to be made at all."""
+    wide = min(0.3, max(DEFAULT.margin, 3.0 * shape.sd / math.sqrt(design.effective)))
+    moved = shape if shape.name == RARE_LOSSES.name else tilted(shape, -wide)
+    rows: list[ComparisonRow] = []
+    for rng in _generators(shape, design, count):
+        sets = draw_sets(rng, moved, design, BATCH)
+        rows += rows_of(sets, -sets.truth, 0)
+    return {
+        "margin": -sets.truth,
+        "equivalent": _share(rows, lambda row: row.verdict is Verdict.EQUIVALENT),
+        "not inferior": _share(rows, lambda row: row.verdict in (Verdict.NOT_INFERIOR, Verdict.EQUIVALENT)),
+        "better": _share(rows, lambda row: row.verdict is Verdict.BETTER),
+    }
+
+
+def power(shape: Shape, design: Design, count: int) -> Figures:
+    """Find the MDE that sets report, then how often fresh sets with that difference find it."""
+    probes = [row.mde for rng in _generators(shape, design, 4 * BATCH) for row in
+              rows_of(draw_sets(rng, shape, design, BATCH), DEFAULT.margin, 0)]  # fmt: skip
+    known = [mde for mde in probes if mde is not None]
+    if len(known) < len(probes) / 2:
+        return {"no MDE": 1.0 - len(known) / len(probes)}
+    mde = float(np.median(known))
+    if not mde < 0.9 * max(shape.values):
+        return {"MDE": mde}
+    moved, rows = tilted(shape, mde), list[ComparisonRow]()
+    for rng in _generators(moved, design, count):
+        rows += rows_of(draw_sets(rng, moved, design, BATCH), DEFAULT.margin, 0)
+    return {
+        "MDE": mde,
+        "no MDE": 1.0 - len(known) / len(probes),
+        "power": _share(rows, lambda row: row.verdict is Verdict.BETTER),
+    }
+
+
+def price(shape: Shape, design: Design, count: int) -> Figures:
+    """Count what is still claimed of two equal engines whose differences have a standard deviation of .15."""
+    keep = 0.15 / shape.sd
+    rows: list[ComparisonRow] = []
+    for rng in _generators(shape, design, count):
+        sets = draw_sets(rng, shape, design, BATCH)
+        rows += rows_of(Sets(sets.units, sets.differences * keep, sets.truth * keep), DEFAULT.margin, 0)
+    return {
+        "equivalent": _share(rows, lambda row: row.verdict is Verdict.EQUIVALENT),
+        "warned": _share(rows, _warned),
+    }
+
+
+AUDITS: Mapping[str, Callable[[Shape, Design, int], Figures]] = {
+    "null": null,
+    "margin": margin,
+    "power": power,
+    "price": price,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A shape and a design."""
+
+    shape: Shape
+    design: Design
+
+
+def cells_of(kind: str, shape: str = "", design: str = "") -> list[Cell]:
+    """List the cells of an audit, by parts of their names."""
+    shapes = (*SHAPES, RARE_LOSSES) if kind == "margin" else SHAPES
+    designs = (Design(1, 600), Design(60, 600)) if kind == "price" else (*DESIGNS, Design(1, 50), Design(1, 600))
+    return [Cell(s, d) for s in shapes for d in designs if shape in s.name and design in d.name]
+
+
+def audit(kind: str, count: int, cell: Cell) -> Figures:
+    """Audit one cell."""
+    return AUDITS[kind](cell.shape, cell.design, count)
+
+
+def main() -> None:
+    """Print a line for each cell, and write all of them."""
+    parser = argparse.ArgumentParser(description="audit the statistics")
+    parser.add_argument("kind", choices=AUDITS)
+    parser.add_argument("--sets", type=int, default=10_000)
+    parser.add_argument("--shape", default="")
+    parser.add_argument("--design", default="")
+    parser.add_argument("--processes", type=int, default=1)
+    parser.add_argument("--out", type=Path)
+    given = parser.parse_args()
+    cells = cells_of(given.kind, given.shape, given.design)
+    found = {}
+    with ProcessPoolExecutor(given.processes) as pool:
+        for cell, figures in zip(cells, pool.map(partial(audit, given.kind, given.sets), cells), strict=True):
+            found[f"{cell.shape.name}: {cell.design.name}"] = figures
+            told = "  ".join(f"{name} {value:.3f}" for name, value in figures.items())
+            sys.stdout.write(f"{cell.shape.name:18}{cell.design.name:22}{told}\n")
+            sys.stdout.flush()
+    if given.out:
+        given.out.write_text(json.dumps({"sets": given.sets, "flips": FLIPS, "figures": found}, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
