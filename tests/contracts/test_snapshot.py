@@ -1,4 +1,4 @@
-"""The recorder: a changed value fails, and no recorded file is left without a test."""
+"""The recorder: a changed value fails, and no recorded folder is left without a test module."""
 
 import ast
 from pathlib import Path

@@ -218,15 +218,15 @@ def changes(before: str, after: str) -> str:
 
 def test_outcomes(world):
     data = gold("reanchor", "gold.yaml", "--to", "main", "--json", "--quiet").data
-    check("gold_moves/moves.jsonl", "\n".join(json.dumps(move, ensure_ascii=False) for move in data.pop("moves")))
-    check("gold_moves/summary.json", data)
+    check("gold_reanchor/moves.jsonl", "\n".join(json.dumps(move, ensure_ascii=False) for move in data.pop("moves")))
+    check("gold_reanchor/summary.json", data)
     assert set(data["counts"]) == {"unchanged", "exact", "sure", "low", "lost"}
     assert all(data["counts"].values())
 
 
 def test_text(world):
-    check("gold_moves/text.txt", gold("reanchor", "gold.yaml", "--to", "main").transcript)
-    check("gold_moves/text-all.txt", gold("reanchor", "gold.yaml", "--to", "main", "--all").transcript)
+    check("gold_reanchor/text.txt", gold("reanchor", "gold.yaml", "--to", "main").transcript)
+    check("gold_reanchor/text-all.txt", gold("reanchor", "gold.yaml", "--to", "main", "--all").transcript)
 
 
 @pytest.mark.parametrize("flag", ["--drop-lost", "--keep-lost"])
@@ -236,13 +236,13 @@ def test_written_set(world, flag):
     assert called.code == 0
     notes = "\n".join(called.data["notes"])
     difference = changes(before, Path("gold.yaml").read_text())
-    check(f"gold_moves/written{flag}.txt", f"{notes}\n{called.err}{difference}")
+    check(f"gold_reanchor/written{flag}.txt", f"{notes}\n{called.err}{difference}")
 
 
 def test_lost_anchors_are_not_written_unasked(world):
     before = Path("gold.yaml").read_text()
     called = gold("reanchor", "gold.yaml", "--to", "main", "--in-place")
-    check("gold_moves/refused-lost.txt", called.transcript)
+    check("gold_reanchor/refused-lost.txt", called.transcript)
     assert Path("gold.yaml").read_text() == before
 
 
@@ -256,7 +256,7 @@ def test_digests(world):
     before = Path("gold.yaml").read_text()
     called = gold("reanchor", "gold.yaml", "--digest", "--in-place", "--quiet")
     assert called.code == 0
-    check("gold_moves/digests.txt", f"{called.transcript}\n{changes(before, Path('gold.yaml').read_text())}")
+    check("gold_reanchor/digests.txt", f"{called.transcript}\n{changes(before, Path('gold.yaml').read_text())}")
 
 
 def test_format_without_a_corpus(world, edited):
@@ -278,4 +278,4 @@ def test_refused_calls(world):
         ("reanchor", "gold.yaml", "--to", "main", "--repo", "nowhere"),
         ("reanchor", "code.csv", "--to", "main"),
     ]
-    check("gold_moves/refused.txt", transcripts(calls).replace(str(world), "."))
+    check("gold_reanchor/refused.txt", transcripts(calls).replace(str(world), "."))

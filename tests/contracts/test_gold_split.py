@@ -78,7 +78,7 @@ def test_assignment_by_seed(world, by):
         write_tree(world, {"gold.yaml": gold_set()})
         called = gold("split", "gold.yaml", "--by", by, "--seed", seed, "--json")
         outcomes[f"seed {seed}"] = {"parts": parts(), **called.data} if called.code == 0 else called.err
-    check(f"gold_parts/by-{by}.json", outcomes)
+    check(f"gold_split/by-{by}.json", outcomes)
 
 
 def test_shares_and_depth(world):
@@ -87,7 +87,7 @@ def test_shares_and_depth(world):
         write_tree(world, {"gold.yaml": gold_set()})
         called = gold("split", "gold.yaml", *flags, "--quiet")
         outcomes[" ".join(flags)] = parts() if called.code == 0 else called.err
-    check("gold_parts/shares.json", outcomes)
+    check("gold_split/shares.json", outcomes)
 
 
 def test_text_and_file(world):
@@ -95,7 +95,7 @@ def test_text_and_file(world):
     called = gold("split", "gold.yaml")
     after = Path("gold.yaml").read_text()
     changes = difflib.unified_diff(before.splitlines(), after.splitlines(), "before", "after", lineterm="", n=0)
-    check("gold_parts/text.txt", "\n".join([called.transcript, *changes]))
+    check("gold_split/text.txt", "\n".join([called.transcript, *changes]))
 
 
 def test_later_divisions(world):
@@ -114,7 +114,7 @@ def test_later_divisions(world):
         ("split", "gold.yaml", "--by", "query"),
         ("split", "gold.yaml", "--by", "module", "--force"),
     ]
-    check("gold_parts/later.txt", transcripts(calls))
+    check("gold_split/later.txt", transcripts(calls))
 
 
 def run(*more: str) -> Called:
@@ -148,16 +148,16 @@ def test_sealed_queries_are_asked_only_by_name_and_every_look_is_logged(world):
         assert called.code == 0, called.err
         queries[name] = asked(name)
         assert Path("gold.looks.jsonl").exists() == (name == "sealed")
-    check("gold_parts/asked.json", queries)
+    check("gold_split/asked.json", queries)
     score = Called(*call(["score", "sealed", "--json"], world, home=world.parent, env=READER))
     assert score.code == 0
     log = [json.loads(line) for line in Path("gold.looks.jsonl").read_text().splitlines()]
-    check("gold_parts/looks.json", masked(log, ["when"]))
+    check("gold_split/looks.json", masked(log, ["when"]))
     shown = [gold("looks", "gold.yaml", *flags, env=READER).transcript for flags in ([], ["--json"])]
-    check("gold_parts/looks.txt", without_times("\n".join(shown)))
+    check("gold_split/looks.txt", without_times("\n".join(shown)))
     divided = gold("split", "gold.yaml", "--by", "query", "--force", env=READER).transcript
     again = gold("looks", "gold.yaml", env=READER).transcript
-    check("gold_parts/divided-after-a-look.txt", without_times(f"{divided}\n{again}"))
+    check("gold_split/divided-after-a-look.txt", without_times(f"{divided}\n{again}"))
 
 
 def test_refused_looks(world):
@@ -185,4 +185,4 @@ def test_refused_looks(world):
     misspelt = ["run", "--gold", "misspelt.yaml", "--engine", "keywords", "--quiet"]
     refused["misspelt"] = f"# misspelt part\n{Called(*call(misspelt, world, home=world.parent)).transcript}"
     refused["broken log"] = f"# broken log\n{gold('looks', 'gold.yaml').transcript}"
-    check("gold_parts/refused.txt", "\n".join(refused.values()).replace(str(world), "."))
+    check("gold_split/refused.txt", "\n".join(refused.values()).replace(str(world), "."))
