@@ -21,6 +21,16 @@ def test_api_runs_from_gold_to_verdict(shop):
     assert verdict.rows[0].verdict is not None
 
 
+def test_api_takes_a_retriever_without_k(shop):
+    gold = assay.load_gold("gold.yaml")
+    ranked = ["shop/cart.py", "shop/tax.py", "shop/retry.py"]
+    run = assay.run({"query": lambda query: ranked, "query-k": lambda query, k: ranked[:k]}, gold, k=2)
+    values = assay.score(run, [nDCG @ 2, RR @ 2]).values
+    assert values[0].tolist() == values[1].tolist()
+    assert values[0].any()
+    assert not [note for engine in run.engines for ranking in engine.rankings for note in ranking.notes]
+
+
 def test_api_takes_one_gold_set_as_well_as_a_suite(shop):
     gold = assay.load_gold("gold.yaml").golds[0]
     assert len(assay.run({"mine": lambda q, k: []}, gold).engines[0].rankings) == 9

@@ -48,6 +48,18 @@ class Engine:
 class Plain(Engine):
     open_within = None
 
+def query_only(query):
+    return (f"{query}{number}.py" for number in range(50))
+
+def with_model(query, model="bge", device="cpu"):
+    return [f"{model}.py"] * 50
+
+def engine_with_model(model="bge", device="cpu"):
+    return lambda query: [f"{model}.{device}"]
+
+def three(query, corpus, index):
+    return []
+
 ready = Plain("ready")
 number = 3
 
@@ -81,6 +93,9 @@ def asked(corpus: Corpus, folder: str, target: str, **settings: object) -> tuple
         ("users_engine:Plain", {"name": "n"}, (Hit("n3"),)),
         ("users_engine:ready", {}, (Hit("ready3"),)),
         ("users_engine:Engine.Inner.find", {}, (Hit("inner.py"),)),
+        ("users_engine:query_only", {}, (Hit("q0.py"), Hit("q1.py"), Hit("q2.py"))),
+        ("users_engine:with_model", {}, (Hit("bge.py"),) * 3),
+        ("users_engine:engine_with_model", {}, (Hit("bge.cpu"),)),
     ],
 )
 def test_python_engine_takes_functions_factories_classes_and_engines(
@@ -123,6 +138,7 @@ def test_python_engine_looks_in_the_folder_where_assay_runs(folder: str, monkeyp
         ("users_engine:number", ConfigError, "no callable"),
         ("users_broken:find", EngineError, "fails on import: RuntimeError: half installed"),
         ("users_engine:broken", EngineError, "OSError: disk"),
+        ("users_engine:three", ConfigError, r"three\(query, corpus, index\) is not a search function"),
         ("users_engine", ConfigError, "target"),
     ],
 )

@@ -11,10 +11,10 @@ from importlib import import_module
 from pathlib import Path
 from typing import cast
 
-from assay.engines.base import Context, FullEngine, Session, TimedEngine, TimedSession
+from assay.engines.base import Context, Engine, FullEngine, Session, TimedEngine, TimedSession
 from assay.engines.fingerprints import fingerprint_of, looked_at
 from assay.engines.sources import sources_seen
-from assay.engines.wrapping import as_engine
+from assay.engines.wrapping import Search, as_engine, bad_signature, call_style
 from assay.errors import AssayError, ConfigError, EngineError
 from assay.settings import check_counts, read_settings
 from assay.types import Corpus, Role
@@ -25,7 +25,7 @@ class Settings:
     """What `kind = "python"` takes."""
 
     target: str = field(
-        metadata={"about": "module:callable, a search function (query, k), an engine, or what makes one"}
+        metadata={"about": "module:callable: a search function (query, k) or (query), an engine, or what makes one"}
     )
     folder: str = field(default=".", metadata={"about": "where its module lies, besides what is installed"})
     options: Mapping[str, object] = field(
@@ -147,10 +147,12 @@ def _import(settings: Settings, base: Path) -> object:
 
 def _build(found: object, settings: Settings) -> FullEngine:
     """Use an engine or a search function as it is; call a class or a factory for one."""
-    if not isinstance(found, type) and (hasattr(found, "open") or _takes_query(found, settings)):
-        return as_engine(found)  # type: ignore[arg-type]  # as_engine checks
+    if not isinstance(found, type) and hasattr(found, "open"):
+        return as_engine(cast(Engine, found))
     if not callable(found):
         raise ConfigError(f"engine python: {settings.target} is no callable", hint="name a function, class or engine")
+    if not isinstance(found, type) and not settings.options and _is_search(found):
+        return as_engine(found)
     try:
         made: object = found(**settings.options)
     except AssayError:
@@ -162,14 +164,18 @@ def _build(found: object, settings: Settings) -> FullEngine:
     return as_engine(made)  # type: ignore[arg-type]  # as_engine checks
 
 
-def _takes_query(found: object, settings: Settings) -> bool:
-    """Tell a search function (query, k) from a factory; with options it must be a factory."""
-    if settings.options or not callable(found):
-        return False
-    try:
-        inspect.signature(found).bind("query", 10)
-    except TypeError:
-        return False
-    except ValueError:  # no signature to look at: written in C
+def _is_search(function: Search) -> bool:
+    """Return whether a function searches, not makes an engine: it takes a k, or requires a query.
+
+    Raise ConfigError if it can be neither: it requires arguments that nobody gives.
+    """
+    style = call_style(function)
+    if style in ("positional", "keyword"):
         return True
-    return True
+    try:
+        inspect.signature(function).bind()
+    except TypeError:
+        if style is None:
+            raise bad_signature(function) from None
+        return True
+    return False

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import cast
+from dataclasses import dataclass, replace
+from typing import Literal, cast
 
-from assay.engines.base import Answered, Engine, FullEngine, InHouse, Session, TimedEngine, TimedSession
+from assay.engines.base import Engine, FullEngine, InHouse, Reply, Session, TimedEngine, TimedSession
 from assay.engines.fingerprints import fingerprint_of
 from assay.engines.reading.hits import read_reply
 from assay.engines.sources import sources_seen
@@ -14,7 +15,9 @@ from assay.errors import ConfigError
 from assay.settings import check_counts
 from assay.types import Corpus, Role
 
-Search = Callable[[str, int], object]
+Search = Callable[..., object]
+#: How a search function is called: f(query, k), f(query, k=k) or f(query).
+CallStyle = Literal["positional", "keyword", "query"]
 _DECLARED = (
     "config",
     "oversample",
@@ -30,7 +33,7 @@ _DECLARED = (
 
 
 def as_engine(thing: Engine | Search) -> FullEngine:
-    """Give an engine as it is, with what it did not declare filled in; wrap a callable (query, k) -> results."""
+    """Return an engine with defaults for what it does not declare; wrap a callable (query, k) or (query)."""
     if isinstance(thing, type):
         raise ConfigError(f"{thing.__name__} is a class", hint=f"pass an instance: {thing.__name__}(...)")
     if callable(getattr(thing, "open", None)):
@@ -39,10 +42,56 @@ def as_engine(thing: Engine | Search) -> FullEngine:
         engine = cast(FullEngine, thing) if declared else wrapper(cast(Engine, thing))
         check_counts(f"engine {name_of(type(thing))}", oversample=engine.oversample, parallel=engine.parallel)
         return engine
-    if callable(thing):
-        return FunctionEngine(thing)
-    raise ConfigError(
-        f"{thing!r:.80} is no engine", hint="an engine has open(corpus), or is a callable (query, k) -> results"
+    if not callable(thing):
+        raise ConfigError(
+            f"{thing!r:.80} is not an engine",
+            hint="an engine has open(corpus), or is a callable (query, k) or (query) that returns results",
+        )
+    style = call_style(thing)
+    if style is None:
+        raise bad_signature(thing)
+    return FunctionEngine(thing, style)
+
+
+def call_style(function: Search) -> CallStyle | None:
+    """Return how to call a search function, None if it takes neither (query, k) nor (query).
+
+    A parameter named k gets k; otherwise a second positional parameter does, unless its default shows that it is
+    something else, such as a model's name or a threshold.
+    """
+    try:
+        signature = inspect.signature(function)
+    except ValueError:  # written in C, without a signature
+        return "positional"
+    if "k" in list(signature.parameters)[1:] and _accepts(signature, "query", k=10):
+        return "keyword"
+    positional = [one for one in signature.parameters.values() if one.kind in _POSITIONAL]
+    default = positional[1].default if len(positional) > 1 else None
+    may_be_k = default is None or default is inspect.Parameter.empty or type(default) is int
+    if may_be_k and _accepts(signature, "query", 10):
+        return "positional"
+    return "query" if _accepts(signature, "query") else None
+
+
+_POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+
+
+def _accepts(signature: inspect.Signature, *args: object, **kwargs: object) -> bool:
+    try:
+        signature.bind(*args, **kwargs)
+    except TypeError:
+        return False
+    return True
+
+
+def bad_signature(function: Search) -> ConfigError:
+    """Return the error for a callable that can be called neither as (query, k) nor as (query)."""
+    signature = inspect.signature(function)
+    name = getattr(function, "__name__", type(function).__name__)
+    makes = f", or pass {name}() if it makes an engine" if _accepts(signature) else ""
+    return ConfigError(
+        f"{name_of(function)}{signature} is not a search function: it takes neither (query, k) nor (query)",
+        hint=f"define it as {name}(query, k) or {name}(query){makes}",
     )
 
 
@@ -66,9 +115,10 @@ def _written_in(thing: object) -> list[tuple[str, str]]:
 
 @dataclass(frozen=True, slots=True)
 class FunctionEngine(InHouse):
-    """A callable (query, k) -> list of Hit, path, 'path:10-20' or mapping."""
+    """A callable (query, k) or (query) that returns a list of Hit, path, 'path:10-20' or mapping."""
 
     function: Search
+    style: CallStyle = "positional"
     oversample: int = 1
     role: Role = "contestant"
     notes: tuple[str, ...] = ()
@@ -85,18 +135,22 @@ class FunctionEngine(InHouse):
 
     def open(self, corpus: Corpus) -> Session:  # noqa: ARG002 - the protocol gives it
         """Be ready at once; a function knows its corpus by itself."""
-        return FunctionSession(self.function)
+        return FunctionSession(self.function, self.style)
 
 
 @dataclass(frozen=True, slots=True)
 class FunctionSession:
-    """A callable being asked."""
+    """A callable being queried."""
 
     function: Search
+    style: CallStyle
 
-    def search(self, query: str, k: int) -> Answered:
-        """Call the function and read what it returns."""
-        return read_reply(self.function(query, k))
+    def search(self, query: str, k: int) -> Reply:
+        """Call the function and read what it returns; one that takes no k may return more, which is cut."""
+        if self.style == "query":
+            reply = read_reply(self.function(query))
+            return replace(reply, hits=reply.hits[:k])
+        return read_reply(self.function(query, k) if self.style == "positional" else self.function(query, k=k))
 
     def close(self) -> None:
         """Have nothing to close."""

@@ -30,7 +30,7 @@ from assay.types import TIME_LIMITS, Gold, Hit, Run, Suite, Variation
 if TYPE_CHECKING:
     from assay.experiment.cells.keeping import Keeper
 
-Searcher = Engine | Callable[[str, int], Sequence[Hit | str]]
+Searcher = Engine | Callable[[str, int], Sequence[Hit | str]] | Callable[[str], Sequence[Hit | str]]
 
 
 def run(

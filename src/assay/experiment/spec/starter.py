@@ -106,7 +106,7 @@ kind = "builtin"
 # [search.stem]
 # files = 0.5
 
-# Any Python function (query, k) -> list of paths:
+# Any Python function (query, k) or (query) that returns paths:
 # [engines.ours]
 # kind = "python"
 # target = "our_search:search"
