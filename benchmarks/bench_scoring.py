@@ -156,7 +156,7 @@ def peak_megabytes() -> float:
     return peak / (1 << 20 if sys.platform == "darwin" else 1 << 10)
 
 
-def main(repeats: int = 9, seed: int = 0, size: Size = Size()) -> dict[str, object]:  # noqa: B008  # a frozen value
+def main(repeats: int = 9, seed: int = 0, size: Size = Size()) -> dict[str, object]:
     """Time both, print and return the figures."""
     outcome = measure(size, repeats, seed)
     ratios = [a / b for a, b in zip(outcome.ours, outcome.theirs, strict=True)]

@@ -136,7 +136,7 @@ def refresh(runner: Runner, root: Path, setup: Setup) -> Line:
     )
 
 
-def main(setup: Setup = Setup()) -> Section:  # noqa: B008  # a frozen value
+def main(setup: Setup = Setup()) -> Section:
     """Run everything."""
     with TemporaryDirectory(prefix="assay-bench-") as name:
         folder = Path(name)

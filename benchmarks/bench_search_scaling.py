@@ -31,7 +31,7 @@ class Setup:
     greatest: float = 1.05  # slope; the room is for noise
 
 
-def main(setup: Setup = Setup()) -> Section:  # noqa: B008  # a frozen value
+def main(setup: Setup = Setup()) -> Section:
     """Build trees of every size, index and ask them."""
     with TemporaryDirectory(prefix="assay-bench-") as name:
         runner = Runner(Path(name), Path(name))

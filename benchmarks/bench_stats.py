@@ -135,7 +135,7 @@ def time_all(scores: Scores, setup: Setup) -> dict[str, float]:
     return best
 
 
-def main(setup: Setup = Setup()) -> dict[str, object]:  # noqa: B008  # a frozen value
+def main(setup: Setup = Setup()) -> dict[str, object]:
     """Run both, print and return the figures."""
     scores = make_scores(setup)
     best = time_all(scores, setup)

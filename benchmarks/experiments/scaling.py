@@ -50,7 +50,7 @@ class Setup:
     wanted: float = 1.5  # times faster with two workers
 
 
-def main(setup: Setup = Setup()) -> Section:  # noqa: B008  # a frozen value
+def main(setup: Setup = Setup()) -> Section:
     """Time one and two workers in turns."""
     if (os.cpu_count() or 1) < 2:
         raise Unavailable("two workers need two processors")

@@ -84,7 +84,7 @@ class Simulated:
         """Nothing was started."""
 
 
-def main(setup: Setup = Setup()) -> Section:  # noqa: B008  # a frozen value
+def main(setup: Setup = Setup()) -> Section:
     """Simulate every share, fit the growth, and say what the whole would be."""
     rows = [_apart(round(setup.repositories * share)) for share in setup.shares]
     names = [name for name in rows[0] if name != "repositories"]

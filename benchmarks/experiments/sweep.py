@@ -74,7 +74,7 @@ class Cost:
     kept: int
 
 
-def main(repeats: Repeats = Repeats()) -> Section:  # noqa: B008 - a frozen value
+def main(repeats: Repeats = Repeats()) -> Section:
     """Time one variant, the sweep, and the sweep with one more chunking, in turns."""
     with TemporaryDirectory(prefix="assay-sweep-") as scratch:
         bench = _Bench(Path(scratch), _gold(Path(scratch)))

@@ -83,7 +83,7 @@ class Outcome:
     default_test: float
 
 
-def split_all(names: Sequence[str], halving: Halving = Halving()) -> tuple[Split, ...]:  # noqa: B008 - a frozen value
+def split_all(names: Sequence[str], halving: Halving = Halving()) -> tuple[Split, ...]:
     """Draw the halves; each is tuned on once and unseen once."""
     rng = np.random.default_rng(halving.seed)
     found = []
@@ -164,7 +164,7 @@ def _best(memory: Memory, split: Split, now: Point, trials: Sequence[Point]) -> 
     return max(trials, key=lambda point: (round(memory.macro(at(point), split.tune), 9), point == now))
 
 
-def halve(golds: Sequence[Gold], halving: Halving = Halving()) -> Halved:  # noqa: B008 - a frozen value
+def halve(golds: Sequence[Gold], halving: Halving = Halving()) -> Halved:
     """Tune on each half, score on the other."""
     names = [gold.name for gold in golds]
     splits = split_all(names, halving)

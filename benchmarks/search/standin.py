@@ -28,7 +28,7 @@ class Shape:
     seed: int = 0
 
 
-def write_model(folder: Path, shape: Shape = Shape()) -> Path:  # noqa: B008  # a frozen value
+def write_model(folder: Path, shape: Shape = Shape()) -> Path:
     """Write tokenizer, weights and configuration."""
     tokenizers = import_module("tokenizers")
     folder.mkdir(parents=True)
