@@ -26,8 +26,9 @@ check: $(VENV)/.developed  ## lint, format, types
 	$(BIN)/mypy
 
 contracts: $(VENV)/.developed  ## re-record the contract files and show what changed
-	rm -rf tests/contracts/recorded
-	ASSAY_RECORD=1 $(BIN)/python -m pytest -n $(WORKERS) tests/contracts
+	rm -rf $(VENV)/contracts
+	ASSAY_RECORD=1 ASSAY_RECORDED=$(CURDIR)/$(VENV)/contracts $(BIN)/python -m pytest -n $(WORKERS) tests/contracts
+	rm -rf tests/contracts/recorded && mv $(VENV)/contracts tests/contracts/recorded
 	@git --no-pager diff --stat -- tests/contracts/recorded
 	@git ls-files --others --exclude-standard -- tests/contracts/recorded
 

@@ -1,6 +1,7 @@
 """Recorded contracts: compare a value with its recorded file under `recorded/`.
 
-`make contracts` (ASSAY_RECORD=1) rewrites the files; `git diff tests/contracts/recorded` then shows what changed.
+`make contracts` records all of them, `ASSAY_RECORD=1 pytest tests/contracts/test_x.py` those of one module; then
+`git diff tests/contracts/recorded` shows what changed.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-RECORDED = Path(__file__).parent / "recorded"
+RECORDED = Path(os.environ.get("ASSAY_RECORDED") or Path(__file__).parent / "recorded")
 RECORDING = os.environ.get("ASSAY_RECORD") == "1"
 SIGNIFICANT_DIGITS = 6  # BLAS builds differ in the last bits of a double
 MASKED = "<masked>"
@@ -33,13 +34,18 @@ def check(name: str, value: object) -> None:
         path.write_text(actual, encoding="utf-8")
         return
     if not path.is_file():
-        pytest.fail(f"no recorded contract {name}; record it with `make contracts`")
+        pytest.fail(f"no recorded contract {name}; record it with: {_command(name)}")
     expected = path.read_text(encoding="utf-8")
     if actual != expected:
         lines = difflib.unified_diff(
             expected.splitlines(), actual.splitlines(), f"recorded/{name}", "actual", lineterm="", n=2
         )
-        pytest.fail("\n".join([*list(lines)[:200], "if the change is intended: make contracts"]), pytrace=False)
+        pytest.fail("\n".join([*list(lines)[:200], f"if the change is intended: {_command(name)}"]), pytrace=False)
+
+
+def _command(name: str) -> str:
+    module = name.partition("/")[0].partition(".")[0]
+    return f"ASSAY_RECORD=1 .venv/bin/python -m pytest tests/contracts/test_{module}.py (all: make contracts)"
 
 
 def to_json(value: object) -> str:

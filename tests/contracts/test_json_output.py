@@ -115,9 +115,10 @@ class Documents:
 
 @pytest.fixture
 def documents(request, scratch):
-    made = Documents(scratch, COVERED[request.function.__name__])
+    made, failures = Documents(scratch, COVERED[request.function.__name__]), request.session.testsfailed
     yield made
-    assert made.called == made.declared
+    if request.session.testsfailed == failures:
+        assert made.called == made.declared
 
 
 def test_every_command_that_accepts_json_has_a_contract():
