@@ -29,6 +29,7 @@ contracts: $(VENV)/.developed  ## re-record the contract files and show what cha
 	rm -rf $(VENV)/contracts
 	ASSAY_RECORD=1 ASSAY_RECORDED=$(CURDIR)/$(VENV)/contracts $(BIN)/python -m pytest -n $(WORKERS) tests/contracts
 	rm -rf tests/contracts/recorded && mv $(VENV)/contracts tests/contracts/recorded
+	@git --no-pager diff -- tests/contracts/recorded | head -n 300
 	@git --no-pager diff --stat -- tests/contracts/recorded
 	@git ls-files --others --exclude-standard -- tests/contracts/recorded
 

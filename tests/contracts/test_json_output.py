@@ -17,7 +17,7 @@ from tests.conftest import write_tree
 from tests.contracts.calling import Workspace, isolated_environment
 from tests.contracts.inputs import CONFIG
 from tests.contracts.layout import laid_out
-from tests.contracts.snapshot import RECORDED, check, masked, shape, substituted
+from tests.contracts.snapshot import RECORDED, RECORDING, check, masked, shape, substituted
 
 MACHINE = ["assay", "environment", "fingerprint", "machine", "cores", "seconds", "index_seconds"]
 
@@ -354,6 +354,7 @@ def test_errors(documents):
     documents.recorded("error-with-line", "run", "--gold", "gold/library.yaml", code=2)
 
 
+@pytest.mark.skipif(RECORDING, reason="other workers are still writing the recorded files")
 def test_every_documented_schema_has_a_contract():
     page = (Path(__file__).parents[2] / "docs" / "reference" / "json.md").read_text(encoding="utf-8")
     documented = set(re.findall(r"^\| `(assay/[a-z-]+/\d+)` \|", page, re.MULTILINE))

@@ -31,6 +31,7 @@ def test_shapes_merge_the_items_of_a_list():
     assert snapshot.shape(value) == {"rows": [{"a": "float | int", "b": "absent | null"}], "none": ["empty"]}
 
 
+@pytest.mark.skipif(snapshot.RECORDING, reason="other workers are still writing the recorded files")
 def test_every_recorded_folder_belongs_to_a_test_module():
     """`recorded/<name>/…` is written by `test_<name>.py`, so a removed module cannot leave its files behind."""
     modules = {path.stem.removeprefix("test_") for path in HERE.glob("test_*.py")}
