@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Final
 
 from hypothesis import HealthCheck, settings
+from hypothesis.database import DirectoryBasedExampleDatabase
 
 FEWEST: Final = 10
+EXAMPLES: Final = Path(__file__).parents[1] / ".hypothesis" / "examples"
 
 
 def register_profiles() -> None:
     # Examples may be slow, large or share a directory: health checks would fail at random on a busy machine.
-    settings.register_profile("soak", deadline=None, suppress_health_check=list(HealthCheck), print_blob=True)
+    # The default profile derandomizes and drops the database where CI is set, so both are stated here.
+    settings.register_profile(
+        "soak",
+        deadline=None,
+        suppress_health_check=list(HealthCheck),
+        print_blob=True,
+        derandomize=False,
+        database=DirectoryBasedExampleDatabase(EXAMPLES),
+    )
     settings.register_profile("test", settings.get_profile("soak"), derandomize=True, max_examples=25, database=None)
     settings.load_profile("test")
 
