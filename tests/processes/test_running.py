@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import os
+import signal
+import subprocess
 import sys
+import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -135,3 +140,21 @@ def test_process_is_run_where_ends_of_children_are_ignored() -> None:
         f"print(run_process(Task(('echo', 'x')), {WATCHDOG}).stdout)"
     )
     assert run_process(Task((sys.executable, "-c", script)), WATCHDOG).stdout == b"b'x\\n'\n"
+
+
+def test_program_is_ended_when_an_interrupt_arrives_while_it_starts(monkeypatch: pytest.MonkeyPatch) -> None:
+    started = []
+
+    class Interrupted(subprocess.Popen[bytes]):
+        def __init__(self, *arguments: Any, **options: Any) -> None:
+            super().__init__(*arguments, **options)
+            started.append(self.pid)
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(0)  # let the interpreter run the handler
+
+    monkeypatch.setattr(subprocess, "Popen", Interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        run_process(Task(("sleep", "600")), None)
+    gc.collect()
+    assert all(map(wait_until_gone, started))
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler

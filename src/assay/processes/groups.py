@@ -9,7 +9,7 @@ import subprocess
 import threading
 import time
 import weakref
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Final
@@ -94,10 +94,13 @@ class Group:
         self.marker = task.marker or new_marker()
         self.over = False  # nothing of it is left: its number may be somebody else's
         self._reaping = threading.Lock()
-        self._process = _start(task, self.marker, subprocess.PIPE if listens else subprocess.DEVNULL)
-        self.memory = ProgramMemory(self.pid, self.marker)
-        with _STARTING:
-            _STARTED.add(self)
+        with _deferred_signals():  # a program must not be lost between its start and its registration
+            self._process = _start(task, self.marker, subprocess.PIPE if listens else subprocess.DEVNULL)
+            self._abandoned = weakref.finalize(self, _kill, self._process)
+            self._abandoned.atexit = False
+            self.memory = ProgramMemory(self.pid, self.marker)
+            with _STARTING:
+                _STARTED.add(self)
 
     @property
     def pid(self) -> int:
@@ -167,6 +170,7 @@ class Group:
         self.signal(signal.SIGKILL)
         self.wait(None)
         self.over = True
+        self._abandoned.detach()
 
     def end_holders(self) -> None:
         """End what left the group and still holds an output open."""
@@ -178,6 +182,38 @@ class Group:
             if stream is not None:
                 with contextlib.suppress(OSError):  # a program that is gone takes nothing any more
                     stream.close()
+
+
+@contextlib.contextmanager
+def _deferred_signals() -> Iterator[None]:
+    """Deliver signals that have a Python handler, such as Ctrl-C, only after the block."""
+    if threading.current_thread() is not threading.main_thread():
+        yield  # Python runs handlers in the main thread only
+        return
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    deferred: list[int] = []
+    for number, handler in handlers.items():
+        if callable(handler):
+            signal.signal(number, lambda number, _: deferred.append(number))
+    try:
+        yield
+    finally:
+        for number, handler in handlers.items():
+            if callable(handler):
+                signal.signal(number, handler)
+    for received in deferred:
+        signal.raise_signal(received)
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    """Kill a program whose group was dropped without being ended, as when an interrupt arrives at its start."""
+    if process.returncode is None:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+    for stream in (process.stdin, process.stdout, process.stderr):
+        if stream is not None:
+            stream.close()
 
 
 def _start(task: Task, marker: str, stdin: int) -> subprocess.Popen[bytes]:
