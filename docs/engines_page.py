@@ -264,9 +264,9 @@ _PYTHON = """\
 
 `python:module:callable` names a search function `(query, k)` or `(query)`, a class, or a function that makes an engine;
 `options` are the arguments of the latter two. `k` is passed to a parameter of that name, else to the second positional
-one, unless its default is neither a whole number nor None; the results of a function without it are cut at k. A callable
-that fits none of these is an error (exit code 2). Results are `assay.Hit`s, paths, `path:10-20`, or mappings with
-`path`, `start`, `end` and `score`, best first. A function does not get the corpus. A class does:
+one, unless its default is neither a whole number nor None; the results of a function without it are cut at k. Any other
+callable is an error (exit code 2). Results are `assay.Hit`s, paths, `path:10-20`, or mappings with `path`, `start`,
+`end` and `score`, best first. A function does not get the corpus. A class does:
 
 - `open(corpus)` gets ready and gives a session. `corpus.root` is the folder, `corpus.files` the files that count, each
   with `path` (from the root), `size`, `language` and `kind`.

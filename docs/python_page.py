@@ -121,7 +121,7 @@ _CODES = (
     (1, "`gate` only: a regression is proven, or a required floor is missed"),
     (2, "usage, or bad input: a gold set, a setting, a corpus; the message says where and what to do next"),
     (3, "`gate --strict` only: inconclusive"),
-    (4, "an engine or the environment failed: nothing can be said about quality"),
+    (4, "the environment or an engine failed: it cannot be opened, or every query fails; no quality was measured"),
     (5, "two results that must not be compared"),
     (130, "interrupted; nothing was half-written"),
 )

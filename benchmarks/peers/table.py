@@ -57,6 +57,7 @@ def measure(asked: Asked, setup: Setup = Setup()) -> Section:  # noqa: B008  # a
             index_timeout=setup.index,
             give_up=setup.give_up,
             missing="report",
+            failed="report",
             progress=_tell,
         )
         results = analyse(seen, Claim((MEASURE,), OURS))

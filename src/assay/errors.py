@@ -77,6 +77,7 @@ class EngineError(AssayError):
 
     waited: float = 0.0  # seconds before it that were no part of the answer, such as those of a restart
     stderr: str = ""  # the end of what its programs wrote there, where it did not open and nobody can ask later
+    run: object = None  # the `assay.Run` of all engines, where one of them failed on every query
 
 
 class EngineTimeout(EngineError):

@@ -38,7 +38,7 @@ class Shut:
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
     engines: dict[str, Any] = {"base": lambda q, k: ["shop/cart.py"], "mine": right, "dead": breaks, "shut": Shut()}
-    return make_in_shop(tmp_path_factory, lambda: run(sourceless(engines), load_gold("gold.yaml")))
+    return make_in_shop(tmp_path_factory, lambda: run(sourceless(engines), load_gold("gold.yaml"), failed="report"))
 
 
 @pytest.fixture
@@ -132,7 +132,7 @@ def test_engine_named_by_itself_that_failed_is_not_compared(mixed):
 
 def test_engine_that_failed_in_one_of_two_runs_is_not_compared(mixed):
     engines: dict[str, Any] = {"base": right, "mine": right, "dead": right, "shut": Shut()}
-    better = run(sourceless(engines), load_gold("gold.yaml"))
+    better = run(sourceless(engines), load_gold("gold.yaml"), failed="report")
     for old, new, name in ((mixed, better, "dead (old)"), (better, mixed, "dead (new)")):
         found = compare_runs(old, new, CLAIM, ("old", "new"))
         assert [row.engine for row in found.rows] == ["base (new)", "mine (new)"]
@@ -152,13 +152,13 @@ def test_engine_that_failed_is_no_reason_to_compare_two_others(mixed):
 
 def test_engines_of_other_names_are_no_pair_because_the_shared_one_failed(mixed):
     old = without(mixed, "mine", "shut")
-    new = run(sourceless({"mine": right, "dead": right}), load_gold("gold.yaml"))
+    new = run(sourceless({"mine": right, "dead": right}), load_gold("gold.yaml"), failed="report")
     found = compare_runs(old, new, CLAIM, ("old", "new"))
     assert (found.rows, found.failed) == ((), ("dead (old)",))
 
 
 def test_run_where_everybody_failed_is_still_reported(shop):
-    found = analyse(run(sourceless({"base": breaks, "mine": breaks}), load_gold("gold.yaml")), CLAIM)
+    found = analyse(run(sourceless({"base": breaks, "mine": breaks}), load_gold("gold.yaml"), failed="report"), CLAIM)
     assert found.comparison.failed == ("base", "mine")
     assert to_markdown(document(found)).splitlines()[0].endswith(": all 2 engines failed on every query")
     assert headline_tone(found) == "bad"

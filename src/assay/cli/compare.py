@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from assay.cli.common.options import add_claim, claim_for, log_look, read_results, refuse
 from assay.cli.common.output import emit
-from assay.errors import ConfigError
+from assay.errors import ConfigError, EngineError
 
 if TYPE_CHECKING:
     from assay.stats.records import AllPairs, Comparison
@@ -37,12 +37,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def handle(args: argparse.Namespace) -> int:
-    """Compare what was named."""
+    """Compare what was named; exit code 4 if an engine could not be compared because it failed on every query."""
     from assay.report.commands.claims import claims
 
     found = _found(args)
     emit(args, claims(found), {"schema": "assay/compare/1", **asdict(found)})
-    return 0
+    return EngineError.exit_code if found.failed else 0
 
 
 def _found(args: argparse.Namespace) -> Comparison | AllPairs:

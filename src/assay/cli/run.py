@@ -21,9 +21,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from assay.cli.common.options import add_claim, add_full, add_page, claim_flags, family_flag, page_flags
-from assay.cli.common.output import counted, emit, say, teller, warn
+from assay.cli.common.output import counted, emit, fit_for, say, teller, warn
 from assay.cli.common.specs import add_questions, add_source, declared_by, listed, question_flags
-from assay.errors import ConfigError
+from assay.errors import ConfigError, EngineError
 
 if TYPE_CHECKING:
     from assay.experiment.places.place import Missing
@@ -126,23 +126,21 @@ def run_repeats(args: argparse.Namespace, spec: Spec, suite: Suite, missing: Mis
     from assay.experiment.records.merging import declared_hashes
     from assay.experiment.records.repeats import repeat_folders
     from assay.report import require_parquet
-    from assay.report.case import dead_engines
 
     folders, page = repeat_folders(Path(spec.out), args.repeat), page_flags(args, spec)
     if args.parquet:
         require_parquet()
     _tell_sealed(args, spec, suite)
     anew = argparse.Namespace(**{**vars(args), "fresh": True})
-    runs, dead = [], False
+    runs = []
     for number, folder in enumerate(folders, 1):
         say(args, f"repeat {number} of {len(folders)}")
         with how_of(anew, folder) as how:
             carried = carried_out(anew, spec, suite, missing, how)
         published(args, carried, spec.claim(), folder, declared_hashes(spec, suite), page)
         runs.append(carried.run)
-        dead = dead or bool(dead_engines(carried.run))
     _tell_repeats(args, runs, spec)
-    return 4 if dead else 0
+    return _check_answered(args, runs)
 
 
 def _tell_repeats(args: argparse.Namespace, runs: Sequence[Run], spec: Spec) -> None:
@@ -194,12 +192,21 @@ def present(
 ) -> int:
     """Write the records and the reports of a run, and print the report."""
     from assay.report import WRITTEN, document, results_json
-    from assay.report.case import dead_engines
 
     done = published(args, carried, claim, folder, declared, page)
     emit(args, document(done.results, full=args.full), results_json(done.results) if args.json else {})
     say(args, f"\nwritten to {folder}/: {WRITTEN}")
-    return 4 if dead_engines(carried.run) else 0
+    return _check_answered(args, [carried.run])
+
+
+def _check_answered(args: argparse.Namespace, runs: Sequence[Run]) -> int:
+    """Return the exit code: 4, with the reason on stderr, if an engine failed on every query of a run."""
+    from assay.experiment.running.turns import failed_engines
+
+    failed = {name: reason for run in runs for name, reason in failed_engines(run).items()}
+    for name, reason in failed.items():
+        warn(fit_for(args, f"assay: {name} failed on every query: {reason}"))
+    return EngineError.exit_code if failed else 0
 
 
 def published(

@@ -131,6 +131,7 @@ def check_up(
         timeout=timeout,
         index_timeout=index_timeout,
         missing="report",
+        failed="report",
         progress=progress,
     )
     asked = made.engines[0]

@@ -148,13 +148,13 @@ def test_engine_that_keeps_timing_out_is_not_asked_for_ever(shop):
             asked.append(query)
             raise EngineTimeout("no answer")
 
-    made = run({"mine": Slow()}, load_gold("gold.yaml"), give_up=2)
+    made = run({"mine": Slow()}, load_gold("gold.yaml"), give_up=2, failed="report")
     statuses = {ranking.status for ranking in made.engines[0].rankings}
     assert len(asked) == 2
     assert statuses == {Status.TIMEOUT}
     assert "2 queries in a row" in (made.engines[0].rankings[-1].error or "")
     asked.clear()
-    run({"mine": Slow()}, load_gold("gold.yaml"), give_up=0)
+    run({"mine": Slow()}, load_gold("gold.yaml"), give_up=0, failed="report")
     assert len(asked) == 9
 
 
@@ -171,7 +171,7 @@ def test_time_outs_between_answers_do_not_add_up(shop):
                 raise EngineTimeout("no answer")
             return []
 
-    made = run({"mine": Moody()}, load_gold("gold.yaml"), give_up=2)
+    made = run({"mine": Moody()}, load_gold("gold.yaml"), give_up=2, failed="report")
     assert sum(ranking.status is Status.OK for ranking in made.engines[0].rankings) == 4
 
 
@@ -287,7 +287,7 @@ def test_engine_that_does_not_open_is_told_once_and_counted_never(shop):
             raise RuntimeError("no licence")
 
     told: list[Progress] = []
-    run({"shut": Shut(), "mine": Recording()}, load_gold("gold.yaml"), progress=told.append)
+    run({"shut": Shut(), "mine": Recording()}, load_gold("gold.yaml"), failed="report", progress=told.append)
     steps = [(one.step, one.trouble) for one in told if one.engine == "shut"]
     said = "could not be opened on shop: RuntimeError: no licence → open it by itself to see where it fails"
     assert steps == [("index", ""), ("trouble", said)]
@@ -303,7 +303,7 @@ def test_last_words_of_an_engine_that_does_not_open_are_kept(shop):
             problem.stderr = f"Traceback in {corpus.root}\n  {SECRET}\nlast line" if self.name == "talks" else ""
             raise problem
 
-    talks, silent = run({"talks": Shut("talks"), "silent": Shut()}, load_gold("gold.yaml")).engines
+    talks, silent = run({"talks": Shut("talks"), "silent": Shut()}, load_gold("gold.yaml"), failed="report").engines
     assert talks.stderr == {"shop": "Traceback in {root}\n  ***\nlast line"}
     assert silent.stderr == {}
     assert "indexing failed: last line" in silent.notes[0]
@@ -317,7 +317,8 @@ def test_what_a_tool_said_before_it_failed_to_open_is_kept(shop):
         "stays": make_engine({"kind": "command", "ready": "ready", **stays}),
         "server": make_engine({"kind": "mcp", "command": stays["argv"], "tool": "search"}),
     }
-    made = {engine.name: engine.stderr.get("shop", "") for engine in run(engines, load_gold("gold.yaml")).engines}
+    done = run(engines, load_gold("gold.yaml"), failed="report")
+    made = {engine.name: engine.stderr.get("shop", "") for engine in done.engines}
     assert "the real reason" in made["index"]
     assert "no model" in made["stays"]
     assert "no model" in made["server"]

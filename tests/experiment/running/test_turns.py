@@ -85,7 +85,7 @@ def test_run_scores_a_hanging_engine_as_a_timeout(shop, never):
         never.wait()
         return everything(query, k)
 
-    made = run({"slow": hangs}, load_gold("gold.yaml"), k=3, timeout=0.05, forms=["human"])
+    made = run({"slow": hangs}, load_gold("gold.yaml"), k=3, timeout=0.05, forms=["human"], failed="report")
     assert [str(r.status) for r in made.engines[0].rankings] == ["timeout"] * 3
     assert list(score(made, [RR @ 3]).values[0, 0]) == [0.0] * 3
 
@@ -97,7 +97,7 @@ def test_run_with_an_engine_that_does_not_open_scores_it_worst_and_keeps_the_oth
         def open(self, corpus):
             raise RuntimeError("no index for you")
 
-    made = run({"broken": Broken(), "fine": everything}, load_gold("gold.yaml"), k=3)
+    made = run({"broken": Broken(), "fine": everything}, load_gold("gold.yaml"), k=3, failed="report")
     assert all(r.status == Status.ERROR for r in made.engines[0].rankings)
     assert any("no index for you" in note for note in made.engines[0].notes)
     assert score(made, [nDCG @ 3]).values[0].max() == 0.0
@@ -220,6 +220,6 @@ def test_engine_that_hangs_while_opening_is_given_up(shop, never):
         def open(self, corpus):
             never.wait()
 
-    made = run({"slow": Slow()}, load_gold("gold.yaml"), index_timeout=0.1)
+    made = run({"slow": Slow()}, load_gold("gold.yaml"), index_timeout=0.1, failed="report")
     assert all(r.status == Status.ERROR for r in made.engines[0].rankings)
     assert any("0.1 s" in note for note in made.engines[0].notes)

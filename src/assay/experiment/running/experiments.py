@@ -13,7 +13,7 @@ from assay.experiment.places.place import Missing
 from assay.experiment.running.asking import Tell
 from assay.experiment.running.loading import load_suite
 from assay.experiment.running.matrix import How, asked_now, is_timed, matrix
-from assay.experiment.running.turns import run
+from assay.experiment.running.turns import Failed, check_answered, run
 from assay.experiment.spec import FILE, Spec, load_spec, override, recipe_of
 from assay.experiment.spec.claim import chosen_names
 from assay.types import Run, Suite
@@ -78,18 +78,20 @@ def run_experiment(
     only: Sequence[str] = (),
     sets: Sequence[str] = (),
     fresh: bool = False,
+    failed: Failed = "error",
 ) -> Run:
     """Run the experiment of an assay.toml; `only` names engines, `sets` has `table.key=value` texts as --set does.
 
     With an executor (anything with `submit(function, *args)` that gives a future, in threads, processes or on a
     cluster) its workers ask the cells; without one, processes on this machine do, or engines take turns where times
-    are measured. Nothing is written but what is kept in the cache.
+    are measured. Nothing is written but what is kept in the cache. `failed` is that of `assay.run`.
     """
     spec = load_spec(Path(file), sets=sets)
     names = chosen_names(list(only), list(spec.all_engines()), "only") if only else ()
     chosen = override(spec, only=names)
     how = How(fleet=Given(executor) if executor is not None else None, fresh=fresh)
-    return run_spec(chosen, load_suite(chosen), how=how)
+    made = run_spec(chosen, load_suite(chosen), how=how)
+    return made if failed == "report" else check_answered(made)
 
 
 def _take_turns(spec: Spec, suite: Suite, missing: Missing | None, progress: Tell | None, how: How) -> Carried:
@@ -109,6 +111,7 @@ def _take_turns(spec: Spec, suite: Suite, missing: Missing | None, progress: Tel
         threads=spec.threads or None,
         interleave=spec.interleave,
         missing=missing,
+        failed="report",
         progress=progress,
         keeper=keeper,
         variations={s.name: s.variation for s in asked.run if s.variation},

@@ -6,13 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from assay.clock import today
 from assay.engines import as_engine
 from assay.engines.base import Engine, FullEngine
 from assay.engines.pinning import available_threads, pinned
-from assay.errors import InputError
+from assay.errors import EngineError, InputError
 from assay.experiment.cells.assembling import assemble, make_header
 from assay.experiment.cells.keys import turns_key
 from assay.experiment.cells.records import Cell, Slot
@@ -25,11 +25,12 @@ from assay.experiment.spec.names import check_writable
 from assay.gold.split.looks import log_looks
 from assay.gold.split.parts import select
 from assay.redaction import declare_values
-from assay.types import TIME_LIMITS, Gold, Hit, Run, Suite, Variation
+from assay.types import TIME_LIMITS, Gold, Hit, Run, Status, Suite, Variation
 
 if TYPE_CHECKING:
     from assay.experiment.cells.keeping import Keeper
 
+Failed = Literal["error", "report"]
 Searcher = Engine | Callable[[str, int], Sequence[Hit | str]] | Callable[[str], Sequence[Hit | str]]
 
 
@@ -47,6 +48,7 @@ def run(
     interleave: bool = True,
     cache: Path | None = None,
     missing: Missing | None = None,
+    failed: Failed = "error",
     progress: Tell | None = None,
     keeper: Keeper | None = None,
     variations: Mapping[str, Variation] | None = None,
@@ -57,6 +59,9 @@ def run(
     not there does: "error", or "report" and go on without it; by default only the standard library,
     which is whatever interpreter runs, is reported. `split` names parts of a divided set; sealed queries
     are asked only by name, and the look is written down beside the set before any engine starts.
+
+    An engine that fails on every query has no quality to measure: with `failed="error"` that raises EngineError, whose
+    `run` attribute has the rankings of all engines; with "report" the run is returned, with the worst values for it.
 
     Engines take turns at every question, so that what the machine does meanwhile hits all of them; with `interleave`
     off they come one after the other, and only one is open at a time. All have the same `threads` processors (all
@@ -91,7 +96,30 @@ def run(
                 keeper.write_turns(key, asked)
     now = datetime.now(UTC).isoformat(timespec="seconds")
     header = make_header(grounds, date=now, environment=circumstances, timeout=timeout, timed=True)
-    return assemble(grounds, cells, list(made), k, header=header, variations=variations)
+    done = assemble(grounds, cells, list(made), k, header=header, variations=variations)
+    return done if failed == "report" else check_answered(done)
+
+
+def failed_engines(run: Run) -> dict[str, str]:
+    """Return the engines that failed on every query, each with the first error."""
+    return {
+        engine.name: engine.rankings[0].error or engine.rankings[0].status.value
+        for engine in run.engines
+        if engine.rankings and all(ranking.status is not Status.OK for ranking in engine.rankings)
+    }
+
+
+def check_answered(run: Run) -> Run:
+    """Return the run; raise EngineError if an engine of it failed on every query."""
+    failed = failed_engines(run)
+    if not failed:
+        return run
+    error = EngineError(
+        "; ".join(f"{name} failed on every query: {reason}" for name, reason in failed.items()),
+        hint='fix the engine, or pass failed="report" to score it with the worst values',
+    )
+    error.run = run
+    raise error
 
 
 def _ask(
