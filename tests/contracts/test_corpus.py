@@ -9,6 +9,8 @@ import pytest
 
 import assay
 from assay.cli.main import main
+from assay.corpus.walking.languages import LANGUAGES, extensions
+from tests.conftest import write_tree
 from tests.contracts.sample_corpora import (
     CORPORA,
     chunks,
@@ -78,6 +80,26 @@ def test_index_command_reports_the_same_files(name, capsys):
     assert found["files"] == len(corpus.files)
     assert found.pop("skipped_files") == [{"path": one.path, "reason": one.reason} for one in corpus.skipped]
     check(f"corpus/{name}/index-command.json", masked(found, ["folder", "index", "bytes", "seconds"]))
+
+
+# Names that decide the language without an extension, or against it.
+NAMES = """
+    Authors Brewfile BUILD BUILD.bazel Cargo.lock CHANGELOG CHANGES CMakeLists.txt Containerfile CONTRIBUTING COPYING
+    Dockerfile Dockerfile.dev Gemfile GNUmakefile go.mod go.sum go.work Jenkinsfile justfile LICENSE Makefile
+    meson.build NEWS NOTICE Package.swift Pipfile Podfile Procfile Rakefile README requirements-dev.txt robots.txt
+    SConstruct TODO Vagrantfile WORKSPACE
+"""
+
+
+def test_language_and_kind_by_name(tmp_path):
+    named = [*NAMES.split(), *(f"x.{extension}" for language in LANGUAGES for extension in extensions(language))]
+    write_tree(tmp_path, {f"{at:03}/{name}": f"{name}\n" for at, name in enumerate(named)})
+    found: dict[str, list[str]] = {}
+    for file in walked(tmp_path).files:
+        name = Path(file.path).name
+        found.setdefault(f"{file.language} ({file.kind})", []).append(name.removeprefix("x"))
+    lines = [f"{language}: {' '.join(sorted(names))}" for language, names in sorted(found.items())]
+    check("corpus/languages.txt", "\n".join(lines))
 
 
 def test_include_and_exclude():

@@ -299,6 +299,7 @@ def test_2_flags_that_mean_nothing(scratch):
             "nobody voted": case("gold", "agreement", "gold/shop.yaml"),
             "no commit": case("gold", "reanchor", "gold/shop.yaml", "--to", "HEAD"),
             "a rule of lint that is not there": case("gold", "lint", "gold/shop.yaml", "--select", "G9"),
+            "a direction for runs, whose measures have one": case("compare", "results", "results", "--lower-is-better"),
             "a floor that cannot be read": case("gate", "results", "--require", "nDCG@10"),
             "a floor that looks too far": case("gate", "results", "--require", "nDCG@20>=0.1"),
             "a query that is not there": case("show", "results", "xyzzy"),

@@ -27,12 +27,12 @@ WITHOUT_CONTRACT = {
     "mcp": "speaks the Model Context Protocol on stdout until the client disconnects",
     "serve": "prints its address and serves until stopped",
     "demo": "runs the whole standard library; it prints the document of `assay run`",
-    "train": "needs the train extra and repositories to train on",
+    "train": "tests/training records it: it needs the train extra and repositories to train on",
 }
 # Documents of docs/reference/json.md that no contract here records.
 SCHEMAS_ELSEWHERE = {
-    "assay/adapt/1": "assay train --adapt",
-    "assay/train/1": "assay train",
+    "assay/adapt/1": "tests/training/test_adapt.py",
+    "assay/train/1": "tests/training/test_train.py",
     "assay/serve/1": "assay serve",
     "assay/ask/1": "the pages of assay serve",
     "assay/runs/1": "the pages of assay serve",
@@ -135,7 +135,7 @@ def test_search(documents):
     spans = ["--per", "span", "--no-snippets", "--path", "shop/*"]
     documents.recorded("search-spans", "search", "total of all items", "shop", "-k", "3", *spans, hidden=["score"])
     documents.recorded("search-config", "search", "--show-config")
-    documents.recorded("related", "related", "shop/cart.py:10", "shop", hidden=["score"])
+    documents.recorded("related", "related", "shop/cart.py:10", "shop")
     asked = ["total of all items", "shop", "--expect", "shop/retry.py", "-k", "3"]
     documents.recorded("explain", "explain", *asked, shapes=["candidates"], hidden=["score", "change"])
     documents.recorded("explain-run", "explain", "--run", "results", "--missed", shapes=["stages"])

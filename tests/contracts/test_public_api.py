@@ -11,12 +11,16 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
+from mcp import Client
 
 import assay
 from assay import errors, measures
 from assay.cli.main import build_parser
+from tests.agent.calling import serve
 from tests.contracts.calling import Workspace
+from tests.contracts.layout import laid_out
 from tests.contracts.snapshot import check
 
 ROOT = Path(__file__).parents[2]
@@ -245,6 +249,46 @@ def test_settings_of_engines(tmp_path):
         shown = [line.removeprefix("# ").partition("  # ")[0] for line in outcome.out.splitlines()]
         lines += [*(line for line in shown[1:] if line), ""]
     check("public_api/engine-settings.txt", "\n".join(lines))
+
+
+PROSE = {"about", "home", "install", "note", "verified"}
+
+
+def test_settings_of_presets(tmp_path):
+    """Every shipped preset as `assay engines show` prints it, without its descriptions."""
+    workspace = Workspace(tmp_path, tmp_path)
+    listed = json.loads(workspace.call("engines", "--json").out)
+    found = {}
+    for name in sorted(preset["name"] for preset in listed["presets"]):
+        shown = tomllib.loads(workspace.call("engines", "show", name).out)
+        shown["preset"] = {key: value for key, value in shown["preset"].items() if key not in PROSE}
+        found[name] = shown
+    check("public_api/presets.json", laid_out(found))
+
+
+def test_every_shipped_preset_is_listed(tmp_path):
+    listed = json.loads(Workspace(tmp_path, tmp_path).call("engines", "--json").out)
+    files = resources.files("assay.data").joinpath("presets").iterdir()
+    shipped = {path.name.removesuffix(".toml") for path in files if path.name.endswith(".toml")}
+    assert {preset["name"] for preset in listed["presets"]} == shipped
+
+
+def test_tools_for_agents(workspace):
+    """Names, descriptions and arguments of the MCP tools, and the instructions of the server."""
+
+    async def talk() -> tuple[str | None, list[Any]]:
+        async with Client(serve(workspace.root)) as client:
+            return client.instructions, (await client.list_tools()).tools
+
+    instructions, tools = anyio.run(talk)
+    lines = [(instructions or "").replace(str(workspace.root), "<root>")]
+    for tool in tools:
+        lines += ["", f"== {tool.name}", tool.description]
+        required = tool.input_schema.get("required", [])
+        for name, about in tool.input_schema["properties"].items():
+            default = "required" if name in required else f"default {json.dumps(about.get('default'))}"
+            lines.append(f"-- {name} ({default}): {about['description']}")
+    check("public_api/mcp-tools.txt", "\n".join(lines))
 
 
 def test_packaging():

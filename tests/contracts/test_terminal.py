@@ -1,17 +1,21 @@
 """Human-readable output of commands at three widths."""
 
 import io
+import os
 import re
+import shutil
 from functools import cache
 from unittest import mock
 
 import pytest
 
+from assay.artefacts import Artefacts
 from tests.conftest import write_tree
 from tests.contracts.calling import Workspace
 from tests.contracts.seen import (
     SKILL_MODULE,
     VERSION,
+    WIDTHS,
     Terminal,
     folded,
     gated_workspace,
@@ -54,6 +58,7 @@ COMMANDS = {
     "search": ("search", "where is the tax added", "shop"),
     "search_places": ("search", "where is the tax added", "shop", "--per", "span", "--no-snippets"),
     "explain": ("explain", "where is the tax added", "shop", "--expect", "shop/coupons.py"),
+    "related": ("related", "shop/cart.py:10", "shop"),
     "explain_run": ("explain", "--run", "results", "--missed", "--quiet"),
     "audit_builtin": ("audit", "builtin", "shop", *AUDIT),
     "audit_findings": ("audit", f"python:{SKILL_MODULE}:lawless", "shop", *LAWLESS_AUDIT),
@@ -139,6 +144,31 @@ def test_index(place):
     outcomes = see_at_widths(place, *argv)
     seen = {columns: one._replace(out=substituted(one.out, names)) for columns, one in outcomes.items()}
     check("terminal/index.txt", transcripts(place, argv, seen))
+
+
+def test_init(place):
+    """Drafts are written to a new folder for each width, because existing files are not overwritten."""
+    outcomes = {}
+    for columns in WIDTHS:
+        (place.root / "new").mkdir()
+        (place.root / "new" / "tax.py").write_text("def tax_rate(country):\n    return 0.19\n")
+        outcomes[columns] = see(place, "init", "new", columns=columns)
+        shutil.rmtree(place.root / "new")
+    check("terminal/init.txt", transcripts(place, ("init", "new"), outcomes))
+
+
+def test_cache(place):
+    """Use a separate cache with entries of fixed size and age."""
+    home = place.home.parent / "cached"
+    with Artefacts(home / "assay" / "artefacts") as store:
+        for number, size in enumerate((1500, 2500)):
+            store.write("cells", f"key {number}", bytes(size))
+        store.write("descriptions", "key", bytes(4000))
+    write_tree(home / "assay" / "index", {"shop-0123/units": "x" * 12_345})
+    for path in home.rglob("*"):
+        os.utime(path, (1_700_000_000, 1_700_000_000))
+    outcomes = see_at_widths(Workspace(place.root, home), "cache", env={"ASSAY_CACHE_LIMIT": "20kB"})
+    check("terminal/cache.txt", transcripts(place, ("cache",), outcomes))
 
 
 def test_engines_list_without_tools(place, tmp_path, monkeypatch):

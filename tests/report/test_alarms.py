@@ -113,6 +113,13 @@ def test_a_knob_that_moves_less_than_a_hundredth_is_a_note_not_a_warning():
     assert "changes 1 of 400 rankings (0.2%)" in to_markdown(document(results)).replace("\\", "")
 
 
+@pytest.mark.parametrize(("queries", "found"), [(100, False), (101, True)])
+def test_a_knob_is_nearly_dead_below_one_hundredth_of_the_rankings(queries, found):
+    one = mixed(1, queries)
+    made = lab({"base": one, "v": [*one[:-1], (one[-1] + 1) % 11]}, {"v": {"x": 1}})
+    assert ("nearly dead knob" in raised(made)) is found
+
+
 def test_engines_that_answered_nothing_are_in_no_alarm():
     made = lab({"a": mixed(1), "b": mixed(2), "c": mixed(3)}, {"b": {"x": 1}, "c": {"x": 2}})
     failed = tuple(
@@ -161,6 +168,14 @@ def test_the_best_of_many_equals_is_told_to_be_lucky():
     assert found[0].evidence["apparent"] - found[0].evidence["honest"] > 0.03
     assert found[0].evidence["engines"] == 20
     assert "assay tune" in found[0].next
+
+
+def test_luck_is_told_from_half_of_the_margin_on():
+    made = lab({f"v{seed}": mixed(seed) for seed in range(20)})
+    evidence = raised(made)["best of many"][0].evidence
+    luck = evidence["apparent"] - evidence["honest"]
+    assert "best of many" in raised(made, margin=1.99 * luck)
+    assert "best of many" not in raised(made, margin=2.01 * luck)
 
 
 def test_a_winner_by_far_was_not_lucky():

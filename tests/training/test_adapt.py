@@ -23,6 +23,7 @@ from assay.training.config import HeldOutConfig
 from assay.training.pairs import encode
 from assay.training.pooling import as_matrix, pool
 from assay.training.vectors import Table, limited
+from tests.contracts.snapshot import shape
 from tests.training.toy import JARGON, RECIPE, git, jargon_file, make_jargon, make_shard, make_toy
 from tests.waiting import WATCHDOG
 
@@ -97,11 +98,40 @@ def test_adapted_model_keeps_what_the_parent_knew(toy, adapted):
     assert (rows >= 0).all()
 
 
+TEST = {
+    "difference": "float",
+    "files": "int",
+    "interval": ["float"],
+    "level": "float",
+    "losses": "int",
+    "mde": "float",
+    "measure": "str",
+    "new": "float",
+    "old": "float",
+    "p": "float",
+    "questions": "int",
+    "ties": "int",
+    "verdict": "str",
+    "wins": "int",
+}
+DOCUMENT = {
+    "earlier": "null",
+    "folder": "null",
+    "new_terms": "int",
+    "pairs": {"commit": "int", "doc": "int", "heading": "int", "name": "int", "path": "int"},
+    "parent": "str",
+    "repository": {"commit": "str", "name": "str", "url": "str"},
+    "schema": "str",
+    "seconds": "float",
+    "test": TEST,
+}
+
+
 def test_nothing_is_written_where_there_is_nothing_to_learn(toy, tmp_path, capsys):
     assert main(arguments(toy, toy / "noise", tmp_path / "out", "--json")) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["test"]["verdict"] == "not shown to be better"
-    assert found["folder"] is None
+    assert shape(found) == DOCUMENT
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["work"]
     assert main(arguments(toy, toy / "noise", tmp_path / "out", "--quiet")) == 0
     told = " ".join(capsys.readouterr().out.split())

@@ -13,6 +13,7 @@ import pytest
 from assay.cli.main import main
 from assay.search.static import open_static
 from assay.search.store.lock import writer_lock
+from tests.contracts.snapshot import shape
 from tests.training.toy import RECIPE, THINGS, make_repository, make_toy
 from tests.waiting import WATCHDOG
 
@@ -98,12 +99,37 @@ def test_what_is_done_is_not_done_again(toy, model, capsys):
     assert "vocabulary" not in told
 
 
+PAIRS = {"commit": "int", "doc": "int", "heading": "int", "name": "int", "path": "int"}
+GRADE = {
+    "bare_first": "float",
+    "bare_reciprocal": "float",
+    "first": "float",
+    "questions": "int",
+    "reciprocal": "float",
+}
+REPORT = {"grade": GRADE, "loss": "float", "step": "int", "steps": "int", "temperature": "float"}
+DOCUMENT = {
+    "bytes": "int",
+    "folder": "str",
+    "identity": "str",
+    "pairs": PAIRS,
+    "reports": [REPORT],
+    "repositories": "int",
+    "schema": "str",
+    "seconds": "float",
+    "terms": "int",
+    "translations": {"entries": "int", "terms": "int"},
+    "windows": {"checked": {}, "not_checked": ["empty"]},
+}
+
+
 def test_progress_is_told_on_stderr_and_the_result_on_stdout(toy, tmp_path, capsys):
     assert main(arguments(toy, tmp_path / "out", "--json")) == 0
     out, err = capsys.readouterr()
     data = json.loads(out)
     assert data["schema"] == "assay/train/1"
     assert data["reports"][-1]["step"] == 12
+    assert shape(data) == DOCUMENT
     for told in ("mined 3/3", "vocabulary", "pairs", "hard negatives", "step 12/12", "translations", "model"):
         assert told in err
 

@@ -300,6 +300,13 @@ def test_long_bodies_are_refused_and_told_so(client):
     assert client.ask("POST", "/say/x", b"{}".ljust(1000)).status == 200
 
 
+def test_a_body_may_have_a_mebibyte():
+    with serve(ROUTES, limits=PATIENT()) as server:
+        client = Client(server.start())
+        assert client.ask("POST", "/say/x", b"{}".ljust(1 << 20)).status == 200
+        assert client.ask("POST", "/say/x", b"{}".ljust((1 << 20) + 1)).status == 413
+
+
 @pytest.mark.parametrize(
     ("length", "status"),
     [(None, 411), ("-1", 400), ("+2", 400), ("2 2", 400), ("٢", 411), ("9" * 400, 413), ("0x2", 400)],

@@ -142,3 +142,26 @@ def test_another_question_is_called_one(tmp_path):
     human = "where are settings read out of environment variables?"
     assert "is another question: it keeps 1 of the 8 words" in said(human, "dotenv settings parser")
     assert "by 2 replacements" in said(HUMAN, HUMAN.replace("reader", "fox").replace("table", "log"))
+
+
+@pytest.mark.parametrize(
+    ("human", "other", "message"),
+    [
+        ("red table opens files", "red cat opens logs", "differs from its human form by 2 replacements"),
+        ("red table opens files slowly", "red cat opens logs badly", "is another question: it keeps 2 of the 5 words"),
+    ],
+)
+def test_a_form_that_keeps_less_than_half_of_the_words_is_another_question(tmp_path, human, other, message):
+    forms = {"human": human, "wrong_terminology": other}
+    (text,) = messages(lint_all(corpus_of(tmp_path, FILES), query("q", forms, "a.py")), "G412")
+    assert message in text
+
+
+PLAIN = "Index Main Mod Lib Init Utils Util Types Common Core Base"
+
+
+@pytest.mark.parametrize(("name", "found"), [*((name, False) for name in PLAIN.split()), ("Tables", True)])
+def test_plain_file_names_give_nothing_away(tmp_path, name, found):
+    corpus = corpus_of(tmp_path, {f"{name}.scala": "trait Other\n"})
+    report = lint_all(corpus, query("q", f"what does {name} open", f"{name}.scala"))
+    assert bool(messages(report, "G421")) is found
