@@ -44,7 +44,7 @@ class Setup:
     give_up: int = 3  # time-outs in a row: the rest is known then
 
 
-def measure(asked: Asked, setup: Setup = Setup()) -> Section:  # noqa: B008  # a frozen value
+def measure(asked: Asked, setup: Setup = Setup()) -> Section:
     """Ask everybody and write the table."""
     busy = f"The load of the machine was {os.getloadavg()[0]:.1f} before it began: what others did is in the times."
     with TemporaryDirectory(prefix="assay-bench-", ignore_cleanup_errors=True) as name, everybody(Path(name)) as field:
