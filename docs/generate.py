@@ -35,7 +35,27 @@ def measures() -> str:
         cut = f"{name}@k" if measure.kind.cutoff else name
         rows.append(f"| `{cut}` | {measure.about} | {taken} |")
     table = ["| measure | what it says | settings |", "|---|---|---|", *rows]
-    return "\n\n".join(["# Measures", MADE, "\n".join(table), _CUT]) + "\n"
+    return "\n\n".join(["# Measures", MADE, "\n".join(table), _GRADES, _CUT]) + "\n"
+
+
+_GRADES = """## Grades
+
+The gain of nDCG is the grade that the gold set gives. `primary` targets have grade 2 and `secondary` ones grade 1;
+TREC, BEIR, CodeSearchNet and CSV sets keep their own grades, any whole number from 1 on. A native set states other
+grades as lists by grade, where 0 is judged and not relevant:
+
+```yaml
+# one query of a gold set with four grades
+retrieval:
+  grades:
+    3: [docs/install.md]
+    1: [docs/faq.md, docs/upgrade.md]
+    0: [docs/license.md]
+```
+
+What was judged irrelevant counts for `Judged@k` alone, and is in the qrels that a run writes. `grade=2` makes a measure
+count targets of grade 2 and above; it does not apply to a query that has none. [Measures of other
+tools](../how-we-know/measures.md) says where trec_eval, ir_measures, pytrec_eval and ranx compute the same numbers."""
 
 
 _CUT = """## Which comes first, the cut-off or the folding of results of one file?

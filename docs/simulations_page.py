@@ -202,4 +202,5 @@ make docs                       # writes this page from the figures
 ```
 
 Formulas are checked besides: intervals, tests and coefficients against SciPy, scikit-learn and krippendorff, measures
-against ir_measures and pytrec_eval, the bootstrap against its definition written out, one resample at a time."""
+against [trec_eval, ir_measures, pytrec_eval and ranx](measures.md), the bootstrap against its definition written out,
+one resample at a time."""

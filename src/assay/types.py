@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 #: The phrasings of one intent, in the order they are shown. The first one a query has is its headline.
 FORMS = ("human", "ai_optimized", "keyword", "wrong_terminology", "cross_module")
 
+#: Grades of the native format. Sets in other formats keep theirs: any whole number from 1 on is relevant.
 PRIMARY = 2
 SECONDARY = 1
 
@@ -71,7 +72,7 @@ class Target:
     """A place that answers a query. A symbol anchor has its lines filled in by `gold.anchors`."""
 
     span: Span
-    grade: int = PRIMARY
+    grade: int = PRIMARY  # the gain of nDCG; 0 only in `Query.irrelevant`
     symbol: str | None = None
     unit: Span | None = None  # the innermost definition the span lies in, once resolved
     digest: str | None = None  # of the lines when they were chosen, so that they are known again after they moved
@@ -127,6 +128,13 @@ class Query:
     tags: Mapping[str, str] = field(default_factory=dict)
     line: int | None = None  # where it stands in its gold file; not part of its identity
     labels: tuple[Label, ...] = ()  # where its targets and adversaries come from, as far as that was kept
+    irrelevant: tuple[Target, ...] = ()  # judged and found not relevant (grade 0): they count for Judged@k alone
+
+    @property
+    def primaries(self) -> tuple[Target, ...]:
+        """Its targets of grade 2 and above; where there are none, those of the best grade it has."""
+        least = min(PRIMARY, max((target.grade for target in self.targets), default=PRIMARY))
+        return tuple(target for target in self.targets if target.grade >= least)
 
     @property
     def ordered_forms(self) -> tuple[str, ...]:

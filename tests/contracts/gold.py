@@ -141,7 +141,7 @@ def _query(query: Query, corpus: CorpusSpec) -> dict[str, Any]:
     rationale = query.rationale and {key: getattr(query.rationale, key) for key in ("owner", "reason", "boundary")}
     fields = {
         "forms": dict(query.forms),
-        "targets": [f"{target.anchor} = {target.grade}" for target in query.targets],
+        "targets": [f"{target.anchor} = {target.grade}" for target in (*query.targets, *query.irrelevant)],
         "adversaries": [
             {
                 "target": adversary.target.anchor,

@@ -218,7 +218,7 @@ BROKEN: dict[str, dict[str, tuple[str, ...]]] = {
     "plain-csv": {
         "unknown column": ("cluster\n", "group\n"),
         "no path column": ("query,path", "query,place"),
-        "grade": ("6-8,human,1", "6-8,human,3"),
+        "grade": ("6-8,human,1", "6-8,human,high"),
         "form": ("keyword", "keywords"),
         "texts that differ": ("priced?,shop/tax.py", "made?,shop/tax.py"),
         "grades that differ": ("keyword,2", "keyword,1"),

@@ -5,12 +5,18 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import pytrec_eval
+from hypothesis import given
+from hypothesis import strategies as st
 
+from assay.corpus.document_names import document_paths
 from assay.engines import make_engine
 from assay.engines.base import Session
 from assay.engines.calling import ask
+from assay.engines.runfile import Docno, read_trec
 from assay.errors import EngineError, InputError
 from assay.types import Corpus, CorpusSpec, Gold, Hit, Query, Span, Status, Suite, Target
+from tests.properties import examples
 
 CorpusOf = Callable[..., Corpus]
 SPEC = CorpusSpec("stdlib")
@@ -37,12 +43,46 @@ def opened(corpus_of: CorpusOf, tmp_path: Path) -> Callable[..., Session]:
 Opened = Callable[..., Session]
 
 
-def test_runfile_reads_trec_by_score_then_rank(opened: Opened) -> None:
+def test_runfile_reads_trec_by_score_then_docno_descending(opened: Opened) -> None:
     session = opened(
-        "g/one/human Q0 c.py 1 0.5 tag\ng/one/human Q0 a.py:3-9 3 0.9 tag\n\ng/one/human Q0 b.py 2 0.9 tag\r\n"
+        "g/one/human Q0 c.py 1 0.5 tag\ng/one/human Q0 a.py:3-9 2 0.9 tag\n\ng/one/human Q0 b.py 3 0.9 tag\r\n"
     )
     assert session.search("first?", 9) == (Hit("b.py", score=0.9), Hit("a.py", 3, 9, 0.9), Hit("c.py", score=0.5))
     assert session.search("first?", 1) == (Hit("b.py", score=0.9),)
+
+
+@examples(60)
+@given(st.dictionaries(st.text("abAB01.-", min_size=1, max_size=3), st.sampled_from([0.0, 1.0, 1.5, -2.0]), min_size=1))
+def test_runfile_order_is_trec_evals(scores: dict[str, float]) -> None:
+    text = "".join(f"q Q0 {docno} 1 {score} t\n" for docno, score in scores.items())
+    ranked = [found.text for found in read_trec(text, "run")[0]["q"] if isinstance(found, Docno)]
+    for depth, docno in enumerate(ranked, 1):
+        peer = pytrec_eval.RelevanceEvaluator({"q": {docno: 1}}, {"recip_rank"})
+        assert peer.evaluate({"q": scores})["q"]["recip_rank"] == pytest.approx(1 / depth, abs=1e-12)
+
+
+def test_runfile_notes_ties_whose_ranks_say_another_order(tmp_path: Path) -> None:
+    def notes(text: str) -> tuple[str, ...]:
+        (tmp_path / "run").write_text(text)
+        return make_engine(f"runfile:{tmp_path / 'run'}", suite=SUITE).notes
+
+    assert notes("one Q0 b 1 2 t\none Q0 a 2 2 t\none Q0 c 3 1 t\n") == ()
+    [note] = notes("one Q0 a 1 2 t\none Q0 b 2 2 t\ntwo Q0 c 3 1 t\n")
+    assert note.startswith("1 of 2 queries of the run file have results with equal scores, e.g. one")
+
+
+def test_runfile_finds_documents_by_their_ids(corpus_of: CorpusOf, tmp_path: Path) -> None:
+    ids = ["D0", "10.1/x", "T13:32:05Z-1", "T13:32:05Z-2", "<a b>", "Case", "case", "a.py"]
+    names = document_paths(ids)
+    corpus = corpus_of(dict.fromkeys(names.values(), "x\n"), SPEC)
+    docnos = [name for name in ids if " " not in name]
+    text = "".join(f"one Q0 {name} 1 {-at} t\n" for at, name in enumerate([*docnos, "a.py:3-9"]))
+    (tmp_path / "run").write_text(text)
+    found = ask(make_engine(f"runfile:{tmp_path / 'run'}", suite=SUITE).open(corpus), "first?", 20).hits
+    assert [(hit.path, hit.start) for hit in found] == [*((names[name], None) for name in docnos), ("a.py", 3)]
+    (tmp_path / "run").write_text(json.dumps({"query": "one", "hits": [{"path": "<a b>"}, "D0:3-9"]}))
+    found = ask(make_engine(f"runfile:{tmp_path / 'run'}", suite=SUITE).open(corpus), "first?", 20).hits
+    assert found == (Hit(names["<a b>"]), Hit("D0", 3, 9))
 
 
 def test_runfile_name_without_a_form_is_the_headline_alone(opened: Opened) -> None:

@@ -38,7 +38,7 @@ from assay.types import FORMS, Query
 
 LEVEL = st.sampled_from(["file", "symbol", "lines"])
 CUT = st.integers(1, 1000)
-GRADE = st.sampled_from([1, 2])
+GRADE = st.sampled_from([1, 2, 3])
 COUNTED = st.sampled_from([RR, Hit, R, P, AP])
 LEVELLED = st.sampled_from([nDCG, Judged, Displacement, RankGap])
 RANKED = st.one_of(
@@ -110,7 +110,7 @@ def test_measure_call_and_text_mean_the_same():
         ("nDCG(level=line)@10", ["file | symbol | lines", "did you mean lines?"]),
         ("LineR(level=file)@10", ["no setting of LineR 'level'"]),
         ("nDCG(rule=semble,level=lines)@10", ["semble's rule is defined for files"]),
-        ("Hit(grade=3)@5", ["1 | 2"]),
+        ("Hit(grade=0)@5", ["least grade", "from 1"]),
         ("Hit(grade=1,grade=2)@5", ["twice"]),
         ("Hit(5)", ["named settings only"]),
         ("Hit@0", ["at least 1"]),

@@ -12,7 +12,9 @@ import pytrec_eval
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.scoring import AP, RR, Hit, Judged, P, R, nDCG, score
+from assay.gold.building import build_query
+from assay.gold.place import Place
+from assay.scoring import AP, RR, Displacement, Hit, Judged, P, R, nDCG, score
 from assay.types import Hit as Result
 from assay.types import Query, Run, Span, Target
 from tests.properties import examples
@@ -21,13 +23,14 @@ from tests.properties import examples
 BATCH = 25
 DEPTH = 12
 
+HERE = Place("drawn.yaml")
 #: Judged documents with their grades, and a ranking, of each query.
 Rankings = list[tuple[dict[int, int], list[int]]]
 
 RANKINGS = st.lists(
     st.tuples(
-        st.dictionaries(st.integers(0, 19), st.sampled_from([1, 2]), min_size=1, max_size=15),
-        st.lists(st.integers(0, 19), unique=True, max_size=DEPTH),
+        st.dictionaries(st.integers(0, 19), st.integers(0, 4), max_size=14).map(lambda grades: grades | {20: 1}),
+        st.lists(st.integers(0, 20), unique=True, max_size=DEPTH),
     ),
     min_size=BATCH,
     max_size=BATCH,
@@ -36,7 +39,7 @@ RANKINGS = st.lists(
 
 def _run(make_run: Any, rankings: Rankings) -> Run:
     queries = [
-        Query(f"q{n}", {"human": "?"}, tuple(Target(Span(f"d{d}"), grade) for d, grade in judged.items()))
+        build_query(f"q{n}", {"human": "?"}, [Target(Span(f"d{d}"), g) for d, g in judged.items()], HERE, least=1)
         for n, (judged, _) in enumerate(rankings)
     ]
     answers = {f"q{n}": {"human": [Result(f"d{d}") for d in ranked]} for n, (_, ranked) in enumerate(rankings)}
@@ -64,6 +67,8 @@ def test_ranks_equal_ir_measures(make_run, rankings):
         R @ 10: ir_measures.R @ 10,
         P @ 5: ir_measures.P @ 5,
         P(grade=2) @ 5: ir_measures.P(rel=2) @ 5,
+        R(grade=3) @ 10: ir_measures.R(rel=3) @ 10,
+        AP(grade=4) @ 10: ir_measures.AP(rel=4) @ 10,
         AP @ 10: ir_measures.AP @ 10,
         Judged @ 10: ir_measures.Judged @ 10,
     }
@@ -154,6 +159,15 @@ def test_judged_counts_targets_and_adversaries_among_distinct_results(value, tar
     assert value(Judged @ 5, (), targets("a")) == 0.0
 
 
+def test_judged_counts_what_was_judged_irrelevant_and_nothing_else_does(make_run, targets, hits):
+    query = Query("q", {"human": "?"}, targets("a"), irrelevant=targets("b=0", "c:1-9=0"))
+    run = make_run([query], {"engine": {"q": {"human": hits("b", "c:20-30", "a", "d")}}})
+    measures = [Judged @ 4, Judged(level="lines") @ 4, nDCG @ 4, Displacement @ 4]
+    values = score(run, measures).values[0, :, 0]
+    assert values[:3].tolist() == [0.75, 0.5, 0.5]
+    assert math.isnan(values[3])
+
+
 def test_grade_restricts_and_does_not_apply_without_a_primary(value, targets, hits):
     right = targets("a=1", "b=2")
     assert value(Hit(grade=2) @ 1, hits("a"), right) == 0.0
@@ -161,6 +175,13 @@ def test_grade_restricts_and_does_not_apply_without_a_primary(value, targets, hi
     assert value(R(grade=2) @ 2, hits("a", "b"), right) == 1.0
     for measure in (Hit, RR, R, P, AP):
         assert math.isnan(value(measure(grade=2) @ 5, hits("a"), targets("a=1")))
+
+
+def test_ndcg_gains_are_the_grades_of_the_gold_set(value, targets, hits):
+    right = targets("a=3", "b=2", "c=1")
+    ideal = 3 + 2 / math.log2(3) + 1 / 2
+    assert value(nDCG @ 10, hits("b", "a", "c"), right) == pytest.approx((2 + 3 / math.log2(3) + 1 / 2) / ideal)
+    assert value(nDCG @ 10, hits("c"), targets("a=1", "c=1")) == pytest.approx(1 / (1 + 1 / math.log2(3)))
 
 
 def test_p_divides_by_k_and_ap_by_all_relevant(value, targets, hits):

@@ -1,8 +1,9 @@
 """Answers that were made elsewhere: a TREC run, or JSON lines.
 
-TREC: `qid Q0 docno rank score tag`, where docno is `path` or `path:start-end` and the order is that of the scores,
-then the ranks, as trec_eval has it. JSON lines: `{"query": id or text, "hits": [...]}` (or "text"), a hit being
-`"path:10-20"` or `{"path", "start", "end", "score"}`, in rank order.
+TREC: `qid Q0 docno rank score tag`, where docno is `path`, `path:start-end` or the id of a document. The order is
+trec_eval's: by score, and documents with the same score by docno, descending; the rank is not used. Scores are compared
+in double precision, trec_eval rounds them to single. JSON lines: `{"query": id or text, "hits": [...]}` (or "text"), a
+hit being `"path:10-20"` or `{"path", "start", "end", "score"}`, in rank order.
 
 A query is named by its words, by `gold/query/form`, or by `gold/query` or `query`, which stand for its headline form
 alone: what was answered to one phrasing is not an answer to another.
@@ -12,10 +13,12 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
-from typing import Literal
+from itertools import pairwise
+from typing import Literal, NamedTuple
 
+from assay.corpus.document_names import find_document
 from assay.digests import text_digest
 from assay.engines.base import Context, InHouse, Session
 from assay.engines.identity import identity_of
@@ -43,6 +46,17 @@ class Settings:
     )
 
 
+class Docno(NamedTuple):
+    """A document as another tool names it; where it is depends on the corpus."""
+
+    text: str
+    score: float
+
+
+#: The hits of each query, best first.
+Answers = Mapping[str, tuple[Hit | Docno, ...]]
+
+
 @dataclass(frozen=True, slots=True)
 class RunFileEngine(InHouse):
     """A run file that was read and found sound."""
@@ -50,7 +64,7 @@ class RunFileEngine(InHouse):
     path: str
     digest: str
     suite: Suite
-    answers: Mapping[str, tuple[Hit, ...]]
+    answers: Answers
     oversample: int = 1
     role: Role = "contestant"
     notes: tuple[str, ...] = ()
@@ -76,7 +90,7 @@ class RunFileEngine(InHouse):
                     names.setdefault(text, []).extend(own)
         if names and not any(name in self.answers for text, known in names.items() for name in (text, *known)):
             raise EngineError(f"{self.path} answers no query of this gold set", hint=_NAMING)
-        return RunFileSession(self.path, self.answers, names)
+        return RunFileSession(self.path, self.answers, names, {file.path for file in corpus.files})
 
     def _check_alike(self, text: str, others: Sequence[str], own: Sequence[str]) -> None:
         """Refuse two answers to one question: an engine is asked by its words, and they would be mixed up."""
@@ -93,16 +107,27 @@ class RunFileSession:
     """A run file being asked."""
 
     path: str
-    answers: Mapping[str, tuple[Hit, ...]]
+    answers: Answers
     names: Mapping[str, Sequence[str]]
+    files: Set[str]
 
     def search(self, query: str, k: int) -> Sequence[Hit]:
         """Look the answer up; a query that is not in the file has failed."""
         names = (*self.names.get(query, ()), query)
         for name in names:
             if name in self.answers:
-                return self.answers[name][: max(k, 0)]
+                return tuple([self._located(hit) for hit in self.answers[name][: max(k, 0)]])
         raise EngineError(f"{self.path} has no answer to {names[0]}", hint=_NAMING)
+
+    def _located(self, found: Hit | Docno) -> Hit:
+        """Return a hit at a file of the corpus, if a path, a location or the id of a document names one."""
+        if isinstance(found, Hit):
+            return found._replace(path=find_document(found.path, self.files) or found.path)
+        place = parse_location(found.text)
+        if found.text in self.files or place.path not in self.files:
+            path = find_document(found.text, self.files)
+            place = place if path is None else Hit(path)
+        return place._replace(score=found.score)
 
     def close(self) -> None:
         """Have nothing to close."""
@@ -124,11 +149,11 @@ def make(settings: Mapping[str, object], context: Context) -> RunFileEngine:
     path = context.folder / read.path
     text = read_utf8(path, hint="check the path of the run file")
     form = read.format if read.format != "auto" else "jsonl" if text.lstrip().startswith("{") else "trec"
-    answers = (read_jsonl if form == "jsonl" else read_trec)(text, str(path))
+    answers, notes = (read_jsonl(text, str(path)), ()) if form == "jsonl" else read_trec(text, str(path))
     if not answers:
         raise InputError("the run file is empty", file=path, hint="write one line for each result")
     digest = text_digest(text)
-    return RunFileEngine(read.path, digest, context.suite, answers, notes=_strangers(answers, context.suite))
+    return RunFileEngine(read.path, digest, context.suite, answers, notes=(*_strangers(answers, context.suite), *notes))
 
 
 def _strangers(answers: Mapping[str, object], suite: Suite) -> tuple[str, ...]:
@@ -157,8 +182,8 @@ class _Entry:
     ours: bool = False  # Assay wrote it: what does not fit into a column is escaped
 
 
-def read_trec(text: str, file: str) -> dict[str, tuple[Hit, ...]]:
-    """Read a TREC run; a document may stand once for each query."""
+def read_trec(text: str, file: str) -> tuple[dict[str, tuple[Hit | Docno, ...]], tuple[str, ...]]:
+    """Read a TREC run, which has a document once for each query, and return notes on it."""
     entries: dict[str, dict[str, _Entry]] = {}
     for number, line in enumerate(text.split("\n"), 1):
         if line.strip():
@@ -173,17 +198,36 @@ def read_trec(text: str, file: str) -> dict[str, tuple[Hit, ...]]:
                     hint="keep one line for each result of a query",
                 )
             ranking[entry.docno] = entry
-    return {query: tuple(map(_to_hit, sorted(ranking.values(), key=_order))) for query, ranking in entries.items()}
+    ordered = {query: _ordered(ranking.values()) for query, ranking in entries.items()}
+    return {query: tuple(map(_to_hit, ranking)) for query, ranking in ordered.items()}, _ties(ordered)
 
 
-def _order(entry: _Entry) -> tuple[float, int, int]:
-    """Order by score, then rank, then place in the file."""
-    return (-entry.score, entry.rank, entry.line)
+def _ordered(entries: Iterable[_Entry]) -> list[_Entry]:
+    """Order as trec_eval does (`comp_sim_docno`): by score, then by docno, both descending."""
+    by_docno = sorted(entries, key=lambda entry: entry.docno, reverse=True)
+    return sorted(by_docno, key=lambda entry: -entry.score)
 
 
-def _to_hit(entry: _Entry) -> Hit:
-    """Read the location that a docno is."""
-    place = (from_docno if entry.ours else parse_location)(entry.docno)
+def _ties(rankings: Mapping[str, Sequence[_Entry]]) -> tuple[str, ...]:
+    """Say how many queries have equal scores whose ranks say another order."""
+    crossed = [
+        query
+        for query, ranking in rankings.items()
+        if any(one.score == other.score and one.rank > other.rank for one, other in pairwise(ranking))
+    ]
+    if not crossed:
+        return ()
+    return (
+        f"{len(crossed)} of {len(rankings)} queries of the run file have results with equal scores, e.g. "
+        f"{crossed[0]:.80}: they are ordered by document number, descending, as trec_eval does, not by rank",
+    )
+
+
+def _to_hit(entry: _Entry) -> Hit | Docno:
+    """Read a location that Assay wrote; what another tool wrote is looked up in the corpus."""
+    if not entry.ours:
+        return Docno(entry.docno, entry.score)
+    place = from_docno(entry.docno)
     return Hit(place.path, place.start, place.end, entry.score)
 
 

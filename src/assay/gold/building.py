@@ -19,10 +19,16 @@ def build_query(
     measures: Sequence[str] = (),
     tags: Mapping[str, str] | None = None,
     labels: Sequence[Label] = (),
+    least: int = PRIMARY,
 ) -> Query:
-    """Make a query; primaries come first, otherwise targets keep the order they were written in."""
-    ordered = tuple(sorted(targets, key=lambda target: -target.grade))
-    _check_targets(query_id, ordered, place)
+    """Make a query; targets are ordered by grade, then as written; those of grade 0 are judged, not relevant.
+
+    `least` is the lowest best grade of a query: formats with grades of their own take 1.
+    """
+    every = sorted(targets, key=lambda target: -target.grade)
+    ordered = tuple(target for target in every if target.grade > 0)
+    irrelevant = tuple(target for target in every if target.grade == 0)
+    _check_targets(query_id, every, place, least)
     _check_adversaries(query_id, ordered, adversaries, place)
     _check_labels(query_id, [*ordered, *(adversary.target for adversary in adversaries)], labels, place)
     return Query(
@@ -35,6 +41,7 @@ def build_query(
         dict(tags or {}),
         place.line,
         tuple(labels),
+        irrelevant,
     )
 
 
@@ -63,9 +70,11 @@ def row_id(number: int) -> str:
     return f"row-{number:03d}"
 
 
-def _check_targets(query_id: str, targets: Sequence[Target], place: Place) -> None:
-    """Refuse a query without a primary, and one that names the same target twice."""
-    if not any(target.grade == PRIMARY for target in targets):
+def _check_targets(query_id: str, targets: Sequence[Target], place: Place, least: int) -> None:
+    """Refuse a query without a target of some grade, and one that names the same target twice."""
+    if not any(target.grade >= least for target in targets):
+        if least < PRIMARY:
+            raise place.error(f"query '{query_id}' has no relevant target", "give a target the grade 1 or a higher one")
         raise place.error(f"query '{query_id}' has no primary target", "name the code that answers it with grade 2")
     seen: set[str] = set()
     for target in targets:

@@ -9,13 +9,14 @@ from assay.types import CorpusSpec, Gold, Query
 
 
 def query_hash(query: Query, corpus: CorpusSpec) -> str:
-    """Hash id, forms, targets and adversaries as written, and the corpus; not lines, rationale, measures or tags."""
+    """Hash id, forms, labels as written, and the corpus; not lines, rationale, measures or tags."""
     return _digest(
         {
             "id": query.id,
             "forms": dict(query.forms),
             "targets": [[target.anchor, target.grade] for target in query.targets],
             "adversaries": [[a.target.anchor, a.relationship, a.strength, a.confusion] for a in query.adversaries],
+            **({"irrelevant": [target.anchor for target in query.irrelevant]} if query.irrelevant else {}),
             "corpus": [corpus.kind, corpus.value, corpus.rev, corpus.root, list(corpus.include), list(corpus.exclude)],
         }
     )

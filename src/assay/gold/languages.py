@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from assay.corpus.walking.languages import detect
-from assay.types import PRIMARY, Query
+from assay.types import Query
 
 #: Of files that no language is known of, and of queries that nothing is right for.
 UNKNOWN = "other"
@@ -11,5 +11,5 @@ UNKNOWN = "other"
 
 def language_of(query: Query) -> str:
     """Name the language of a query: that of the file of its first primary target."""
-    primary = next((target for target in query.targets if target.grade >= PRIMARY), None)
+    primary = next(iter(query.primaries), None)
     return UNKNOWN if primary is None else detect(primary.span.path, b"").language or UNKNOWN

@@ -16,6 +16,8 @@ VERSION = "1"
 RELATIONSHIPS = ("interface", "parent", "child", "mock", "config", "sibling", "caller", "test", "namesake")
 STRENGTHS = ("strong", "medium", "weak")
 
+#: A grade as a key: 0 is judged and not relevant.
+GRADE = re.compile("0|[1-9][0-9]{0,8}")
 #: `name(params)@k`; whether there is such a measure is for the scoring room to say.
 MEASURE = re.compile(r"[A-Za-z][A-Za-z0-9_]*(\(.+\))?(@[1-9][0-9]*)?")
 
@@ -35,7 +37,7 @@ class Keys:
 
 DOCUMENT = Keys(("assay", "name", "corpus", "queries"), ("provenance",))
 QUERY = Keys(("id", "retrieval", "cognitive"), ("interference", "rationale", "evaluation", "tags", "labels"))
-RETRIEVAL = Keys(("primary",), ("secondary",))
+RETRIEVAL = Keys((), ("primary", "secondary", "grades"))
 ADVERSARY = Keys(("target", "relationship", "strength", "confusion"))
 RATIONALE = Keys((), ("owner", "reason", "boundary"))
 EVALUATION = Keys(("measures",))

@@ -38,7 +38,7 @@ class GradedRanks:
 class Marks:
     """What else is known of each distinct hit at one level; axes engines × units × ranks."""
 
-    judged: BoolArray  # it touches a target or an adversary
+    judged: BoolArray  # it touches a target, an adversary or what was judged irrelevant
     trap: BoolArray  # it touches an adversary and no target
     trapped: BoolArray  # units: whether there is an adversary that can be told from the targets
 
@@ -143,17 +143,20 @@ class Grid:
             targets = self.projections(level)
             made = {id(query): rivals(query, here) for query, here in zip(self.queries, targets, strict=True)}
             traps = [made[id(query)] for query in self.queries]
+            irrelevant = {id(query): project(query.irrelevant, level) for query in self.queries}
             judged, trap = np.zeros((2, *self.graded(level).grades.shape), dtype=np.bool_)
             for near in self._near(level):
                 wrong = touches(near.span, traps[near.unit])
-                judged[near.engine, near.unit, near.rank] = near.right or wrong
+                judged[near.engine, near.unit, near.rank] = (
+                    near.right or wrong or touches(near.span, irrelevant[id(self.queries[near.unit])])
+                )
                 trap[near.engine, near.unit, near.rank] = wrong and not near.right
             trapped = np.array([bool(rival.targets) for rival in traps], dtype=np.bool_)
             self._marks[level] = Marks(judged, trap, trapped)
         return self._marks[level]
 
     def _near(self, level: Level) -> list[_Near]:
-        """Find the distinct hits in a file of a target or an adversary, of any that the run has: most are in none."""
+        """Find the distinct hits in a file that the gold set judges: most are in none."""
         if level not in self._nears:
             targets, files = self.projections(level), _files(self._whole, level)
             self._nears[level] = [
@@ -190,14 +193,14 @@ def _inside_files(hits: Sequence[Hit], match: Match, files: frozenset[str], leve
 
 
 def _files(queries: Sequence[Query], level: Level) -> list[frozenset[str]]:
-    """List the files of the targets and adversaries of each query; the forms of one query share theirs."""
+    """List the files that each query judges; the forms of one query share theirs."""
     made = {id(query): frozenset(target_span(t, level).path for t in _places(query)) for query in queries}
     return [made[id(query)] for query in queries]
 
 
 def _places(query: Query) -> tuple[Target, ...]:
     """Give all that a query judges."""
-    return (*query.targets, *(adversary.target for adversary in query.adversaries))
+    return (*query.targets, *(adversary.target for adversary in query.adversaries), *query.irrelevant)
 
 
 def _thinned(queries: Sequence[Query], keep: Callable[[Adversary], bool]) -> tuple[Query, ...]:

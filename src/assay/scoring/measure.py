@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from assay.errors import ConfigError, nearest
+from assay.types import SECONDARY
 
 if TYPE_CHECKING:
     from assay.scoring.grid import Grid
@@ -56,7 +57,7 @@ class Kind:
     phrasings: bool = False  # over the forms of one intent, from another measure's values
     binary: bool = False  # its values are 0 and 1
     check: Callable[[Measure], None] | None = None  # settings that exclude each other
-    everywhere: bool = True  # it has a value for every query: each has a primary target
+    everywhere: bool = True  # it has a value for every query: each has a target
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,8 +163,9 @@ class Measure:
 
     @property
     def everywhere(self) -> bool:
-        """Whether it applies to every query, so that no value of it is missing."""
-        return self.kind.everywhere and (self.of is None or self.of.everywhere)
+        """Whether it applies to every query: one of higher grades alone applies where there are targets of them."""
+        selective = any(setting.name == "grade" and setting.value != SECONDARY for setting in self.settings)
+        return self.kind.everywhere and not selective and (self.of is None or self.of.everywhere)
 
     @property
     def depth(self) -> int:

@@ -10,7 +10,7 @@ from assay.errors import ConfigError, nearest
 from assay.scoring import adversarial, budget, lines, ranks, robustness
 from assay.scoring.match import LEVELS
 from assay.scoring.measure import Kind, Measure, Param, parse
-from assay.types import FORMS, PRIMARY, SECONDARY
+from assay.types import FORMS, SECONDARY
 
 
 def _choice(options: Sequence[str]) -> Callable[[str], str]:
@@ -25,11 +25,11 @@ def _choice(options: Sequence[str]) -> Callable[[str], str]:
     return read
 
 
-def _whole(least: int, most: int | None = None) -> Callable[[str], int]:
-    """Read a whole number in a range."""
+def _whole(least: int) -> Callable[[str], int]:
+    """Read a whole number."""
 
     def read(text: str) -> int:
-        if not text.isdecimal() or int(text) < least or (most is not None and int(text) > most):
+        if not text.isdecimal() or int(text) < least:
             raise ValueError
         return int(text)
 
@@ -69,8 +69,8 @@ def _level(default: str) -> Param:
 
 _FILE = _level("file")
 _LINES = _level("lines")
-#: 1: every target counts. 2: only primary ones.
-_GRADE = Param("grade", f"{SECONDARY} | {PRIMARY}", _whole(SECONDARY, PRIMARY), SECONDARY)
+#: 1: every target counts. 2: only primary ones. Sets with more grades have more choices.
+_GRADE = Param("grade", "the least grade that counts, from 1", _whole(SECONDARY), SECONDARY)
 _RULE = Param("rule", " | ".join(ranks.RULES), _choice(ranks.RULES), ranks.RULES[0])
 #: 0.3: a hit three times as long as its target still meets it (notes/spans.md measured with it).
 _IOU = Param("iou", "a number above 0, at most 1", _share, 0.3, shown=True)

@@ -147,7 +147,7 @@ def average_precision(grid: Grid, measure: Measure) -> FloatArray:
 
 
 def judged(grid: Grid, measure: Measure) -> FloatArray:
-    """Share of the distinct results inside the cut-off that the gold set knows, as a target or an adversary."""
+    """Share of the distinct results inside the cut-off that the gold set judges: targets, adversaries, grade 0."""
     k, level = cutoff_of(measure), level_of(measure)
     within = grid.within(level, k)
     known = (grid.marks(level).judged[..., :k] & within).sum(axis=-1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from assay.scoring.joining import restrict_run
-from assay.types import PRIMARY, Gold, Query, Run, Suite, Target
+from assay.types import Query, Run, Suite, Target
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,10 +22,20 @@ def without_pooled(run: Run) -> Unpooled:
     """Leave out every label that results brought up; a query whose primaries all go is left out."""
     marked = [label for gold in run.suite.golds for query in gold.queries for label in query.labels if label.shown_by]
     golds = [replace(gold, queries=tuple(map(_own, gold.queries))) for gold in run.suite.golds]
-    gone = tuple(f"{gold.name}/{query.id}" for gold in golds for query in gold.queries if not _answered(query))
-    kept = Suite(tuple(gold for gold in map(_answerable, golds) if gold.queries))
+    gone = {
+        f"{gold.name}/{query.id}": None
+        for gold, left in zip(run.suite.golds, golds, strict=True)
+        for query, own in zip(gold.queries, left.queries, strict=True)
+        if not set(query.primaries).intersection(own.targets)
+    }
+    answerable = [
+        replace(gold, queries=tuple(query for query in gold.queries if f"{gold.name}/{query.id}" not in gone))
+        for gold in golds
+    ]
+    kept = Suite(tuple(gold for gold in answerable if gold.queries))
     engines = sorted({engine for label in marked for engine in label.shown_by})
-    return Unpooled(restrict_run(run, kept), _count(run.suite) - _count(Suite(tuple(golds))), gone, tuple(engines))
+    labels = _count(run.suite) - _count(Suite(tuple(golds)))
+    return Unpooled(restrict_run(run, kept), labels, tuple(gone), tuple(engines))
 
 
 def _own(query: Query) -> Query:
@@ -48,16 +58,6 @@ def _content(anchor: str) -> str:
     """Name lines by file and content hash, which they keep when they move; an anchor without one as it is."""
     place, mark, digest = anchor.rpartition("#")
     return f"{place.rpartition(':')[0]}#{digest}" if mark else anchor
-
-
-def _answered(query: Query) -> bool:
-    """Tell whether a query has a primary target."""
-    return any(target.grade == PRIMARY for target in query.targets)
-
-
-def _answerable(gold: Gold) -> Gold:
-    """Leave out the queries without a primary target."""
-    return replace(gold, queries=tuple(query for query in gold.queries if _answered(query)))
 
 
 def _count(suite: Suite) -> int:

@@ -4,9 +4,12 @@ import json
 import shlex
 
 import pytest
+import pytrec_eval
 
+from assay import run, score
 from assay.cli.main import main
 from assay.corpus import open_corpus
+from assay.engines import make_engine
 from assay.gold import load_gold, resolve
 from tests.gold.formats.data_sets import CODESEARCHNET, SWEBENCH, lines
 from tests.gold.formats.samples import KARTA_LAYERS, SEMBLE
@@ -84,7 +87,11 @@ READ_IN_PART = {
         lines(SWEBENCH),
         ["left out: files that a patch makes: 3", "not read: hints_text, test_p"],
     ),
-    "codesearchnet": ("judged.csv", CODESEARCHNET, ["left out: judged wrong: 2", "not read: 1 notes of judges"]),
+    "codesearchnet": (
+        "judged.csv",
+        CODESEARCHNET,
+        ["left out: queries without an answer in the repository: 1", "not read: 1 notes of judges"],
+    ),
     "semble": ("shop.json", SEMBLE, ["not read: seed"]),
     "karta": ("shop.yaml", KARTA_LAYERS, ["not read: "]),
 }
@@ -211,10 +218,10 @@ def test_convert_writes_the_documents_of_a_beir_set_beside_it(shop, capsys):
     code, out, _ = call(capsys, "docs", "out/docs.yaml", "--to", "native")
     assert code == 0
     assert "Written: out/documents, out/docs.yaml" in out
-    assert (shop / "out" / "documents" / "d_1.txt").read_text("utf-8") == "One\n\nthe one"
+    assert (shop / "out" / "documents" / "d%201").read_text("utf-8") == "One\n\nthe one"
     [gold] = load_gold(shop / "out" / "docs.yaml").golds
     corpus = open_corpus(gold.corpus, base=shop / "out")
-    assert [file.path for file in corpus.files] == ["d2.txt", "d_1.txt"]
+    assert [file.path for file in corpus.files] == ["d%201", "d2"]
     assert not resolve(gold, corpus).problems
     (shop / "out" / "docs.yaml").unlink()
     code, _, err = call(capsys, "docs", "out/docs.yaml", "--to", "native")
@@ -226,6 +233,43 @@ def test_convert_writes_the_documents_of_a_beir_set_beside_it(shop, capsys):
     assert (code, "holds something else than documents" in err) == (2, True)
     assert (shop / "documents" / "thesis.txt").read_text() == "mine"
     assert not (shop / "docs.yaml").exists()
+
+
+GRADED = "".join(f"{row}\n" for row in ["1\tD0\t3", "1\tD1\t2", "1\tD2\t1", "1\tD3\t0", "2\tD1\t1", "2\tD3\t1"])
+FOREIGN = "".join(f"{row} run\n" for row in ["1 Q0 D1 1 9", "1 Q0 D0 2 8", "1 Q0 D3 3 7", "2 Q0 D3 1 2", "2 Q0 D2 2 2"])
+
+
+#: What is written, and what is read of it.
+PLACES = {
+    "native": ("{}/docs.yaml", "{}/docs.yaml"),
+    "plain": ("{}/docs.csv", "{}/docs.csv"),
+    "beir": ("{}", "{}/docs"),
+    "trec": ("{}/", "{}/docs.qrels"),
+}
+
+
+@pytest.mark.parametrize("way", ["native", "native beir native", "native plain native", "trec native"])
+def test_convert_keeps_grades_and_document_ids_so_that_foreign_runs_keep_their_scores(shop, capsys, way):
+    documents = "".join(f'{{"_id": "D{n}", "text": "text {n}"}}\n' for n in range(4))
+    questions = '{"_id": "1", "text": "which one?"}\n{"_id": "2", "text": "which other?"}\n'
+    for name, text in {"corpus.jsonl": documents, "queries.jsonl": questions, "qrels/test.tsv": GRADED}.items():
+        (shop / "docs" / name).parent.mkdir(parents=True, exist_ok=True)
+        (shop / "docs" / name).write_text(text, "utf-8")
+    (shop / "run.trec").write_text(FOREIGN, "utf-8")
+    source, corpus = "docs", list[str]()
+    for number, to in enumerate(way.split()):
+        out, after = (place.format(number) for place in PLACES[to])
+        code, _, err = call(capsys, source, out, "--to", to, *corpus)
+        assert (code, "grade" in err) == (0, False)
+        source, corpus = after, ["--corpus", str(shop / "0" / "documents")]
+    suite = load_gold(shop / source)
+    made = run({"foreign": make_engine("runfile:run.trec", suite=suite, folder=shop)}, suite, k=10)
+    qrels = {"1": {"D0": 3, "D1": 2, "D2": 1, "D3": 0}, "2": {"D1": 1, "D3": 1}}
+    scored = {"1": {"D1": 9.0, "D0": 8.0, "D3": 7.0}, "2": {"D3": 2.0, "D2": 2.0}}
+    peer = pytrec_eval.RelevanceEvaluator(qrels, {"ndcg_cut_10"}).evaluate(scored)
+    values = score(made, ["nDCG@10", "Judged@3"]).values[0]
+    assert values[0].tolist() == pytest.approx([peer[query]["ndcg_cut_10"] for query in ("1", "2")], abs=1e-12)
+    assert values[1].tolist() == [1.0, 0.5]
 
 
 def test_convert_warns_of_documents_without_a_text(shop, capsys):

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from assay import load_gold, run
 from assay.engines.base import Context
 from assay.engines.reading.docnos import from_column, from_docno, to_column, to_docno
-from assay.engines.runfile import make, read_trec
+from assay.engines.runfile import Docno, make, read_trec
 from assay.experiment.records.trec import trec_files
 from assay.scoring import score
-from assay.types import EngineRun, Hit, Ranking, Run, Status
+from assay.types import EngineRun, Hit, Ranking, Run, Span, Status, Suite, Target
 from tests.properties import examples
 
 texts = st.text(st.characters(exclude_characters="\x00"), max_size=12)
@@ -134,20 +134,43 @@ def test_scores_keep_the_order_even_where_the_engine_gave_none(made):
     assert " 9.25 " in files["runs/lines/scored.trec"]
 
 
+def test_scores_that_trec_eval_would_round_to_one_are_not_written(made):
+    hits = (Hit("a.py", score=1.0 + 1e-9), Hit("z.py", score=1.0))
+    ranking = Ranking("shop", "cart-total", "human", hits, (1, 1))
+    files = trec_files(replace(made, engines=(EngineRun("mine", (ranking,)),)))
+    assert [line.split()[4] for line in files["runs/mine.trec"].splitlines()] == ["2", "1"]
+
+
+def test_judgements_have_the_grades_of_the_set_and_what_was_judged_irrelevant(made):
+    [gold] = made.suite.golds
+    judged = replace(
+        gold.queries[0],
+        targets=(Target(Span("a.py"), 4), Target(Span("b.py"), 1)),
+        irrelevant=(Target(Span("c.py"), 0),),
+    )
+    suite = Suite((replace(gold, queries=(judged, *gold.queries[1:])),))
+    lines = trec_files(replace(made, suite=suite))["qrels/shop.qrels"].splitlines()
+    own = {line.split(maxsplit=2)[2] for line in lines if line.startswith(f"shop/{judged.id}/human ")}
+    assert {"a.py 4", "b.py 1", "c.py 0"} <= own
+
+
 def test_same_place_twice_is_written_once(made):
     hits = (Hit("shop/tax.py", 1, 2), Hit("shop/tax.py", 1, 2), Hit("shop/cart.py"))
     ranking = Ranking("shop", "cart-total", "human", hits, (1, 1, 1))
     twice = replace(made, engines=(EngineRun("mine", (ranking,)),))
     files = trec_files(twice)
-    answers = read_trec(files["runs/lines/mine.trec"], "x")
-    assert [str(hit.span) for hit in answers["shop/cart-total/human"]] == ["shop/tax.py:1-2", "shop/cart.py"]
+    answers, _ = read_trec(files["runs/lines/mine.trec"], "x")
+    assert [hit[:3] for hit in answers["shop/cart-total/human"]] == [
+        ("shop/tax.py", 1, 2),
+        ("shop/cart.py", None, None),
+    ]
     # Only what was asked is judged: other forms would count as missed.
     assert {line.split()[0] for line in files["qrels/shop.qrels"].splitlines()} == {"shop/cart-total/human"}
 
 
 def test_percent_in_a_run_of_somebody_else_is_a_percent():
     text = "q Q0 a%20b.py 1 2.0 theirs\nq Q0 a%20b.py:3-4 2 1.0 assay:mine\n"
-    assert [hit.path for hit in read_trec(text, "x")["q"]] == ["a%20b.py", "a b.py"]
+    assert read_trec(text, "x")[0]["q"] == (Docno("a%20b.py", 2.0), Hit("a b.py", 3, 4, 1.0))
 
 
 def test_engine_that_answered_nothing_has_no_file(made):

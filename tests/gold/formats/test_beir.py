@@ -1,4 +1,4 @@
-"""BEIR folders: scores become grades, splits become sets, documents become files, and what goes out comes back."""
+"""BEIR folders: scores are grades, splits become sets, documents become files, and what goes out comes back."""
 
 import json
 import re
@@ -51,21 +51,20 @@ def test_scores_are_grades_and_documents_are_targets(tmp_path):
     assert (gold.name, gold.corpus) == ("shop", HERE)
     first, second = gold.queries
     assert (first.id, first.line, first.forms) == ("q1", 1, {"human": "how is a basket priced?"})
-    assert [(t.anchor, t.grade) for t in first.targets] == [("shop/price.py::total", 2), ("shop/tax.py:1-9", 1)]
+    assert [(t.anchor, t.grade) for t in first.targets] == [("shop/price.py::total", 3), ("shop/tax.py:1-9", 1)]
+    assert [(t.anchor, t.grade) for t in first.irrelevant] == [("shop/no.py", 0)]
     assert (second.id, second.forms) == ("q-2", {"human": " rates "})
-    assert [(t.anchor, t.grade) for t in second.targets] == [("shop/tax.py", 2), ("shop/rates.py", 2)]
+    assert [(t.anchor, t.grade) for t in second.targets] == [("shop/tax.py", 1), ("shop/rates.py", 1)]
 
 
 def test_what_is_not_gold_is_told(tmp_path):
     provenance = load_gold(make(tmp_path), corpus=HERE).golds[0].provenance
     assert provenance["not read"] == "metadata"
     assert provenance["ids"].endswith("'q 2' is q-2")
-    assert provenance["scores"] == (
-        "queries whose best score is 1, which counts as primary there: 1; scores above 2, which count as 2: 1"
-    )
+    assert provenance["assumed"] == "negative scores are 0: 1"
     assert provenance["left out"] == (
         "queries without a judgement: 1 (q4); judged queries without a text: 1 (q9); "
-        "judged wrong: 2 (shop/no.py for q1, shop/no.py for q3); queries without a relevant document: 1 (q3)"
+        "queries without a relevant document: 1 (q3)"
     )
 
 
@@ -171,7 +170,7 @@ def test_what_is_written_is_what_beirs_own_tools_read():
 
 def held(gold: Gold) -> Gold:
     """Give the part of a set that the format has a place for."""
-    queries = (Query(q.id, {"human": q.forms[q.ordered_forms[0]]}, q.targets) for q in gold.queries)
+    queries = (Query(q.id, {"human": q.headline}, q.targets, irrelevant=q.irrelevant) for q in gold.queries)
     return replace(gold, queries=tuple(queries), provenance={})
 
 

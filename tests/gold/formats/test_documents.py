@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.cli.main import main
-from assay.gold.formats.common.documents import file_names
+from assay.corpus.document_names import document_paths, find_document
 from assay.gold.targets import path_problem
 from tests.gold.formats.files import write
 
@@ -17,29 +17,39 @@ PATHS = st.lists(st.lists(st.sampled_from(["a", "A", "a.py", "b.c"]), min_size=1
 
 @given(IDS | PATHS.map(lambda paths: list(dict.fromkeys(paths))))
 def test_names_are_safe_and_never_meet(ids):
-    names = file_names(ids)
+    names = document_paths(ids)
     assert list(names) == ids
     folded = [name.casefold() for name in names.values()]
     assert len(set(folded)) == len(folded)
     assert not any(other.startswith(f"{name}/") for name in folded for other in folded)
     for name in names.values():
         assert path_problem(name) is None
-        assert all(re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9_.-]*", step) for step in name.split("/"))
+        assert all(re.fullmatch(r"[A-Za-z0-9_%][A-Za-z0-9_.%-]*", step) for step in name.split("/"))
 
 
-def test_a_plain_path_keeps_its_name():
-    assert file_names(["shop/price.py", "7", "a b", ".env", "a:1-2"]) == {
+@given(IDS | PATHS.map(lambda paths: list(dict.fromkeys(paths))))
+def test_a_document_is_found_by_its_id(ids):
+    names = document_paths(ids)
+    assert {name: find_document(name, set(names.values())) for name in ids} == names
+
+
+def test_an_id_that_can_be_a_path_is_one_and_others_are_encoded():
+    assert document_paths(["shop/price.py", "D0", "FT911-3", "a b", ".env", "a:1-2", "x/ä", "100%", "v1."]) == {
         "shop/price.py": "shop/price.py",
-        "7": "7.txt",
-        "a b": "a_b.txt",
-        ".env": "env.txt",
-        "a:1-2": "a_1-2.txt",
+        "D0": "D0",
+        "FT911-3": "FT911-3",
+        "a b": "a%20b",
+        ".env": "%2Eenv",
+        "a:1-2": "a%3A1-2",
+        "x/ä": "x%2F%C3%A4",
+        "100%": "100%25",
+        "v1.": "v1%2E",
     }
 
 
 def test_an_id_that_is_the_name_made_for_another_is_told_apart():
-    made = file_names(["a b", "a_b"])["a_b"]
-    names = file_names(["a b", "a_b", made])
+    made = document_paths(["A", "a"])["a"]
+    names = document_paths(["A", "a", made])
     assert len({name.casefold() for name in names.values()}) == 3
 
 
@@ -89,6 +99,6 @@ def test_no_document_is_written_outside_its_folder(tmp_path):
 
 
 def test_a_long_id_fits_a_file_system():
-    names = file_names(["x" * 900 + "a", "x" * 900 + "b"])
+    names = document_paths(["x" * 900 + "a", "x" * 900 + "b"])
     assert len(set(names.values())) == 2
     assert all(len(name) < 200 for name in names.values())

@@ -49,10 +49,10 @@ def test_judgements_are_grades_and_documents_are_targets(tmp_path):
     first, second = gold.queries
     assert (gold.name, first.id, first.line, second.line) == ("shop", "1", 1, 5)
     assert [(t.anchor, t.grade) for t in first.targets] == [("shop/price.py::total", 2), ("shop/tax.py:1-9", 1)]
-    assert (second.forms, [t.grade for t in second.targets]) == ({"human": "rates of tax"}, [2])
+    assert (second.forms, [t.grade for t in second.targets]) == ({"human": "rates of tax"}, [1])
+    assert [(t.anchor, t.grade) for t in first.irrelevant] == [("shop/no.py", 0)]
     assert gold.provenance["left out"] == (
-        "queries without a judgement: 1 (4); judged wrong: 2 (shop/no.py for 1, x.py for 3); "
-        "queries without a relevant document: 1 (3)"
+        "queries without a judgement: 1 (4); queries without a relevant document: 1 (3)"
     )
 
 
@@ -136,7 +136,9 @@ def test_a_target_with_a_blank_is_left_out_and_told_or_refused():
 
 def held(gold: Gold) -> Gold:
     """Give the part of a set that the format has a place for."""
-    queries = (Query(q.id, {"human": " ".join(q.forms[q.ordered_forms[0]].split())}, q.targets) for q in gold.queries)
+    queries = (
+        Query(q.id, {"human": " ".join(q.headline.split())}, q.targets, irrelevant=q.irrelevant) for q in gold.queries
+    )
     return replace(gold, queries=tuple(queries), provenance={})
 
 

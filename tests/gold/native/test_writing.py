@@ -18,6 +18,7 @@ TEXT = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=30
 NAMES = st.text(st.characters(categories=["L", "N", "Pd", "Pc"]), min_size=1, max_size=10)
 STEPS = st.text(st.characters(categories=["L", "N", "Pd"]), min_size=1, max_size=6)
 TEXTS = st.dictionaries(TEXT, TEXT, max_size=3)
+GRADES = st.sampled_from([2, 2, 1, 3, 4])
 PATHS = st.lists(STEPS, min_size=1, max_size=3).map("/".join)
 
 
@@ -42,12 +43,16 @@ def anchored(draw: st.DrawFn, grade: int = 2) -> Target:
 @st.composite
 def queries(draw: st.DrawFn, name: str) -> Query:
     """Draw a sound query: no file is named twice."""
-    targets = draw(st.lists(anchored(), min_size=1, max_size=3)) + draw(st.lists(anchored(1), max_size=2))
+    targets = draw(st.lists(anchored(draw(GRADES)), min_size=1, max_size=3)) + draw(st.lists(anchored(1), max_size=2))
+    targets.sort(key=lambda target: -target.grade)
+    targets += draw(st.lists(anchored(0), max_size=2))
     wrong = draw(st.lists(anchored(), max_size=3))
     unique: dict[str, Target] = {}
     for target in [*targets, *wrong]:
         unique.setdefault(target.span.path, target)
-    kept = tuple(target for target in targets if unique[target.span.path] is target)
+    judged = [target for target in targets if unique[target.span.path] is target]
+    kept = tuple(target for target in judged if target.grade)
+    irrelevant = tuple(target for target in judged if not target.grade)
     adversaries = tuple(
         Adversary(target, draw(st.sampled_from(RELATIONSHIPS)), draw(st.sampled_from(STRENGTHS)), draw(TEXT))
         for target in wrong
@@ -64,7 +69,7 @@ def queries(draw: st.DrawFn, name: str) -> Query:
         Label(anchor, draw(people), draw(day), draw(TEXT), draw(people)) for anchor in draw(st.permutations(labelled))
     ]
     shown = tuple(labels[: draw(st.integers(0, len(labels)))])
-    return Query(name, forms, kept, adversaries, rationale, measures, draw(TEXTS), labels=shown)
+    return Query(name, forms, kept, adversaries, rationale, measures, draw(TEXTS), labels=shown, irrelevant=irrelevant)
 
 
 @st.composite

@@ -16,7 +16,11 @@ _HALVES = re.compile("[\ud800-\udfff]")
 
 def gold_json(gold: types.Gold) -> dict[str, Any]:
     """Turn a gold set into JSON."""
-    return asdict(gold)
+    row = asdict(gold)
+    for query in row["queries"]:
+        if not query["irrelevant"]:  # older versions of Assay read runs of sets without them
+            del query["irrelevant"]
+    return row
 
 
 def ranking_json(ranking: types.Ranking) -> dict[str, object]:
@@ -145,6 +149,7 @@ def read_query(row: Mapping[str, Any]) -> types.Query:
     parts["rationale"] = None if rationale is None else types.Rationale(**rationale)
     parts["measures"] = tuple(parts["measures"])
     parts["labels"] = tuple(map(_label, parts.get("labels", ())))  # older runs have none
+    parts["irrelevant"] = tuple(map(_target, parts.get("irrelevant", ())))
     return types.Query(**parts)
 
 

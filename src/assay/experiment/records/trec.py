@@ -10,7 +10,8 @@ the lines of a target, and judgements know no lines that meet, only names that a
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from itertools import pairwise
+
+import numpy as np
 
 from assay.engines.reading.docnos import TAG, path_column, to_column, to_docno
 from assay.experiment.records import file_names
@@ -48,9 +49,10 @@ def _lines(ranking: Ranking, tag: str, *, as_files: bool) -> str:
 
 
 def _scores(hits: Sequence[Hit]) -> list[str]:
-    """Give the engine's scores where they alone say the order, else ones that do: TREC tools go by scores."""
+    """Return the engine's scores where they alone say the order, else ones that do: TREC tools go by scores."""
     own = [hit.score for hit in hits if hit.score is not None]
-    if len(own) == len(hits) and all(before > after for before, after in pairwise(own)):
+    single = np.array(own, dtype=np.float64).astype(np.float32)  # trec_eval's precision
+    if len(own) == len(hits) and bool((single[:-1] > single[1:]).all()):
         return [repr(float(score)) for score in own]
     return [str(len(hits) - place) for place in range(len(hits))]
 
@@ -61,7 +63,7 @@ def _query_id(gold: str, query: str, form: str) -> str:
 
 
 def _qrels(gold: Gold, asked: Iterable[tuple[str, str, str]]) -> str:
-    """Write the judgements of a set: every file with its highest grade, a plausible wrong answer with 0."""
+    """Write the judgements of a set: every file with its highest grade, adversaries and irrelevant ones with 0."""
     known = set(asked)
     return "".join(
         f"{_query_id(gold.name, query.id, form)} 0 {docno} {grade}\n"
@@ -78,6 +80,6 @@ def _grades(query: Query) -> dict[str, int]:
     for target in query.targets:
         docno = path_column(target.span.path)
         grades[docno] = max(target.grade, grades.get(docno, 0))
-    for adversary in query.adversaries:
-        grades.setdefault(path_column(adversary.target.span.path), 0)
+    for wrong in (*(adversary.target for adversary in query.adversaries), *query.irrelevant):
+        grades.setdefault(path_column(wrong.span.path), 0)
     return grades

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import Literal
 
 from assay.errors import GoldError
 from assay.gold.anchors.lines import AnchorLines
 from assay.gold.anchors.lookup import Library, Missing
-from assay.types import PRIMARY, Adversary, Corpus, Gold, Query, Target
+from assay.types import Adversary, Corpus, Gold, Query, Target
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,12 +44,16 @@ class Resolution:
 
 def resolve(gold: Gold, corpus: Corpus, *, missing: Literal["error", "report"] = "error") -> Resolution:
     """Fill in the lines and units of targets and adversaries; what is missing is an error, or is left out and told."""
-    checks = _check(gold, Library(corpus))
+    library = Library(corpus)
+    checks = _check(gold, library)
     problems = tuple(_problems(gold, checks))
     if problems and missing == "error":
         raise _error(problems)
     queries = [kept for query in gold.queries if (kept := _kept(query, checks)) is not None]
-    return Resolution(replace(gold, queries=tuple(queries)), problems, tuple(_notes(checks)))
+    paths = {file.path for file in corpus.files}
+    judged = tuple(replace(query, irrelevant=tuple(_irrelevant(query, library, paths))) for query in queries)
+    notes = (*_notes(checks), *_gone(gold, queries, judged))
+    return Resolution(replace(gold, queries=judged), problems, notes)
 
 
 _Checks = Mapping[Target, Target | Missing]
@@ -69,7 +73,7 @@ def _check(gold: Gold, library: Library) -> _Checks:
 def _kept(query: Query, checks: _Checks) -> Query | None:
     """Give the query with what was found; none without a primary."""
     targets = tuple(found for t in query.targets if isinstance(found := checks[t], Target))
-    if not any(target.grade == PRIMARY for target in targets):
+    if not any(isinstance(checks[target], Target) for target in query.primaries):
         return None
     adversaries = [_kept_adversary(adversary, checks) for adversary in query.adversaries]
     return replace(query, targets=targets, adversaries=tuple(a for a in adversaries if a is not None))
@@ -79,6 +83,19 @@ def _kept_adversary(adversary: Adversary, checks: _Checks) -> Adversary | None:
     """Give the adversary with what was found, if it was."""
     found = checks[adversary.target]
     return replace(adversary, target=found) if isinstance(found, Target) else None
+
+
+def _irrelevant(query: Query, library: Library, paths: Set[str]) -> Iterator[Target]:
+    """Yield the judged irrelevant targets that the corpus has: no engine can return the others."""
+    there = (target for target in query.irrelevant if target.span.path in paths)
+    return (found for target in there if isinstance(found := library.look_up(target), Target))
+
+
+def _gone(gold: Gold, before: Sequence[Query], after: Sequence[Query]) -> Iterator[str]:
+    """Count the judged irrelevant targets that were left out."""
+    every, kept = (sum(len(query.irrelevant) for query in queries) for queries in (before, after))
+    if kept < every:
+        yield f"{every - kept} of {every} irrelevant targets of '{gold.name}' are not in the corpus and are left out"
 
 
 def _notes(checks: _Checks) -> Iterator[str]:

@@ -12,8 +12,9 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
+from assay.corpus.document_names import document_paths
 from assay.gold.building import build_gold
-from assay.gold.formats.common.documents import CORPUS, OWN, document_ids, file_names
+from assay.gold.formats.common.documents import CORPUS, OWN, document_ids
 from assay.gold.formats.common.jsonlines import read_entries, unread
 from assay.gold.formats.common.losses import corpus_losses, verified
 from assay.gold.formats.common.opening import open_source
@@ -107,7 +108,7 @@ def _in_corpus(judgement: Judgement, grade: int) -> Target:
 
 def _among(folder: Path) -> Callable[[Judgement, int], Target]:
     """Find documents among those of the folder, which become files."""
-    names = file_names(document_ids(folder))
+    names = document_paths(document_ids(folder))
 
     def target(judgement: Judgement, grade: int) -> Target:
         if judgement.document not in names:
@@ -124,7 +125,7 @@ def write_beir(suite: Suite) -> Written:
     files: dict[str, str | bytes] = {}
     for gold in suite.golds:
         folder = file_name(gold, "")
-        anchors = dict.fromkeys(target.anchor for query in gold.queries for target in query.targets)
+        anchors = _anchors(gold)
         files[f"{folder}/{CORPUS}"] = _lines([{"_id": anchor, "title": anchor, "text": ""} for anchor in anchors])
         files[f"{folder}/{QUERIES}"] = _lines([{"_id": query.id, "text": _headline(query)} for query in gold.queries])
         files[f"{folder}/{QRELS}/{_SPLIT}"] = _table(gold)
@@ -133,8 +134,13 @@ def write_beir(suite: Suite) -> Written:
         return [back for gold in suite.golds for back in read_beir_folder(root / file_name(gold, ""), gold.corpus)]
 
     written = verified(suite, files, read, lost=corpus_losses(suite))
-    count = len({target.anchor for gold in suite.golds for query in gold.queries for target in query.targets})
+    count = len({anchor for gold in suite.golds for anchor in _anchors(gold)})
     return Written(written.files, (*written.lost, _NO_TEXT.format(count)))
+
+
+def _anchors(gold: Gold) -> dict[str, None]:
+    """List all that a set judges, each target once."""
+    return dict.fromkeys(target.anchor for query in gold.queries for target in (*query.targets, *query.irrelevant))
 
 
 def _headline(query: Query) -> str:
@@ -152,5 +158,5 @@ def _table(gold: Gold) -> str:
     stream = io.StringIO(newline="")
     writer = csv.writer(stream, delimiter="\t", lineterminator="\n")
     writer.writerow(_HEADER)
-    writer.writerows((q.id, target.anchor, target.grade) for q in gold.queries for target in q.targets)
+    writer.writerows((q.id, t.anchor, t.grade) for q in gold.queries for t in (*q.targets, *q.irrelevant))
     return stream.getvalue()

@@ -1,7 +1,7 @@
 """CodeSearchNet's annotations: a query, a function on GitHub, and how relevant people found it, from 0 to 3.
 
-3 is what was looked for and 2 does it more or less: both are primary. 1 has useful parts: secondary. 0 is wrong. Where
-several people judged, their mean counts, a half rounded up.
+The relevance is the grade; functions with relevance 0 are kept as judged and irrelevant. Where several people judged,
+their mean counts, a half rounded up.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from assay.gold.formats.common.several import Asked, Code, Left, from_github, gi
 from assay.gold.formats.common.table import Row, Table, header, read_table
 from assay.gold.source import Source
 from assay.gold.targets import ranged_span
-from assay.types import PRIMARY, SECONDARY, CorpusSpec, Gold, Span, Target
+from assay.types import CorpusSpec, Gold, Span, Target
 
 COLUMNS = ("Language", "Query", "GitHubUrl", "Relevance", "Notes")
 _URL = re.compile(
@@ -25,7 +25,6 @@ _URL = re.compile(
     r"#L(?P<start>[0-9]{1,9})(?:-L(?P<end>[0-9]{1,9}))?"
 )
 _RELEVANCE = ("0", "1", "2", "3")
-_GRADES: Mapping[int, int] = {3: PRIMARY, 2: PRIMARY, 1: SECONDARY}
 _APART = 2  # judgements of one function that differ by so much disagree on whether it answers
 
 
@@ -90,17 +89,16 @@ def _judgement(row: Row) -> _Judgement:
 def _entries(
     question: _Question, judged: Mapping[Span, Sequence[_Judgement]], ids: Mapping[str, str]
 ) -> list[Asked | Left]:
-    """Make a query of what was judged; a question that nothing answers is told, as is what was found wrong."""
+    """Make a query of what was judged; a question that nothing in the repository answers is left out."""
     means = {span: _mean([one.relevance for one in judgements]) for span, judgements in judged.items()}
     here = f"'{question.text}' in {question.code.label}"
-    entries: list[Asked | Left] = [Left("judged wrong", f"{span} for {here}") for span in means if not means[span]]
-    targets = [Target(span, _GRADES[mean]) for span, mean in means.items() if mean]
-    if not any(target.grade == PRIMARY for target in targets):
-        return [*entries, Left("queries without an answer in the repository", here)]
+    targets = [Target(span, mean) for span, mean in means.items()]
+    if not any(target.grade > 0 for target in targets):
+        return [Left("queries without an answer in the repository", here)]
     first = next(iter(judged.values()))[0].row.place
     tags = {"language": question.language}
-    query = build_query(ids[question.id], {"human": question.text}, targets, first, tags=tags)
-    return [*entries, Asked(question.code, query)]
+    query = build_query(ids[question.id], {"human": question.text}, targets, first, tags=tags, least=1)
+    return [Asked(question.code, query)]
 
 
 def _mean(relevance: Sequence[int]) -> int:

@@ -16,8 +16,8 @@ from assay.gold.source import Source, read_source
 from assay.gold.targets import ranged_span
 from assay.types import PRIMARY, SECONDARY, CorpusSpec, Gold, Query, Suite, Target
 
-_RESULT = re.compile(r"(?P<path>.+):(?P<start>[0-9]{1,9})-(?P<end>[0-9]{1,9}):(?P<grade>[0-9]+)", re.DOTALL)
 _GRADES = {"2": PRIMARY, "1": SECONDARY}
+_RESULT = re.compile(r"(?P<path>.+):(?P<start>[0-9]{1,9})-(?P<end>[0-9]{1,9}):(?P<grade>[0-9]+)", re.DOTALL)
 _RESULTS = 3  # columns that octocode's own files have; more are written where a query has more targets
 _QUERY = "query"
 
@@ -90,4 +90,4 @@ def _result(target: Target, query: Query, gold: Gold) -> str:
             f"octocode's format holds line ranges only, and query '{query.id}' has the target {target.anchor}",
             "have the lines looked up in the corpus first: `assay gold convert --corpus PATH`",
         )
-    return f"{target.span}:{target.grade}"
+    return f"{target.span}:{PRIMARY if target in query.primaries else SECONDARY}"

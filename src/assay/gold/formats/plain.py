@@ -6,6 +6,7 @@ are the same; there `targets`, a list, may stand for several rows that differ in
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -25,7 +26,8 @@ from assay.types import FORMS, PRIMARY, SECONDARY, CorpusSpec, Gold, Query, Suit
 
 COLUMNS = ("query", "path", "id", "form", "grade", "cluster")
 _WRITTEN = ("id", "query", "path", "form", "grade", "cluster")
-_GRADES = {"2": PRIMARY, "primary": PRIMARY, "1": SECONDARY, "secondary": SECONDARY}
+_GRADES = {"primary": PRIMARY, "secondary": SECONDARY}
+_GRADE = re.compile("[0-9]{1,9}")
 
 
 def matches(source: Source) -> bool:
@@ -115,7 +117,7 @@ def _query(intent: str, rows: Sequence[Row]) -> Query:
         cluster = row.get("cluster")
         _agree(row, f"the cluster of '{intent}'", clusters.setdefault("cluster", cluster), cluster)
     tags = {key: value for key, value in clusters.items() if value}
-    return build_query(intent, forms, targets.values(), rows[0].place, tags=tags)
+    return build_query(intent, forms, targets.values(), rows[0].place, tags=tags, least=1)
 
 
 def _form(row: Row) -> str:
@@ -128,10 +130,11 @@ def _form(row: Row) -> str:
 
 def _target(row: Row) -> Target:
     """Give the target of a row, primary when it says nothing."""
-    grade = row.get("grade", "2")
-    if grade not in _GRADES:
-        raise row.place.error(f"'{grade}' is not a grade", "grades are 2 (primary) and 1 (secondary)")
-    return parse_target(row.text("path"), row.place, grade=_GRADES[grade])
+    grade = row.get("grade", str(PRIMARY))
+    if grade not in _GRADES and not _GRADE.fullmatch(grade):
+        hint = "grades are whole numbers: 2 (primary), 1 (secondary), 0 (judged, not relevant), or others"
+        raise row.place.error(f"'{grade}' is not a grade", hint)
+    return parse_target(row.text("path"), row.place, grade=_GRADES.get(grade) or int(grade))
 
 
 def _agree(row: Row, what: str, first: object, now: object) -> None:
@@ -157,9 +160,10 @@ def _render(gold: Gold) -> str:
 
 
 def _rows(query: Query) -> Iterator[list[str]]:
-    """Give the rows of a query: every target under its headline, and each other phrasing with the first of them."""
+    """Give the rows of a query: what it judges under its headline, and each other phrasing with the first target."""
     headline, *others = query.ordered_forms
     cluster = query.tags.get("cluster", "")
-    pairs = [(headline, target) for target in query.targets] + [(form, query.targets[0]) for form in others]
+    pairs = [(headline, target) for target in (*query.targets, *query.irrelevant)]
+    pairs += [(form, query.targets[0]) for form in others]
     for form, target in pairs:
         yield [query.id, query.forms[form], target.anchor, form, str(target.grade), cluster]

@@ -172,11 +172,12 @@ def _repository(gold: Gold) -> dict[str, object]:
 
 
 def _annotation(query: Query, gold: Gold) -> dict[str, object]:
-    """Give the entry of a query: its headline, its targets by grade."""
-    grades = {"relevant": PRIMARY, "secondary": SECONDARY}
+    """Give the entry of a query: its headline, its targets in the two grades of the format."""
+    primaries = query.primaries
+    others = [target for target in query.targets if target not in primaries]
     entry: dict[str, object] = {"query": query.headline}
-    for key, grade in grades.items():
-        entry[key] = [_place(target, query, gold) for target in query.targets if target.grade == grade]
+    for key, targets in {"relevant": primaries, "secondary": others}.items():
+        entry[key] = [_place(target, query, gold) for target in targets]
     return entry | ({"category": query.tags["category"]} if "category" in query.tags else {})
 
 

@@ -19,7 +19,7 @@ from assay.gold.place import Place
 from assay.gold.source import Source, read_source
 from assay.gold.targets import parse_target
 from assay.syntax.lines import line_at
-from assay.types import PRIMARY, CorpusSpec, Gold, Query, Rationale, Suite, Target
+from assay.types import CorpusSpec, Gold, Query, Rationale, Suite, Target
 
 QRELS = ".qrels"
 TOPICS = ".topics"
@@ -204,8 +204,8 @@ def _headline(query: Query) -> str:
 
 def _written(query: Query, gold: Gold) -> str:
     """Write the judgements of a query; a path with a blank in it does not fit, and one of several may be left out."""
-    fitting = [target for target in query.targets if not _has_blank(target)]
-    if not any(target.grade == PRIMARY for target in fitting):
+    fitting = [target for target in (*query.targets, *query.irrelevant) if not _has_blank(target)]
+    if not any(target in fitting for target in query.primaries):
         raise Place(gold.source or gold.name, query.line).error(
             f"a TREC line has no place for the blank in the targets of query '{query.id}'", "write BEIR or CSV instead"
         )

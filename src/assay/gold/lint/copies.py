@@ -12,7 +12,7 @@ from assay.gold.lint.definitions import simple
 from assay.gold.lint.records import Finding, Rule
 from assay.gold.lint.view import View, written
 from assay.syntax.outline import Definition, Outline
-from assay.types import PRIMARY, Query, Span, Target
+from assay.types import Query, Span, Target
 
 EXACT = Rule(
     "G311",
@@ -57,9 +57,7 @@ def check(view: View) -> Iterator[Finding]:
     pages = _Pages(view)
     stretches: list[_Stretch] = []
     for query in view.resolved():
-        for target in query.targets:
-            if target.grade != PRIMARY:
-                continue
+        for target in query.primaries:
             if target.span.start is None:
                 yield from _file_copies(view, query, target, pages)
             elif _is_long(said := _said(pages.lines(target.span.path), target.span), view):

@@ -10,7 +10,7 @@ from assay.gold.building import build_query
 from assay.gold.lint.records import Finding, Repair
 from assay.gold.place import Place
 from assay.gold.targets import parse_target
-from assay.types import Adversary, Gold, Label, Query, Target
+from assay.types import PRIMARY, Adversary, Gold, Label, Query, Target
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,14 +44,22 @@ def _repaired(query: Query, repair: Repair) -> Query | None:
         return None
     labels = tuple(_labels(query.labels, repair, {target.anchor for target in targets}))
     changed = replace(query, targets=targets, adversaries=adversaries, labels=labels)
-    return changed if _is_sound(changed) else None
+    return changed if _is_sound(changed, min(target.grade for target in query.primaries)) else None
 
 
-def _is_sound(query: Query) -> bool:
+def _is_sound(query: Query, least: int) -> bool:
     """Tell whether a set with this query could be read again."""
     place = Place("--fix")
     try:
-        build_query(query.id, query.forms, query.targets, place, adversaries=query.adversaries, labels=query.labels)
+        build_query(
+            query.id,
+            query.forms,
+            query.targets,
+            place,
+            adversaries=query.adversaries,
+            labels=query.labels,
+            least=min(least, PRIMARY),
+        )
     except GoldError:
         return False
     return True

@@ -12,7 +12,7 @@ from assay.gold.lint.records import Finding, Leaks, Rule
 from assay.gold.lint.view import View, headline
 from assay.gold.wrong_terms import ARTICLES, WORD, kept, replacements
 from assay.syntax.identifiers import split
-from assay.types import PRIMARY, Query, Target
+from assay.types import Query, Target
 
 SAME_WORDS = Rule(
     "G401",
@@ -110,7 +110,7 @@ def _said(text: str) -> tuple[str, ...]:
 
 def _primaries(query: Query) -> frozenset[str]:
     """Give the anchors that a query is about."""
-    return frozenset(target.anchor for target in query.targets if target.grade == PRIMARY)
+    return frozenset(target.anchor for target in query.primaries)
 
 
 def _wrong_term(view: View, query: Query) -> Iterator[Finding]:
@@ -139,8 +139,8 @@ def _given(view: View, query: Query) -> Iterator[Finding]:
     text = headline(query)
     if is_symbol_query(query):
         return
-    for target in query.targets:
-        if target.grade == PRIMARY and (quoted := _quoted(text, target)):
+    for target in query.primaries:
+        if quoted := _quoted(text, target):
             message = f"'{query.id}' says '{quoted}', the name of its target {target.anchor}"
             yield view.finding(GIVEN, query, target.anchor, message)
             return

@@ -82,6 +82,7 @@ def read_query(entry: Field, number: int) -> Query:
         measures=_measures(fields.get("evaluation")),
         tags=_texts(fields.get("tags")),
         labels=_labels(fields.get("labels")),
+        least=1,  # `primary` is required where there are no grades
     )
 
 
@@ -96,11 +97,24 @@ def _forms(field: Field) -> dict[str, str]:
 def _targets(field: Field) -> list[Target]:
     """Read what counts as right."""
     fields = field.mapping(schema.RETRIEVAL)
-    if not fields["primary"].sequence():
+    if "primary" not in fields and "grades" not in fields:
+        raise field.place.error(f"{field.what} lacks the key 'primary'", "name the code that answers the query")
+    if "primary" in fields and not fields["primary"].sequence():
         raise fields["primary"].place.error("a query has no primary target", "name the code that answers it")
     grades = (("primary", PRIMARY), ("secondary", SECONDARY))
-    entries = [(entry, grade) for key, grade in grades if key in fields for entry in fields[key].sequence()]
+    lists = [(fields[key], grade) for key, grade in grades if key in fields]
+    lists += _graded(fields["grades"]) if "grades" in fields else []
+    entries = [(entry, grade) for named, grade in lists for entry in named.sequence()]
     return [parse_target(entry.text(), entry.place, grade=grade) for entry, grade in entries]
+
+
+def _graded(field: Field) -> list[tuple[Field, int]]:
+    """Read `grades`: lists of targets by their grade."""
+    fields = field.mapping()
+    for key, value in fields.items():
+        if not schema.GRADE.fullmatch(key):
+            raise value.place.error(f"'{key}' is not a grade", "a grade is a whole number, as in 3: [src/price.py]")
+    return [(value, int(key)) for key, value in fields.items()]
 
 
 def _adversaries(field: Field | None) -> list[Adversary]:

@@ -93,9 +93,15 @@ def query_mapping(query: Query) -> dict[str, object]:
 
 
 def _retrieval(query: Query) -> dict[str, object]:
-    """Give the targets by grade."""
-    grades = {"primary": PRIMARY, "secondary": SECONDARY}
-    return _present({key: [t.anchor for t in query.targets if t.grade == grade] for key, grade in grades.items()})
+    """Give the targets by grade: `primary` and `secondary` where these two say it all, else `grades`."""
+    grades: dict[int, list[str]] = {}
+    for target in (*query.targets, *query.irrelevant):
+        grades.setdefault(target.grade, []).append(target.anchor)
+    names = {PRIMARY: "primary", SECONDARY: "secondary"}
+    if PRIMARY not in grades or not {*names, 0}.issuperset(grades):
+        return {"grades": grades}
+    named = {name: grades.pop(grade) for grade, name in names.items() if grade in grades}
+    return _present({**named, "grades": grades})
 
 
 def _adversary(adversary: Adversary) -> dict[str, object]:

@@ -14,7 +14,7 @@ from assay.gold.reanchor.locating import Located
 from assay.gold.reanchor.pair import Pair
 from assay.gold.reanchor.records import CONFIDENCES, Confidence, Move
 from assay.gold.reanchor.trees import read_tree
-from assay.types import PRIMARY, Adversary, Gold, Label, Query, Target
+from assay.types import Adversary, Gold, Label, Query, Target
 
 Role = Literal["target", "adversary"]
 Lost = Literal["refuse", "drop", "keep"]
@@ -130,7 +130,7 @@ def _moved(query: Query, placed: _Placed, commit: str, notes: list[str]) -> Quer
             notes.append(f"query '{query.id}': {old.anchor} is now {new.anchor}, which it names already")
         else:
             targets[new.anchor] = new
-    if not any(target.grade == PRIMARY for target in targets.values()):
+    if all(placed[target] is None for target in query.primaries):
         notes.append(f"query '{query.id}' has no primary target left and is removed")
         return None
     adversaries = tuple(_adversaries(query, placed, targets, notes))

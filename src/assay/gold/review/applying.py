@@ -10,7 +10,7 @@ from assay.gold.building import build_query
 from assay.gold.place import Place
 from assay.gold.review.items import ItemKind, make_item
 from assay.gold.review.standing import AGAINST, Standing
-from assay.types import Adversary, Gold, Label, Query, Target
+from assay.types import PRIMARY, Adversary, Gold, Label, Query, Target
 
 _DAY = 10  # letters of an ISO time that name the day
 
@@ -46,6 +46,7 @@ def _apply_target(gold: Gold, standing: Standing) -> Applied:
     wanted = standing.item.target
     query = _query(gold, standing)
     others = tuple(target for target in query.targets if target.anchor != wanted.anchor)
+    query = replace(query, irrelevant=tuple(t for t in query.irrelevant if t.anchor != wanted.anchor))
     if standing.value in AGAINST:
         if len(others) == len(query.targets):
             return Applied(gold, query.id, frozenset({wanted.anchor}))
@@ -111,16 +112,18 @@ def _changed(gold: Gold, query: Query, *anchors: str) -> Applied:
     """Put a changed query in its place, if it is still sound."""
     if not query.forms:
         raise GoldError(f"query '{query.id}' would have no phrasing left", hint="give it another one first")
+    before = next((other for other in gold.queries if other.id == query.id), query)
     sound = build_query(
         query.id,
         query.forms,
-        query.targets,
+        (*query.targets, *query.irrelevant),
         Place(gold.source or gold.name, query.line),
         adversaries=query.adversaries,
         rationale=query.rationale,
         measures=query.measures,
         tags=query.tags,
         labels=query.labels,
+        least=min(PRIMARY, *(target.grade for target in before.primaries)),
     )
     queries = tuple(sound if other.id == query.id else other for other in gold.queries)
     return Applied(replace(gold, queries=queries), query.id, frozenset(anchors))

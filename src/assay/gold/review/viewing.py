@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from assay.gold.anchors.lookup import Library, Missing
 from assay.gold.review.items import Item
-from assay.types import PRIMARY, Corpus, Target
+from assay.types import Corpus, Target
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,9 +75,9 @@ def _places(item: Item) -> Iterator[tuple[str, Target]]:
     """Yield the places of an item: that which is to be judged first."""
     if item.kind == "adversary":
         yield "adversary", item.adversary.target
+    primaries = item.query.primaries
     for target in item.query.targets:
-        role = "the place" if item.kind == "target" else "primary" if target.grade == PRIMARY else "secondary"
-        yield role, target
+        yield "the place" if item.kind == "target" else "primary" if target in primaries else "secondary", target
     if item.kind == "query":
         yield from (("adversary", adversary.target) for adversary in item.query.adversaries)
 

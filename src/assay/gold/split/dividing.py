@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 from assay.errors import ConfigError, GoldError
 from assay.gold.split.parts import PARTS, TAG, part_of
-from assay.types import PRIMARY, Gold, Query, Suite, Target
+from assay.types import Gold, Query, Suite, Target
 
 if TYPE_CHECKING:
     import numpy as np
@@ -157,7 +157,7 @@ def _units(query: Query, division: Division) -> Iterator[str]:
     if division.by == "repository":
         yield ""
     elif division.by != "query":
-        for path in (target.span.path for target in query.targets if target.grade == PRIMARY):
+        for path in (target.span.path for target in query.primaries):
             folders = PurePosixPath(path).parent.parts
             yield path if division.by == "file" else "/".join(folders[: division.depth])
 

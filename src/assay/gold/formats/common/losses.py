@@ -52,6 +52,7 @@ KINDS: Mapping[str, Words] = {
     "digest": Words("content hash of a line range", "content hashes of line ranges"),
     "grade": Words("grade of a target", "grades of targets"),
     "target": Words("target", "targets", "the anchor is not the same"),
+    "irrelevant": Words("judged irrelevant target", "judged irrelevant targets", "counted as unjudged"),
     "adversary": Words("adversary", "adversaries"),
     "rationale": Words("rationale", "rationales"),
     "measure": Words("measure of an evaluation layer", "measures of evaluation layers"),
@@ -171,6 +172,8 @@ def _of_query(query: Query, back: Query) -> Iterator[Loss]:
         yield Loss("seal")
     yield from _of_forms(query, back)
     yield from _of_targets(query, back)
+    if query.irrelevant != back.irrelevant:
+        yield from (Loss("irrelevant") for _ in range(max(len(query.irrelevant) - len(back.irrelevant), 1)))
     if query.adversaries != back.adversaries:
         yield from (Loss("adversary") for _ in range(max(len(query.adversaries), 1)))
     if query.rationale != back.rationale:
@@ -198,7 +201,7 @@ def _of_targets(query: Query, back: Query) -> Iterator[Loss]:
         return
     for target, other in zip(query.targets, back.targets, strict=True):
         if target.grade != other.grade:
-            yield Loss("grade")
+            yield Loss("grade", f"{target.grade} becomes {other.grade}")
         if target.digest != other.digest:
             yield Loss("digest")
         if target.symbol != other.symbol:

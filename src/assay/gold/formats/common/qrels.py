@@ -1,7 +1,7 @@
 """Relevance judgements of documents, as BEIR and TREC have them: what they make of queries.
 
-A score of 2 or more is primary, 1 secondary, 0 and less is wrong. A query whose best score is 1 comes from a set that
-only tells right from wrong, so there 1 is primary.
+A score is the grade of its target. Documents with the score 0 are kept as judged and irrelevant; a negative score,
+which some TREC tracks give to spam, counts as 0.
 """
 
 from __future__ import annotations
@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from assay.errors import GoldError
 from assay.gold.building import build_query
 from assay.gold.formats.common.ids import renamed, sound_ids
 from assay.gold.formats.common.several import Left, left_out
 from assay.gold.place import Place
-from assay.types import PRIMARY, SECONDARY, Query, Rationale, Target
+from assay.types import Query, Rationale, Target
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +47,7 @@ class Judged:
 def read_judgement(query: str, document: str, score: str, place: Place) -> Judgement:
     """Check one line of judgements."""
     if not score.removeprefix("-").isdecimal() or not score.isascii() or len(score) > 9:
-        raise place.error(f"'{score}' is not a score", "a score is a whole number: 2, 1 or 0")
+        raise place.error(f"'{score}' is not a score", "a score is a whole number, as in 2, 1 or 0")
     return Judgement(place.text(query, "the id of the query"), place.text(document, "the document"), int(score), place)
 
 
@@ -55,7 +56,7 @@ def judge(
     judgements: Sequence[Judgement],
     target: Callable[[Judgement, int], Target],
 ) -> Judged:
-    """Make queries of topics and judgements; what has no answer is told."""
+    """Make queries of topics and judgements; the provenance counts what is left out."""
     by_query = _by_query(judgements)
     ids = sound_ids(topics)
     left = [Left("queries without a judgement", name) for name in topics if name not in by_query]
@@ -63,26 +64,22 @@ def judge(
     queries: list[Query] = []
     judged = {name: by_query[name] for name in topics if name in by_query}
     for name, found in judged.items():
-        left += [Left("judged wrong", f"{one.document} for {name}") for one in found.values() if one.score < SECONDARY]
-        grades = _grades(found)
-        if grades:
-            targets = [target(found[document], grade) for document, grade in grades.items()]
-            topic = topics[name]
-            queries.append(build_query(ids[name], topic.forms, targets, topic.place, rationale=topic.rationale))
-        else:
+        if not any(one.score > 0 for one in found.values()):
             left.append(Left("queries without a relevant document", name))
-    return Judged(tuple(queries), {**_scores(list(judged.values())), **renamed(ids), **left_out(left)})
-
-
-def _grades(found: Mapping[str, Judgement]) -> dict[str, int]:
-    """Give the grade of each document that answers a query."""
-    best = max(one.score for one in found.values())
-    primary = min(best, PRIMARY)
-    return {
-        document: PRIMARY if one.score >= primary else SECONDARY
-        for document, one in found.items()
-        if one.score >= SECONDARY
-    }
+            continue
+        targets: list[Target] = []
+        for one in found.values():
+            try:
+                targets.append(target(one, max(one.score, 0)))
+            except GoldError:
+                if one.score > 0:
+                    raise
+                left.append(Left("irrelevant documents that are not in the corpus", f"{one.document} for {name}"))
+        topic = topics[name]
+        queries.append(build_query(ids[name], topic.forms, targets, topic.place, rationale=topic.rationale, least=1))
+    negative = sum(one.score < 0 for found in judged.values() for one in found.values())
+    assumed = {"assumed": f"negative scores are 0: {negative}"} if negative else {}
+    return Judged(tuple(queries), {**assumed, **renamed(ids), **left_out(left)})
 
 
 def _by_query(judgements: Sequence[Judgement]) -> dict[str, dict[str, Judgement]]:
@@ -95,14 +92,3 @@ def _by_query(judgements: Sequence[Judgement]) -> dict[str, dict[str, Judgement]
                 f"'{one.document}' is judged twice for '{one.query}', first in line {first.place.line}", "keep one"
             )
     return by_query
-
-
-def _scores(judged: Sequence[Mapping[str, Judgement]]) -> dict[str, str]:
-    """Tell how the scores of each query became grades where that is not plain."""
-    best = [max(one.score for one in found.values()) for found in judged]
-    counts = {
-        "queries whose best score is 1, which counts as primary there": best.count(SECONDARY),
-        "scores above 2, which count as 2": sum(one.score > PRIMARY for found in judged for one in found.values()),
-    }
-    told = [f"{what}: {count}" for what, count in counts.items() if count]
-    return {"scores": "; ".join(told)} if told else {}

@@ -15,7 +15,7 @@ from assay.gold.mining.questions import ADDED
 from assay.gold.review.items import Item, Origin
 from assay.syntax.identifiers import parts
 from assay.syntax.prose import content
-from assay.types import PRIMARY, Adversary, Gold, Query, Run, Span, Target
+from assay.types import Adversary, Gold, Query, Run, Span, Target
 
 _JUDGE = "an engine may be right: say first whether it answers the query"
 
@@ -35,8 +35,7 @@ def _of_query(intake: Intake, family: Family, gold: Gold, query: Query, run: Run
         if target is not None:
             origin = Origin("confusion", "run results", one.engines)
             yield _item(intake, query, target, one.neighbour, origin)
-    primaries = [target for target in query.targets if target.grade == PRIMARY]
-    for right in (spot for target in primaries for spot in intake.ground.spots_of(target)):
+    for right in (spot for target in query.primaries for spot in intake.ground.spots_of(target)):
         for neighbour in family.neighbours(right):
             target = taken.take(neighbour) if _is_plausible(intake.ground, query, neighbour) else None
             if target is not None:
