@@ -12,6 +12,7 @@ import os
 import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,6 +20,9 @@ RECORDED = Path(os.environ.get("ASSAY_RECORDED") or Path(__file__).parent / "rec
 RECORDING = os.environ.get("ASSAY_RECORD") == "1"
 SIGNIFICANT_DIGITS = 6  # BLAS builds differ in the last bits of a double
 MASKED = "<masked>"
+_KINDS = {
+    type(None): "null", bool: "bool", int: "number", float: "number", str: "text", list: "list", tuple: "list",
+}  # fmt: skip
 _WORD_COUNTER = re.compile(r"(words counted by )\w+( grep)?")  # depends on the installed tools
 
 
@@ -64,14 +68,29 @@ def rounded(value: object) -> object:
     return value
 
 
-def masked(value: object, keys: Iterable[str]) -> object:
-    """Return a JSON-like value with the values of the named keys masked, at any depth."""
-    hidden = frozenset(keys)
+def masked(value: Any, keys: Iterable[str], *, nullable: Iterable[str] = ()) -> Any:
+    """Return a JSON-like value with the values of the named keys replaced by their kind, at any depth.
+
+    The keys in `nullable` are null on some machines, so their kind is not recorded.
+    """
+    hidden, unsure = frozenset(keys), frozenset(nullable)
     if isinstance(value, Mapping):
-        return {str(key): MASKED if key in hidden else masked(item, hidden) for key, item in value.items()}
+        found = {}
+        for key, item in value.items():
+            kind = MASKED if key in unsure else mask(item) if key in hidden else None
+            found[str(key)] = masked(item, hidden, nullable=unsure) if kind is None else kind
+        return found
     if isinstance(value, list | tuple):
-        return [masked(item, hidden) for item in value]
+        return [masked(item, hidden, nullable=unsure) for item in value]
     return value
+
+
+def mask(value: object) -> str:
+    """Return a placeholder that names the kind of a JSON value."""
+    if isinstance(value, Mapping):
+        kinds = {mask(item).strip("<>").removeprefix("masked ") for item in value.values()}
+        return f"<masked object of {kinds.pop()}>" if len(kinds) == 1 else "<masked object>"
+    return f"<masked {_KINDS[type(value)]}>"
 
 
 def substituted(text: str, replacements: Mapping[str, str]) -> str:
@@ -82,7 +101,10 @@ def substituted(text: str, replacements: Mapping[str, str]) -> str:
 
 
 def shape(value: object) -> object:
-    """Return the keys and types of a JSON value; list items are merged into one shape, such as `null | str`."""
+    """Return the keys and types of a JSON value; list items are merged into one shape, such as `null | str`.
+
+    Masks are kept.
+    """
     if isinstance(value, Mapping):
         return {str(key): shape(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
@@ -92,6 +114,8 @@ def shape(value: object) -> object:
         return ["empty" if merged is None else merged]
     if value is None:
         return "null"
+    if isinstance(value, str) and value.startswith("<masked"):
+        return value
     return {bool: "bool", int: "int", float: "float", str: "str"}[type(value)]
 
 

@@ -31,6 +31,15 @@ def test_shapes_merge_the_items_of_a_list():
     assert snapshot.shape(value) == {"rows": [{"a": "float | int", "b": "absent | null"}], "none": ["empty"]}
 
 
+def test_masks_keep_the_kind_of_a_value():
+    value = {"rows": [{"seconds": 0.5, "on": "today", "per": {"a": 1, "b": 2.5}, "peak": 12}]}
+    found = snapshot.masked(value, ["seconds", "on", "per"], nullable=["peak"])
+    row = {"seconds": "<masked number>", "on": "<masked text>", "per": "<masked object of number>", "peak": "<masked>"}
+    assert found == {"rows": [row]}
+    assert snapshot.shape(found) == found
+    assert snapshot.masked({"seconds": "0.5"}, ["seconds"]) != snapshot.masked({"seconds": 0.5}, ["seconds"])
+
+
 @pytest.mark.skipif(snapshot.RECORDING, reason="other workers are still writing the recorded files")
 def test_every_recorded_folder_belongs_to_a_test_module():
     """`recorded/<name>/…` is written by `test_<name>.py`, so a removed module cannot leave its files behind."""
