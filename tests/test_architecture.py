@@ -141,6 +141,7 @@ def test_every_room_on_disk_is_listed():
 def test_public_names_are_pinned():
     assert assay.__all__ == [
         "AssayError",
+        "CorpusSpec",
         "Engine",
         "Gold",
         "Hit",

@@ -25,11 +25,12 @@ if TYPE_CHECKING:
     from assay.scoring import score
     from assay.search import Index
     from assay.stats import compare
-    from assay.types import Gold, Hit, Query, Run, Scores, Span, Suite, Target
+    from assay.types import CorpusSpec, Gold, Hit, Query, Run, Scores, Span, Suite, Target
 
 #: Where each public name lives. They are fetched on first use: `assay --help` must not wait for numpy.
 _HOMES = {
     "AssayError": "assay.errors",
+    "CorpusSpec": "assay.types",
     "Engine": "assay.engines.base",
     "Gold": "assay.types",
     "Hit": "assay.types",
@@ -50,6 +51,7 @@ _HOMES = {
 
 __all__ = [
     "AssayError",
+    "CorpusSpec",
     "Engine",
     "Gold",
     "Hit",

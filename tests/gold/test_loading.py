@@ -1,8 +1,11 @@
 """Files, folders and the shipped set."""
 
+from pathlib import Path
+
 import pytest
 
-from assay.errors import GoldError
+import assay
+from assay.errors import CorpusError, GoldError
 from assay.gold import join, load_gold
 from assay.types import CorpusSpec
 
@@ -63,3 +66,48 @@ def test_join_keeps_order_and_refuses_one_name_twice(tmp_path):
     assert join([first, second]).name == "b+a"
     with pytest.raises(GoldError, match="two gold sets are called 'b'"):
         join([first, second, first])
+
+
+@pytest.fixture
+def beside_click(tmp_path, monkeypatch):
+    """A set in a format that names no corpus, in a folder of its own, and the code in another."""
+    for folder in ("click", "sets"):
+        (tmp_path / folder).mkdir()
+    (tmp_path / "click" / "core.py").write_text("def main(): ...\n")
+    (tmp_path / "sets" / "eval_set.py").write_text('EVAL_SET = [{"query": "entry point", "expected": ["core.py"]}]\n')
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize("given", ["click", "./click", Path("click"), "absolute", assay.CorpusSpec("path", "../click")])
+def test_corpus_of_a_format_without_one_is_a_folder(beside_click, given):
+    given = str(beside_click / "click") if given == "absolute" else given
+    (gold,) = load_gold("sets/eval_set.py", corpus=given).golds
+    assert gold.corpus == assay.CorpusSpec("path", "../click")
+    run = assay.run({"mine": lambda query: ["core.py"]}, gold)
+    assert assay.score(run, ["RR@10"]).values.tolist() == [[[1.0]]]
+
+
+def test_corpus_of_a_whole_folder_of_sets(beside_click):
+    (beside_click / "sets" / "deep").mkdir()
+    for name in ("some.jsonl", "deep/more.jsonl"):
+        (beside_click / "sets" / name).write_text('{"query": "main", "path": "core.py"}\n')
+    golds = load_gold("sets", corpus="click").golds
+    assert sorted(gold.corpus.value for gold in golds) == ["../../click", "../click"]
+
+
+def test_corpus_is_written_as_on_the_command_line(beside_click):
+    (gold,) = load_gold("sets/eval_set.py", corpus="pypi:click==8.1.7?exclude=tests/").golds
+    assert gold.corpus == assay.CorpusSpec("pypi", "click==8.1.7", exclude=("tests/",))
+
+
+def test_corpus_replaces_what_a_native_set_names(beside_click):
+    (beside_click / "sets" / "own.yaml").write_text(ONE.format("own"))
+    assert load_gold("sets/own.yaml").golds[0].corpus == assay.CorpusSpec("stdlib")
+    assert load_gold("sets/own.yaml", corpus="click").golds[0].corpus == assay.CorpusSpec("path", "../click")
+
+
+@pytest.mark.parametrize("given", [3, ["click"], "svn:click"])
+def test_corpus_that_is_none_is_refused_at_once(beside_click, given):
+    with pytest.raises(CorpusError):
+        load_gold("sets/eval_set.py", corpus=given)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from assay.errors import GoldError
+from assay.corpus import parse_spec
+from assay.errors import CorpusError, GoldError
 from assay.gold.formats.common.opening import open_source
 from assay.gold.formats.detect import FORMATS, SUFFIXES, Format, detect, detect_folder, is_aside, named
 from assay.gold.review.queue import SUFFIX as REVIEW
@@ -25,16 +26,22 @@ def load_gold(
     source: str | Path,
     *,
     format: str | None = None,  # noqa: A002  # the public name; nothing here formats
-    corpus: CorpusSpec | None = None,
+    corpus: str | Path | CorpusSpec | None = None,
     tags: Sequence[TagRule] = (),
 ) -> Suite:
-    """Read a file, every gold file below a folder, or a shipped set by its name: `stdlib`, `stdlib-docs`."""
+    """Read a file, every gold file below a folder, or a shipped set by its name: `stdlib`, `stdlib-docs`.
+
+    `corpus` is where the code is, for formats that do not name it or instead of what a set names: a folder, or what
+    `--corpus` takes (`git:URL@REV`, `pypi:NAME==VERSION`). A folder is relative to the current directory; that of a
+    `CorpusSpec` is relative to the gold file, as in the file itself.
+    """
     known = named(format) if format is not None else None
     path = _SHIPPED_FOLDER / f"{source}.yaml" if source in SHIPPED else Path(source)
+    given = _spec(corpus)
     if path.is_dir():
-        golds = [gold for part in _parts(path, known) for gold in _read(part, corpus)]
+        golds = [gold for part in _parts(path, known) for gold in _read(part, given)]
     elif path.exists():
-        golds = _read(_Part(path, known), corpus)
+        golds = _read(_Part(path, known), given)
     else:
         raise GoldError(
             "there is no such file or folder", file=path, hint=f"check the path, or use one of {', '.join(SHIPPED)}"
@@ -43,7 +50,34 @@ def load_gold(
         raise GoldError(
             "the folder holds no gold set", file=path, hint=f"gold files end in {', '.join(sorted(SUFFIXES))}"
         )
+    if given is not None and given is not corpus:
+        golds = [replace(gold, corpus=_seen_from(gold, given)) for gold in golds]
     return _suite([apply_tags(gold, tags) for gold in golds])
+
+
+def beside(corpus: CorpusSpec, source: str) -> CorpusSpec:
+    """Return a corpus whose folder is relative to a gold file, as the file would write it, the same on any machine."""
+    if corpus.kind not in ("path", "git") or "://" in corpus.value or not Path(corpus.value).exists():
+        return corpus
+    folder = Path(source) if Path(source).is_dir() else Path(source).parent
+    return replace(corpus, value=os.path.relpath(corpus.value, folder))
+
+
+def _spec(corpus: str | Path | CorpusSpec | None) -> CorpusSpec | None:
+    if corpus is None or isinstance(corpus, CorpusSpec):
+        return corpus
+    if isinstance(corpus, os.PathLike):
+        return CorpusSpec("path", os.fspath(corpus))
+    if isinstance(corpus, str):
+        return parse_spec(corpus)
+    raise CorpusError(f"corpus = {corpus!r}", hint='pass a folder, such as corpus="src", or an assay.CorpusSpec')
+
+
+def _seen_from(gold: Gold, given: CorpusSpec) -> CorpusSpec:
+    """Return the given corpus relative to the file of a set; a repository that the set found in it stays."""
+    own = gold.corpus
+    same = gold.source is not None and (own.kind, own.value) == (given.kind, given.value)
+    return beside(own, str(gold.source)) if same else own
 
 
 @dataclass(frozen=True, slots=True)

@@ -82,12 +82,11 @@ def _own_files(corpus: CorpusSpec, config: str | None) -> list[str]:
 
 def _on_gold(source: str, path: str | None) -> NamedCorpus:
     """Open a gold set's corpus; sealed queries stay sealed."""
-    from assay.corpus import parse_spec
     from assay.experiment.places.place import prepare
-    from assay.experiment.running.loading import load_on
+    from assay.gold import load_gold
     from assay.gold.split.parts import select
 
-    suite = select(load_on(source, parse_spec(path) if path else None), ()).suite
+    suite = select(load_gold(source, corpus=path or None), ()).suite
     if len(suite.golds) != 1:
         names = ", ".join(gold.name for gold in suite.golds)
         raise ConfigError(f"{source} holds {len(suite.golds)} gold sets: {names}", hint="name one of its files")

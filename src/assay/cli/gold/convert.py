@@ -42,13 +42,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def handle(args: argparse.Namespace) -> int:
     """Read, write, and tell what was lost on the way."""
-    from assay.corpus import parse_spec
-    from assay.experiment.running.loading import load_on
+    from assay.gold import load_gold
     from assay.gold.formats.common.untaken import untaken
 
     known = _writable(args.to)
-    corpus = parse_spec(args.corpus) if args.corpus else None
-    suite = load_on(args.source, corpus, format=args.format)
+    suite = load_gold(args.source, format=args.format, corpus=args.corpus or None)
     converted = replace(_convert(args, suite, known), not_read=untaken(suite.golds))
     _check_out(Path(args.out), known, force=args.force)
     missing = missing_folder(Path(args.out))

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def open_desk(path: Path, corpus: str | None) -> Desk:
     """Open the review of a gold file."""
     from assay.corpus import parse_spec
-    from assay.experiment.running.loading import beside
+    from assay.gold.loading import beside
     from assay.gold.review.desk import Desk
 
     if path.is_dir():
