@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -8,7 +9,7 @@ import pytest
 from assay.corpus import tools
 from assay.corpus.tools import Answer, run
 from assay.errors import EnvironmentFailure
-from assay.processes import ProcessLimits
+from assay.processes import Finished, ProcessLimits, Task, run_process
 from tests.processes import wait_until_gone
 
 
@@ -47,6 +48,9 @@ def test_tool_that_is_missing_says_how_to_get_it_but_a_missing_folder_is_no_miss
 
 
 def test_tool_that_does_not_stop_printing_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tools, "_LIMITS", ProcessLimits(stdout=100_000))
-    with pytest.raises(EnvironmentFailure, match="more than 100,000 bytes"):
+    def limited(task: Task, seconds: float, limits: ProcessLimits) -> Finished:
+        return run_process(task, seconds, replace(limits, stdout=limits.stdout // 1000))
+
+    monkeypatch.setattr(tools, "run_process", limited)  # 200 MB take seconds to print
+    with pytest.raises(EnvironmentFailure, match="git printed more than 200,000,000 bytes"):
         _python("while True: print('x' * 1000)")

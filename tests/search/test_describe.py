@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from assay.chat import prompt_version
 from assay.errors import ConfigError, EngineError, EnvironmentFailure
 from assay.search.describe import DescribeConfig, DescribedText, Describer
 from tests.properties import examples
@@ -92,8 +93,11 @@ def test_describe_asks_again_for_another_model_scope_or_size(server, tmp_path):
 
 
 def test_describe_asks_again_for_another_prompt(server, tmp_path, monkeypatch):
-    describer_at(server.url, tmp_path).describe(UNITS[:1])
-    monkeypatch.setattr("assay.search.describe._TASK", "Describe this.")
+    describer = describer_at(server.url, tmp_path)
+    describer.describe(UNITS[:1])
+    sent = server.asked[0].payload["messages"][0]["content"]
+    assert f"prompt={prompt_version(sent)}" in describer.identity
+    monkeypatch.setattr("assay.search.describe.prompt_version", lambda prompt: "another prompt")
     describer_at(server.url, tmp_path).describe(UNITS[:1])
     assert len(server.asked) == 2
 

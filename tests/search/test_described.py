@@ -173,7 +173,7 @@ def test_shape_follows_what_decides_the_words(monkeypatch: pytest.MonkeyPatch) -
     assert shape(replace(first, description=replace(first.description, url="http://other/v1"))) == shape(first)
     assert shape(IndexConfig(description=DescriptionSettings(model="n"))) == plain
     before = shape(first)
-    monkeypatch.setattr("assay.search.describe._TASK", "Say it in French.")
+    monkeypatch.setattr("assay.search.describe.prompt_version", lambda prompt: "another prompt")
     shape.cache_clear()
     assert shape(first) not in (before, plain)
     assert shape(IndexConfig()) == plain

@@ -16,7 +16,7 @@ import pytest
 from assay.corpus import Walking, open_corpus, parse_spec
 from assay.search import Index
 from assay.syntax import outline as outlines
-from assay.syntax.guarding import can_guard, guarded
+from assay.syntax.guarding import guarded
 from assay.syntax.nesting import looks_torn, nesting_problem
 from assay.syntax.outline import outline
 from assay.syntax.parsing import ParsingLimits
@@ -160,4 +160,3 @@ def test_guard_is_only_for_a_process_without_threads() -> None:
         capture_output=True, text=True, check=True,
     )  # fmt: skip
     assert done.stdout.split() == [str(sys.platform.startswith("linux")), "False"]
-    assert can_guard() in (True, False)

@@ -1,6 +1,7 @@
 """Laws and examples of identifier splitting."""
 
 import re
+import tracemalloc
 from unicodedata import normalize
 
 import pytest
@@ -87,12 +88,24 @@ def test_stop_words_are_single_lower_case_words():
 
 
 def test_words_is_the_same_when_the_cache_overflows(monkeypatch):
-    text = " ".join(f"name_{n} other{n}Thing" for n in range(50))
-    expected = words(text)
     monkeypatch.setattr(identifiers, "CACHE_LIMITS", CacheLimits(entries=3, characters=8))
-    monkeypatch.setattr(identifiers, "_TOKENS", identifiers._TokenCache())
-    assert words(text) == expected
-    assert len(identifiers._TOKENS) <= 3
+    for n in range(50):
+        assert words(f"name_{n} other{n}Thing") == [
+            *(f"name_{n}", "name", str(n)),
+            *(f"other{n}thing", "other", str(n), "thing"),
+        ]
+
+
+def test_words_keeps_few_identifiers_in_memory(monkeypatch):
+    monkeypatch.setattr(identifiers, "CACHE_LIMITS", CacheLimits(entries=3, characters=8))
+    tracemalloc.start()
+    try:
+        for n in range(5_000):
+            words(f"k_{n}")
+        kept, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert kept < 500_000  # all of them would take 1.7 MB
 
 
 @pytest.mark.soak

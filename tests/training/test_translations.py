@@ -79,6 +79,9 @@ def test_kinds_without_weight_say_nothing():
     assert len(learn_translations(pairs, len(vocabulary), none).source) == 0
 
 
+# The two numeric kernels of the learner, each against a plain computation.
+
+
 def test_explanations_add_up_over_the_code_terms():
     pairs, vocabulary = encoded(*(synonyms(f"o/{number}", 40, number) for number in range(3)))
     sides = _sides(pairs, len(vocabulary), CONFIG)

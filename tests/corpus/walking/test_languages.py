@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from assay.corpus.walking.languages import _ALIASES, LANGUAGES, detect, extensions, language_name
+from assay.corpus.walking.languages import LANGUAGES, detect, extensions, language_name
 
 _SEMBLE = (
     "bash c cpp csharp elixir go haskell java javascript kotlin lua php python ruby rust scala swift typescript zig"
@@ -51,16 +51,23 @@ def test_language_table_covers_semble() -> None:
         assert extensions(language), language
 
 
-def test_language_of_an_extension_is_unique() -> None:
-    from assay.corpus.walking.languages import _CODE, _CONFIG, _DOCS
-
-    listed = [ext for table in (_CODE, _DOCS, _CONFIG) for names in table.values() for ext in names.split()]
-    assert len(listed) == len(set(listed))
-
-
 @pytest.mark.parametrize(
     ("name", "language"),
     [
+        ("bazel", "starlark"),
+        ("docker", "dockerfile"),
+        ("emacs-lisp", "elisp"),
+        ("F#", "fsharp"),
+        ("make", "makefile"),
+        ("nodejs", "javascript"),
+        ("objc++", "objective-cpp"),
+        ("objectpascal", "pascal"),
+        ("protobuf", "proto"),
+        ("python3", "python"),
+        ("restructuredtext", "rst"),
+        ("viml", "vim"),
+        ("vimscript", "vim"),
+        ("vb.net", "visualbasic"),
         ("golang", "go"),
         ("js", "javascript"),
         (".JS", "javascript"),
@@ -83,7 +90,7 @@ def test_language_is_known_by_name_alias_and_extension(name, language):
     assert language_name(name) == language
 
 
-def test_aliases_lead_to_languages_and_hide_none():
-    assert set(_ALIASES.values()) <= set(LANGUAGES)
-    assert not set(_ALIASES) & set(LANGUAGES)
-    assert not [name for name in _ALIASES if extensions(_ALIASES[name]) and name in extensions(_ALIASES[name])]
+def test_no_alias_hides_a_language_or_an_extension():
+    for language in LANGUAGES:
+        assert language_name(language) == language
+        assert {language_name(extension) for extension in extensions(language)} <= {language, *extensions(language)}
