@@ -105,7 +105,7 @@ def test_words_keeps_few_identifiers_in_memory(monkeypatch):
         kept, _ = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
-    assert kept < 500_000  # all of them would take 1.7 MB
+    assert kept < 500_000  # all of them would take 1.6 MB
 
 
 @pytest.mark.soak
