@@ -46,8 +46,7 @@ GRADE_ABSENT = "no document of the grade: not applicable in Assay, 0 in the peer
 ASCENDING = "ties: ir_measures orders RR@k and Judged@k by docno, ascending"
 GDEVAL = "gdeval, a provider of ir_measures, has exponential gains and five decimals"
 SINGLE = "ties: trec_eval rounds scores to single precision"
-SHORT_RUN = "short run: ranx divides by the number of results, trec_eval by k"
-RANX_AP = "ranx divides AP@k by the smaller of k and the relevant documents"
+REPEATED = "ranx counts a document that is judged twice as two"
 
 
 @dataclass
@@ -182,7 +181,7 @@ def wrap_pytrec_eval(suite: Callable[[], str]) -> None:
 
         def evaluate(self, scores: Any) -> Any:
             found = super().evaluate(scores)
-            if self.plain:
+            if self.plain and "ir_measures" not in suite():  # whose providers are wrapped themselves
                 names = sorted({name for values in found.values() for name in values})
                 pairs = trec_pairs(names, depth_of(self.judged, scores), self.level)
                 check(suite(), self.judged, scores, pairs, found, _explain_trec)
@@ -260,10 +259,12 @@ def wrap_ir_measures(suite: Callable[[], str]) -> None:
         ranked = list(util.RunConverter(run).as_namedtuple_iter())
         found = list(calc(self, measures, judged, ranked))
         if all(hasattr(one, "relevance") for one in judged):  # not the qrels of one of its tests, which have intervals
-            _check_ir(suite(), judged, ranked, found, GDEVAL if self.NAME == "gdeval" else None)
+            _check_ir(suite(), judged, ranked, found, GDEVAL if getattr(self, "NAME", "") == "gdeval" else None)
         return iter(found)
 
     provider.iter_calc = iter_calc
+    peer: Any = import_module("ir_measures")
+    peer.iter_calc = peer.DefaultPipeline.iter_calc
 
 
 def _check_ir(suite: str, judged: list[Any], ranked: list[Any], found: list[Any], reason: str | None) -> None:
@@ -309,17 +310,11 @@ def _wrapped(name: str, metric: Any, ours: Measure, suite: Callable[[], str]) ->
         depth = depth_of(judged, ranked)
         values = {f"q{n}": {name: float(value)} for n, value in enumerate(np.atleast_1d(found))}
 
-        def explain(_name: str, query: str, qrels: Qrels, run: Scored) -> str | None:
-            relevant = sum(grade >= rel_lvl for grade in qrels[query].values())
-            if query in repeated:
-                return "ranx counts a document that qrels name twice as two"
-            if name == "precision" and len(run[query]) < k:
-                return SHORT_RUN
-            if name == "average_precision" and k and k < relevant:
-                return RANX_AP
-            return None
+        def explain(_name: str, query: str, _qrels: Qrels, _run: Scored) -> str | None:
+            return REPEATED if query in repeated else None
 
-        check(suite(), judged, ranked, {name: leveled @ (k or depth)}, values, explain)
+        if "ir_measures" not in suite():
+            check(suite(), judged, ranked, {name: leveled @ (k or depth)}, values, explain)
         return found
 
     return called
@@ -347,6 +342,33 @@ def replay(folder: Path) -> None:
             current[0] = name
             options = ["-q", "-p", "no:cacheprovider", "-o", "addopts=", "-o", "filterwarnings=", "--tb=line"]
             pytest.main([str(folder / place), "--rootdir", str(folder / place.partition("/")[0]), *options])
+    replay_drawn(current)
+
+
+def replay_drawn(suite: list[str], queries: int = 300) -> None:
+    """Score drawn rankings with every peer: grades 0 to 4, equal scores, lists shorter than the cut-off."""
+    rng = np.random.default_rng(0)
+    names = [f"D{number}" for number in range(60)]
+    qrels: dict[str, dict[str, int]] = {}
+    run: dict[str, dict[str, float]] = {}
+    for number in range(queries):
+        judged = rng.choice(names, rng.integers(1, 40), replace=False)
+        found = rng.choice(names, rng.integers(1, 40), replace=False)
+        qrels[f"q{number}"] = {str(name): int(rng.integers(0, 5)) for name in judged}
+        run[f"q{number}"] = {str(name): float(rng.integers(0, 60)) / 4 for name in found}
+    cuts = (1, 3, 5, 10, 30)
+    suite[0] = "drawn, pytrec_eval"
+    trec: Any = import_module("pytrec_eval")
+    for level in (1, 2, 3):
+        trec.RelevanceEvaluator(qrels, trec.supported_measures, relevance_level=level).evaluate(run)
+    suite[0] = "drawn, ir_measures"
+    ir: Any = import_module("ir_measures")
+    cut = [measure(rel=rel) @ k for measure in (ir.RR, ir.AP, ir.P, ir.R, ir.Success) for rel in (1, 3) for k in cuts]
+    list(ir.iter_calc([*cut, *(m @ k for m in (ir.nDCG, ir.Judged) for k in cuts)], qrels, run))
+    suite[0] = "drawn, ranx"
+    ranx: Any = import_module("ranx")
+    metrics = [f"{name}@{k}" for name in ("ndcg", "mrr", "map", "precision", "recall", "hit_rate") for k in cuts]
+    ranx.evaluate(ranx.Qrels(qrels), ranx.Run(run), metrics)
 
 
 def main(folder: str) -> int:

@@ -27,6 +27,7 @@ CHANGED = {
     "range": replace(QUERY, targets=(QUERY.targets[0], Target(Span("b.py", 1, 3), 1))),
     "grade": replace(QUERY, targets=(QUERY.targets[0], Target(Span("b.py", 1, 2), 2))),
     "adversary": replace(QUERY, adversaries=()),
+    "irrelevant": replace(QUERY, irrelevant=(Target(Span("d.py"), 0),)),
     "relationship": replace(QUERY, adversaries=(replace(QUERY.adversaries[0], relationship="test"),)),
     "strength": replace(QUERY, adversaries=(replace(QUERY.adversaries[0], strength="weak"),)),
     "confusion": replace(QUERY, adversaries=(replace(QUERY.adversaries[0], confusion="else"),)),

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.experiment.cells.records import Cell, cell_bytes, read_cell
-from assay.experiment.records.codec import engine_json, ranking_json, read_engine
-from assay.types import EngineRun, Hit, Ranking, Resources, Variation
+from assay.experiment.records.codec import engine_json, gold_json, ranking_json, read_engine, read_gold
+from assay.types import CorpusSpec, EngineRun, Gold, Hit, Query, Ranking, Resources, Span, Target, Variation
 from tests.properties import examples
 
 FULL = EngineRun(
@@ -32,6 +32,15 @@ FULL = EngineRun(
 def back(engine: EngineRun) -> EngineRun:
     """Write and read."""
     return read_engine(engine_json(engine), map(ranking_json, engine.rankings))
+
+
+def test_gold_sets_with_irrelevant_targets_read_back_and_others_are_written_as_before():
+    plain = Query("q", {"human": "?"}, (Target(Span("a.py"), 4),))
+    judged = replace(plain, irrelevant=(Target(Span("b.py", 1, 2), 0),))
+    for query in (plain, judged):
+        gold = Gold("g", CorpusSpec("path", "."), (query,))
+        assert read_gold(gold_json(gold)) == gold
+        assert ("irrelevant" in gold_json(gold)["queries"][0]) == (query is judged)
 
 
 def test_every_field_reads_back_but_those_that_the_run_says():

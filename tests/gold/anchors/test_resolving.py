@@ -52,6 +52,14 @@ def test_resolve_survives_edits_above_a_symbol(make_corpus):
     assert (before.span.start, after.span.start) == (1, 4)
 
 
+def test_resolve_leaves_out_irrelevant_targets_that_are_not_in_the_corpus_and_counts_them(make_corpus):
+    irrelevant = (Target(Span("gone.md"), 0), Target(Span("README.md"), 0), Target(Span("json/decoder.py"), 0, "none"))
+    query = Query("q", {"human": "x"}, (Target(Span("json/decoder.py")),), irrelevant=irrelevant)
+    resolution = resolve(Gold("g", CorpusSpec("path", "."), (query,)), make_corpus())
+    assert [target.anchor for target in resolution.gold.queries[0].irrelevant] == ["README.md"]
+    assert resolution.notes == ("2 of 3 irrelevant targets of 'g' are not in the corpus and are left out",)
+
+
 def test_resolve_does_not_change_its_argument(native, make_corpus):
     gold = load_gold(native()).golds[0]
     resolve(gold, make_corpus())

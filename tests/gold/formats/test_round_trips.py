@@ -20,6 +20,26 @@ WRITTEN = [known.name for known in FORMATS if known.write is not None]
 OURS = ["native", "octocode", "semble", "plain"]
 
 
+GRADED = Query(
+    "row-001",
+    {"human": "which?"},
+    (Target(Span("a.py", 1, 2), 3), Target(Span("b.py", 1, 2), 2), Target(Span("c.py", 1, 2), 1)),
+    irrelevant=(Target(Span("d.py", 1, 2), 0),),
+)
+#: What is said of the grades of GRADED, by the formats that have two.
+TWO_GRADES = ["1 grade of a target (3 becomes 2)", "1 judged irrelevant target: counted as unjudged"]
+
+
+@pytest.mark.parametrize("name", WRITTEN)
+def test_grades_come_back_or_are_named_one_by_one(name):
+    back, lost = stored(Suite((Gold("shop", CorpusSpec("path", "."), (GRADED,)),)), named(name))
+    [query] = back.golds[0].queries
+    told = [sentence for sentence in lost if "grade" in sentence or "irrelevant" in sentence]
+    held = name not in ("octocode", "semble")
+    assert [target.grade for target in query.targets] == ([3, 2, 1] if held else [2, 2, 1])
+    assert (query.irrelevant == GRADED.irrelevant, told) == ((True, []) if held else (False, TWO_GRADES))
+
+
 def stored(suite: Suite, known: Format) -> tuple[Suite, tuple[str, ...]]:
     """Write a suite into a folder and read it back, each set with its own corpus where the format has none."""
     with tempfile.TemporaryDirectory() as folder:

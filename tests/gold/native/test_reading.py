@@ -34,6 +34,23 @@ def test_native_reads_all_five_layers_as_text(native):
     assert [q.line for q in gold.queries] == [5, 17]
 
 
+GRADES = "retrieval: {grades: {3: [a.py], 1: [b.py], 0: [c.py, d.py]}}"
+
+
+def test_native_reads_other_grades_and_what_was_judged_irrelevant(native):
+    query = load_gold(native(("retrieval: {primary: [json/decoder.py]}", GRADES))).golds[0].queries[1]
+    assert [(t.anchor, t.grade) for t in query.targets] == [("a.py", 3), ("b.py", 1)]
+    assert [(t.anchor, t.grade) for t in query.irrelevant] == [("c.py", 0), ("d.py", 0)]
+    assert [t.anchor for t in query.primaries] == ["a.py"]
+
+
+def test_native_reads_a_query_whose_best_grade_is_1(native):
+    graded = "retrieval: {grades: {1: [a.py, b.py]}}"
+    query = load_gold(native(("retrieval: {primary: [json/decoder.py]}", graded))).golds[0].queries[1]
+    assert [t.grade for t in query.targets] == [1, 1]
+    assert query.primaries == query.targets
+
+
 CORPORA = {
     "{stdlib: true}": CorpusSpec("stdlib"),
     "{stdlib: true, exclude: [test/**]}": CorpusSpec("stdlib", exclude=("test/**",)),
@@ -83,6 +100,11 @@ BROKEN = {
     "blank form": ("keyword: no", "keyword: '  '", 11, "is empty"),
     "no form": ("{human: where is text read}", "{}", 19, "no phrasing"),
     "no primary": ("[json/decoder.py]", "[]", 18, "no primary target"),
+    "secondary alone": ("primary: [json/decoder.py]", "secondary: [json/decoder.py]", 18, "lacks the key 'primary'"),
+    "bad grade": ("primary: [json/decoder.py]", "grades: {high: [a.py]}", 18, "'high' is not a grade"),
+    "negative grade": ("primary: [json/decoder.py]", "grades: {-1: [a.py]}", 18, "'-1' is not a grade"),
+    "nothing relevant": ("primary: [json/decoder.py]", "grades: {0: [a.py]}", 17, "no relevant target"),
+    "two grades": ("primary: [json/decoder.py]", "grades: {2: [a.py], 0: [a.py]}", 17, "twice"),
     "bad id": ("id: whole-file", "id: whole file", 17, "blank or a slash"),
     "bad relationship": ("sibling", "sister", 13, "none of its words"),
     "bad strength": ("strong", "stronk", 13, "none of its words"),
