@@ -274,6 +274,7 @@ def _flagged(args: argparse.Namespace, spec: Spec) -> Spec:
 def _check_runnable(args: argparse.Namespace, spec: Spec) -> None:
     """Refuse what cannot be run here, and tell what would be run twice."""
     from assay.experiment.spec import twin_notes, unmet
+    from assay.experiment.spec.environment import environment_note
 
     if args.repeat is not None and args.repeat < 2:
         raise ConfigError(f"--repeat {args.repeat}", hint="2 or more; a run that is not repeated needs no flag")
@@ -288,3 +289,6 @@ def _check_runnable(args: argparse.Namespace, spec: Spec) -> None:
         raise ConfigError(f"baseline = {baseline.name!r} cannot run here: {reason}", hint="choose another --baseline")
     for note in twin_notes(spec):
         warn(note)
+    note = environment_note(spec)
+    if note:
+        say(args, note)

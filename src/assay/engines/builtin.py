@@ -20,6 +20,7 @@ from assay.search.identity import (
     vectors_digest,
 )
 from assay.search.laws import STAGES, flatten
+from assay.search.settings import TABLE, from_environment
 from assay.search.sharing import Keys, share_index
 from assay.settings import read_settings
 from assay.types import Corpus, Hit, Role, Waterfall
@@ -129,6 +130,11 @@ def unusual(search: SearchConfig, *tables: str) -> str:
 def make(settings: Mapping[str, object], _context: Context) -> BuiltinEngine:
     """Make the engine from its settings."""
     return BuiltinEngine(read_settings(Settings, settings, "engine builtin"))
+
+
+def environment_settings(environ: Mapping[str, str]) -> dict[str, object]:
+    """Return the engine's settings that the environment gives, by dotted key: `search.stem.files`."""
+    return {f"{TABLE}.{key}": value for key, value in from_environment(environ).items()}
 
 
 #: Settings that hold addresses, which may hold secrets; models are named by themselves.

@@ -76,6 +76,13 @@ def load_config(
     return read_settings(SearchConfig, applied({}, values), TABLE)
 
 
+def from_environment(environ: Mapping[str, str]) -> dict[str, object]:
+    """Return the settings that the environment gives, by dotted key; an unknown or unusable one is an error."""
+    load_config((), None, environ)
+    hints = setting_hints(SearchConfig)
+    return {one.key: _fitted(one, hints[one.key]) for one in _from_environment(environ)}
+
+
 def _from_file(path: Path | None) -> Iterator[_Given]:
     """Read the [search] table of a file."""
     if path is None:

@@ -36,6 +36,7 @@ def add_subject(parser: argparse.ArgumentParser) -> None:
 def engine_named(text: str, config: str | None) -> Recipe:
     """Find an engine: one that assay.toml names, with its seed, else a kind, `kind:value`, a preset or its file."""
     from assay.experiment.spec import load_spec, recipe_of
+    from assay.experiment.spec.environment import with_environment
     from assay.experiment.spec.recipe import Recipe
 
     path = config_file(config)
@@ -43,7 +44,7 @@ def engine_named(text: str, config: str | None) -> Recipe:
         spec = load_spec(path)
         if text in spec.engines or spec.subject(text) is not None:
             return recipe_of(spec, text)
-    return Recipe(text)
+    return Recipe(with_environment(text))
 
 
 def corpus_named(path: str | None, gold: str | None, config: str | None) -> NamedCorpus:

@@ -26,7 +26,7 @@ from assay.experiment.spec.record import (
     Sweep,
     Variant,
 )
-from assay.experiment.spec.subjects import check_twins
+from assay.experiment.spec.subjects import OWN, check_twins
 from assay.gold.shipped import SHIPPED
 from assay.redaction import declare
 from assay.settings import fit, is_required
@@ -99,7 +99,9 @@ def _fitted(sheet: Sheet, value: object, hint: Any, *keys: str) -> Any:  # noqa:
 
 def _engines(sheet: Sheet) -> Mapping[str, Settings]:
     """Read [engines]: each has a kind or a preset; what else it takes its kind knows."""
-    engines: Mapping[str, Mapping[str, Any]] = sheet.data.get("engines", {})
+    engines: dict[str, Mapping[str, Any]] = dict(sheet.data.get("engines", {}))
+    if not {"kind", "preset"} & set(engines.get(OWN, ("kind",))):  # --set engines.builtin.search.… without a file
+        engines[OWN] = {"kind": OWN, **engines[OWN]}
     declare([engines, sheet.data.get("variants", {}), sheet.data.get("sweeps", {})])
     for name, table in engines.items():
         if not {"kind", "preset"} & set(table):

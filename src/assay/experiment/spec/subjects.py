@@ -12,12 +12,13 @@ from typing import Any
 from assay.dotted import applied, look_up, parts
 from assay.errors import ConfigError, meant
 from assay.experiment.spec.claim import REFERENCES
+from assay.experiment.spec.environment import with_environment
 from assay.experiment.spec.needs import check_needs
 from assay.experiment.spec.record import ENGINE_KEYS, Place, Settings, Spec, Subject
 from assay.experiment.spec.sweeps import canonical, points
 from assay.types import Variation
 
-_OWN = "builtin"  # what runs where nobody declares an engine
+OWN = "builtin"  # what runs where nobody declares an engine
 
 
 def expand(spec: Spec) -> tuple[Subject, ...]:
@@ -41,7 +42,7 @@ def expand(spec: Spec) -> tuple[Subject, ...]:
 
 def declared_engines(spec: Spec) -> dict[str, Subject]:
     """Give the engines of [engines] by name, templates too, without the keys that are not theirs."""
-    engines = dict(spec.engines) or {_OWN: _OWN}
+    engines = dict(spec.engines) or {OWN: OWN}
     return {name: _declared(spec, name, settings) for name, settings in engines.items()}
 
 
@@ -49,10 +50,11 @@ def _declared(spec: Spec, name: str, settings: Settings) -> Subject:
     """Read one engine."""
     place = place_of(spec, f"engines.{name}") if isinstance(settings, Mapping) else Place(folder=spec.folder)
     if isinstance(settings, str):
-        return Subject(name, settings, place=place)
+        return Subject(name, with_environment(settings, place.folder), place=place)
     with _told(place, name):
         needs = _needs(settings.get("requires", ()))
-    return Subject(name, {k: v for k, v in settings.items() if k not in ENGINE_KEYS}, None, needs, place)
+    own = {key: value for key, value in settings.items() if key not in ENGINE_KEYS}
+    return Subject(name, with_environment(own, place.folder, place.flags), None, needs, place)
 
 
 def is_template(settings: Settings) -> bool:

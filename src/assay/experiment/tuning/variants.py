@@ -11,6 +11,7 @@ from assay.errors import ConfigError, meant
 from assay.experiment import spec as specs
 from assay.experiment.spec import Spec, Sweep, with_engines
 from assay.experiment.spec.claim import chosen_names
+from assay.experiment.spec.subjects import declared_engines
 
 LEAVE_ONE_OUT = "leave-one-out"
 
@@ -37,9 +38,9 @@ def find_base(spec: Spec, name: str | None) -> Base:
     if name is None and len(spec.engines) > 1:
         raise ConfigError(f"there are several engines: {', '.join(spec.engines)}", hint="name the one that is meant")
     alone = with_engines(spec, [name or next(iter(spec.engines), "builtin")])
-    called, settings = next(iter(alone.engines.items()))
+    called, engine = next(iter(declared_engines(alone).items()))
     alone = replace(alone, references=False, baseline=called, family=(), only=(), tables=())
-    return Base(alone, called, _table(settings))
+    return Base(alone, called, _table(engine.settings))
 
 
 def _table(settings: Mapping[str, Any] | str) -> Mapping[str, Any]:
