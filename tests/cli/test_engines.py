@@ -325,3 +325,12 @@ def test_mistake_in_a_flag_is_not_blamed_on_the_file(shop, capsys):
     said = capsys.readouterr().err
     assert "mine: unknown engine 'bultin'" in said
     assert "assay.toml" not in said
+
+
+def test_list_does_not_import_modules_of_the_current_folder(tmp_path, monkeypatch, capsys):
+    (tmp_path / "json.py").write_text("import pathlib\npathlib.Path(__file__).with_name('imported').touch()\n")
+    monkeypatch.chdir(tmp_path)
+    assert main(["engines", "--json"]) == 0
+    (preset,) = (entry for entry in json.loads(capsys.readouterr().out)["presets"] if entry["name"] == "assay-mcp")
+    assert preset["version"]
+    assert not (tmp_path / "imported").exists()

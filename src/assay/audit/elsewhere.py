@@ -66,7 +66,7 @@ def ask_elsewhere(bench: Bench, conditions: Conditions) -> tuple[Reading, ...]:
     job = Job(recipe, corpus, bench.texts, config.k, config.timeout, config.index_timeout, conditions.threads)
     _write(job, folder / "job")
     seconds = config.start + config.index_timeout + config.timeout * len(job.queries)
-    argv = (sys.executable, "-m", "assay.audit.worker", str(folder / "job"), str(folder / "answers"))
+    argv = (sys.executable, "-P", "-m", "assay.audit.worker", str(folder / "job"), str(folder / "answers"))
     finished = run_process(Task(argv, None, {**os.environ, **conditions.environment}), seconds)
     if not (folder / "answers").is_file():
         said = finished.last_words or finished.end

@@ -93,7 +93,7 @@ def _check_hash(done: Answer, what: str) -> None:
 def _pip() -> tuple[str, ...]:
     """Find the running interpreter's pip, else one on PATH; they read the same user configuration."""
     if importlib.util.find_spec("pip") is not None:
-        return (sys.executable, "-m", "pip", "--disable-pip-version-check")
+        return (sys.executable, "-P", "-m", "pip", "--disable-pip-version-check")
     found = shutil.which("pip") or shutil.which("pip3")
     if found is None:
         raise missing("pip")
