@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
@@ -76,13 +76,16 @@ class Target:
     symbol: str | None = None
     unit: Span | None = None  # the innermost definition the span lies in, once resolved
     digest: str | None = None  # of the lines when they were chosen, so that they are known again after they moved
+    link: str | None = None  # the symbolic link that the gold file names, once `span` has the file it leads to
 
     @property
     def anchor(self) -> str:
         """The target as it is written in a gold file."""
+        path = self.link or self.span.path
         if self.symbol:
-            return f"{self.span.path}::{self.symbol}"
-        return f"{self.span}#{self.digest}" if self.digest else str(self.span)
+            return f"{path}::{self.symbol}"
+        span = str(replace(self.span, path=path) if self.link else self.span)
+        return f"{span}#{self.digest}" if self.digest else span
 
 
 @dataclass(frozen=True, slots=True)

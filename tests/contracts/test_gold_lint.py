@@ -194,6 +194,14 @@ queries:
     retrieval: {primary: ["shop/tax.py::tax_rate"]}
     cognitive: {human: what does tax_rate look up?}
 """,
+    # G112
+    "symlinks": """\
+corpus: {path: ../linked}
+queries:
+  - id: both
+    retrieval: {primary: ["real.py::one"], secondary: ["link.py::one"]}
+    cognitive: {human: which number comes first?}
+""",
     # G5
     "reach": """\
 corpus: {path: ../code}
@@ -222,6 +230,8 @@ def world(tmp_path, monkeypatch) -> Path:
     write_tree(root / "code", CODE)
     write_tree(root / "sets", {f"{name}.yaml": f"assay: 1\nname: {name}\n{text}" for name, text in SETS.items()})
     (root / "chunks.jsonl").write_text(CHUNKS)
+    write_tree(root / "linked", {"real.py": "def one():\n    return 1\n"})
+    (root / "linked" / "link.py").symlink_to("real.py")
     repository = Repository(root / "repository")
     repository.commit("first", {"one.py": "def one():\n    return 1\n"})
     repository.git("branch", "abcdef0")

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TypeGuard
 
 from assay.corpus import read_text
+from assay.corpus.links import ListedPaths
 from assay.errors import EngineError
 from assay.syntax.lines import count_lines
 from assay.types import Corpus, Hit
@@ -67,6 +68,7 @@ class Normaliser:
         self._known = frozenset(file.path for file in corpus.files)
         roots = [form for root in (corpus.root, *also) for form in (root.as_posix(), root.resolve().as_posix())]
         self._roots = tuple(dict.fromkeys(roots))
+        self._listed = tuple(ListedPaths(corpus, root) for root in (corpus.root, *also))
         self._lines = cache(lines or (lambda path: count_lines(read_text(corpus, path))))
 
     def __call__(self, hits: Iterable[Hit], k: int, *, oversample: int = 1) -> Normalised:
@@ -80,9 +82,15 @@ class Normaliser:
         return Normalised(tuple(one.hit for one in repaired), notes)
 
     def path(self, text: str) -> str:
-        """Give the path as the corpus writes it where that is certain, else as it came."""
+        """Return the path as the corpus lists it where that is certain, else as it came."""
         if text in self._known:
             return text
+        path = self._tidy(text)
+        listed = (paths.find(path) for paths in self._listed)  # it may be a symbolic link to a file of the corpus
+        return next((found for found in listed if found is not None), path)
+
+    def _tidy(self, text: str) -> str:
+        """Return a path relative to the corpus root, without detours."""
         for form in (text, text.replace("\\", "/")):
             tidy = self._relative(posixpath.normpath(form)) if form else form
             if tidy in self._known or (form.startswith("/") and not tidy.startswith("/")):

@@ -36,7 +36,7 @@ def _is_same(now: Gold, ran: Gold) -> bool:
 
 def _asks_the_same(now: Query, ran: Query) -> bool:
     """Tell whether a query is in the same words, with an answer in a file that had one; lines move with the code."""
-    files, before = ({target.span.path for target in query.targets} for query in (now, ran))
+    files, before = ({target.link or target.span.path for target in query.targets} for query in (now, ran))
     return all(now.forms.get(form) == text for form, text in ran.forms.items()) and not before.isdisjoint(files)
 
 

@@ -49,6 +49,15 @@ def test_content_hash_that_holds_is_no_finding(corpus):
     assert not lint_all(corpus, query("q", "what is done first", f"src/a.py:1-2#{digest}")).count("error")
 
 
+def test_link_is_the_file_that_it_leads_to(tmp_path):
+    corpus_of(tmp_path, FILES)
+    (tmp_path / "link.py").symlink_to("src/a.py")
+    corpus = corpus_of(tmp_path, {})
+    for anchor in ("link.py", "link.py:1-2", "link.py::two"):
+        assert not lint_all(corpus, query("q", "what is done first", anchor)).count("error")
+    assert codes(lint_all(corpus, query("q", "what is done first", "src/a.py", "link.py")), "G1") == ["G112"]
+
+
 def test_adversary_that_is_missing_is_found(corpus):
     report = lint_all(corpus, query("q", "what is done first", "src/a.py", adversaries=["src/gone.py"]))
     assert codes(report, "G10") == ["G101"]

@@ -18,7 +18,11 @@ def gold_json(gold: types.Gold) -> dict[str, Any]:
     """Turn a gold set into JSON."""
     row = asdict(gold)
     for query in row["queries"]:
-        if not query["irrelevant"]:  # older versions of Assay read runs of sets without them
+        adversaries = (adversary["target"] for adversary in query["adversaries"])
+        for target in (*query["targets"], *adversaries, *query["irrelevant"]):
+            if target["link"] is None:  # older versions of Assay read runs of sets without links
+                del target["link"]
+        if not query["irrelevant"]:  # likewise
             del query["irrelevant"]
     return row
 
@@ -167,6 +171,7 @@ def _target(row: Mapping[str, Any]) -> types.Target:
         symbol=row["symbol"],
         unit=None if unit is None else types.Span(**unit),
         digest=row.get("digest"),
+        link=row.get("link"),
     )
 
 

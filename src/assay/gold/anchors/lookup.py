@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import PurePosixPath
 
+from assay.corpus.links import ListedPaths
 from assay.errors import nearest
 from assay.gold.anchors.digests import content_digest, places
 from assay.syntax.lines import split_lines
@@ -40,20 +41,27 @@ class Library:
 
     def __init__(self, corpus: Corpus) -> None:
         self._corpus = corpus
+        self._listed = ListedPaths(corpus)
         self._paths = {file.path: file.language for file in corpus.files}
         self._skipped = {skipped.path.rstrip("/"): skipped for skipped in corpus.skipped}
         self._parsed: dict[str, _Parsed] = {}
 
     def look_up(self, target: Target) -> Target | Missing:
         """Give the target with its lines and unit, or say why it is not there."""
-        path = target.span.path
-        if path not in self._paths:
-            return self._no_path(path)
+        path = self.listed(target.span.path)
+        if path is None:
+            return self._no_path(target.span.path)
+        if path != target.span.path:
+            target = replace(target, span=replace(target.span, path=path), link=target.span.path)
         if target.symbol is not None:
             return self._symbol(target, target.symbol)
         if target.span.start is None or target.span.end is None:
             return target
         return self._range(target, target.span.start, target.span.end)
+
+    def listed(self, path: str) -> str | None:
+        """Return the path by which the corpus lists a file, which a symbolic link may name; None if it does not."""
+        return self._listed.find(path)
 
     @cached_property
     def _by_name(self) -> dict[str, list[str]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -50,8 +50,7 @@ def resolve(gold: Gold, corpus: Corpus, *, missing: Literal["error", "report"] =
     if problems and missing == "error":
         raise _error(problems)
     queries = [kept for query in gold.queries if (kept := _kept(query, checks)) is not None]
-    paths = {file.path for file in corpus.files}
-    judged = tuple(replace(query, irrelevant=tuple(_irrelevant(query, library, paths))) for query in queries)
+    judged = tuple(replace(query, irrelevant=tuple(_irrelevant(query, library))) for query in queries)
     notes = (*_notes(checks), *_gone(gold, queries, judged))
     return Resolution(replace(gold, queries=judged), problems, notes)
 
@@ -72,11 +71,34 @@ def _check(gold: Gold, library: Library) -> _Checks:
 
 def _kept(query: Query, checks: _Checks) -> Query | None:
     """Give the query with what was found; none without a primary."""
-    targets = tuple(found for t in query.targets if isinstance(found := checks[t], Target))
+    again = {target for target, _ in _same_places(query, checks)}
+    targets = tuple(found for t in query.targets if t not in again and isinstance(found := checks[t], Target))
     if not any(isinstance(checks[target], Target) for target in query.primaries):
         return None
-    adversaries = [_kept_adversary(adversary, checks) for adversary in query.adversaries]
-    return replace(query, targets=targets, adversaries=tuple(a for a in adversaries if a is not None))
+    left = [adversary for adversary in query.adversaries if adversary.target not in again]
+    adversaries = [kept for adversary in left if (kept := _kept_adversary(adversary, checks)) is not None]
+    return replace(query, targets=targets, adversaries=tuple(adversaries))
+
+
+def _same_places(query: Query, checks: _Checks) -> Iterator[tuple[Target, Target]]:
+    """Yield what names the place of an earlier target or adversary through a symbolic link, with that earlier one."""
+    found = [(target, there) for target in _anchored(query) if isinstance(there := checks[target], Target)]
+    if not any(there.link for _, there in found):
+        return
+    right = len([target for target in query.targets if isinstance(checks[target], Target)])
+    for number, (target, there) in enumerate(found):
+        for place, (other, first) in enumerate(found[:number]):
+            # a wrong answer cannot be in a file that is right as a whole, nor the other way round
+            opposed = number >= right > place and (_is_whole(target) or _is_whole(other))
+            same = replace(there, link=None).anchor == replace(first, link=None).anchor
+            if target.span.path != other.span.path and there.span.path == first.span.path and (same or opposed):
+                yield target, other
+                break
+
+
+def _is_whole(target: Target) -> bool:
+    """Return whether a target is a whole file."""
+    return target.symbol is None and target.span.start is None
 
 
 def _kept_adversary(adversary: Adversary, checks: _Checks) -> Adversary | None:
@@ -85,9 +107,9 @@ def _kept_adversary(adversary: Adversary, checks: _Checks) -> Adversary | None:
     return replace(adversary, target=found) if isinstance(found, Target) else None
 
 
-def _irrelevant(query: Query, library: Library, paths: Set[str]) -> Iterator[Target]:
+def _irrelevant(query: Query, library: Library) -> Iterator[Target]:
     """Yield the judged irrelevant targets that the corpus has: no engine can return the others."""
-    there = (target for target in query.irrelevant if target.span.path in paths)
+    there = (target for target in query.irrelevant if library.listed(target.span.path))
     return (found for target in there if isinstance(found := library.look_up(target), Target))
 
 
@@ -115,6 +137,10 @@ def _problems(gold: Gold, checks: _Checks) -> Iterator[Problem]:
             if isinstance(missing, Missing):
                 line = lines.find(query, target.anchor)
                 yield Problem(missing.code, query.id, target.anchor, missing.message, gold.source, line, missing.hint)
+        for target, other in _same_places(query, checks):
+            message = f"query '{query.id}' names one place twice: {other.anchor} and {target.anchor} are the same file"
+            line = lines.find(query, target.anchor)
+            yield Problem("link", query.id, target.anchor, message, gold.source, line, "keep one of them")
         if _kept(query, checks) is None:
             message = f"query '{query.id}' has no primary target left"
             yield Problem("no-primary", query.id, "", message, gold.source, query.line, "anchor it anew or remove it")

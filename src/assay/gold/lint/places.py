@@ -95,6 +95,13 @@ NO_PRIMARY = Rule(
     "A query has no primary target that can be found.",
     "No result can be its answer: anchor it anew, or remove it.",
 )
+LINKED = Rule(
+    "G112",
+    "link-twice",
+    "error",
+    "Two anchors of a query name one place: a symbolic link, and the file that it leads to.",
+    "They are the same target: keep one of them.",
+)
 UNPINNED = Rule(
     "G121",
     "corpus-not-pinned",
@@ -117,8 +124,8 @@ UNGUARDED = Rule(
     "Nothing tells when the lines move. Anchor them to symbols, or give them a hash: path:10-42#0123456789ab.",
 )
 RULES = (
-    PATH, LEFT_OUT, FOLDER, CASE, RANGE, SYMBOL, LANGUAGE, SYNTAX, CONTENT, OTHER, NO_PRIMARY, UNPINNED, REVISION,
-    UNGUARDED,
+    PATH, LEFT_OUT, FOLDER, CASE, RANGE, SYMBOL, LANGUAGE, SYNTAX, CONTENT, OTHER, NO_PRIMARY, LINKED, UNPINNED,
+    REVISION, UNGUARDED,
 )  # fmt: skip
 
 _BY_PROBLEM = {
@@ -129,6 +136,7 @@ _BY_PROBLEM = {
     "content": CONTENT,
     "other-corpus": OTHER,
     "no-primary": NO_PRIMARY,
+    "link": LINKED,
 }
 _COMMIT = re.compile(r"[0-9a-f]{7,64}")
 #: A tag of a release; it can be moved, but nobody does.
