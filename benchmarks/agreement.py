@@ -41,7 +41,7 @@ HERE = CorpusSpec("path", ".")
 LEAST = 1e-9  # the agreement that is asked for
 PRINTED = 5e-5  # of trec_eval's recorded outputs, which have four decimals
 
-NO_RELEVANT = "no relevant document: left out by Assay, 0 in the peer"
+NO_RELEVANT = "no relevant document: left out by Assay, scored by the peer"
 GRADE_ABSENT = "no document of the grade: not applicable in Assay, 0 in the peer"
 ASCENDING = "ties: ir_measures orders RR@k and Judged@k by docno, ascending"
 GDEVAL = "gdeval, a provider of ir_measures, has exponential gains and five decimals"
@@ -111,13 +111,14 @@ def check(suite: str, qrels: Qrels, run: Scored, pairs: Mapping[str, Measure], t
         for name, value in values.items():
             if name not in pairs or query not in named:
                 continue
-            found = ours[query][measures.index(pairs[name])] if query in ours else None
+            relevant = any(grade > 0 for grade in named[query].values())
+            found = ours[query][measures.index(pairs[name])] if relevant else None
             _count(tally, f"{name} of {query}", found, float(value), tolerance, explain(name, query, named, run))
 
 
 def _count(tally: Tally, what: str, ours: float | None, theirs: float, tolerance: float, reason: str | None) -> None:
     if ours is None:
-        tally.reasons[NO_RELEVANT if theirs == 0 or math.isnan(theirs) else "missing"] += 1
+        tally.reasons[NO_RELEVANT] += 1
     elif math.isnan(ours) and (theirs == 0 or math.isnan(theirs)):
         tally.reasons[GRADE_ABSENT] += 1
     elif abs(ours - theirs) <= tolerance:
@@ -255,10 +256,12 @@ def wrap_ir_measures(suite: Callable[[], str]) -> None:
     calc = provider.iter_calc
 
     def iter_calc(self: Any, measures: Any, qrels: Any, run: Any) -> Iterator[Any]:
+        if "doc_id" not in getattr(qrels, "columns", ["doc_id"]):  # one test has answers instead of documents
+            return calc(self, measures, qrels, run)  # type: ignore[no-any-return]
         judged = list(util.QrelsConverter(qrels).as_namedtuple_iter())
         ranked = list(util.RunConverter(run).as_namedtuple_iter())
         found = list(calc(self, measures, judged, ranked))
-        if all(hasattr(one, "relevance") for one in judged):  # not the qrels of one of its tests, which have intervals
+        if judged:
             _check_ir(suite(), judged, ranked, found, GDEVAL if getattr(self, "NAME", "") == "gdeval" else None)
         return iter(found)
 
