@@ -324,3 +324,13 @@ def test_small_thing_is_written_though_another_process_removes_the_store_meanwhi
     store.write("cells", "a", b"x")
     assert not removals
     assert store.read("cells", "a") == b"x"
+
+
+def test_store_that_vanishes_again_and_again_is_an_error_and_leaves_nothing(store, monkeypatch):
+    def vanish(source, target):
+        raise FileNotFoundError(errno.ENOENT, "No such file or directory")
+
+    monkeypatch.setattr("os.replace", vanish)
+    with pytest.raises(EnvironmentFailure, match="cannot be written: No such file"):
+        store.write("cells", "a", b"x")
+    assert not any(path.is_file() for path in store.root.rglob("*"))
