@@ -374,7 +374,7 @@ def replay_drawn(suite: list[str], queries: int = 300) -> None:
     ranx.evaluate(ranx.Qrels(qrels), ranx.Run(run), metrics)
 
 
-def main(folder: str) -> int:
+def report(folder: str) -> int:
     """Print a table, and every difference that has no reason."""
     replay(Path(folder))
     print("\n| suite | values that agree | largest difference | differences with a reason | others |")
@@ -390,4 +390,4 @@ def main(folder: str) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(*sys.argv[1:]))
+    sys.exit(report(*sys.argv[1:]))

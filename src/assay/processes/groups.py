@@ -94,13 +94,15 @@ class Group:
         self.marker = task.marker or new_marker()
         self.over = False  # nothing of it is left: its number may be somebody else's
         self._reaping = threading.Lock()
-        with _deferred_signals():  # a program must not be lost between its start and its registration
-            self._process = _start(task, self.marker, subprocess.PIPE if listens else subprocess.DEVNULL)
-            self._abandoned = weakref.finalize(self, _kill, self._process)
-            self._abandoned.atexit = False
-            self.memory = ProgramMemory(self.pid, self.marker)
-            with _STARTING:
-                _STARTED.add(self)
+        with contextlib.ExitStack() as undo:
+            with _deferred_signals():  # a program must not be lost between its start and its registration
+                self._process = _start(task, self.marker, subprocess.PIPE if listens else subprocess.DEVNULL)
+                self._abandoned = weakref.finalize(self, _kill, self._process)
+                undo.callback(self._abandoned)
+                self.memory = ProgramMemory(self.pid, self.marker)
+                with _STARTING:
+                    _STARTED.add(self)
+            undo.pop_all()
 
     @property
     def pid(self) -> int:
