@@ -259,7 +259,6 @@ def test_restart_is_no_part_of_the_query_and_is_told(server: Server, opened: Ope
     assert answer.hits == (Hit("b.py", 3, 3),)
 
 
-@pytest.mark.nightly
 def test_restart_is_no_part_of_a_query_that_fails_either(server: Server, opened: Opener, tmp_path: Path) -> None:
     broken = f"if os.path.exists({str(tmp_path / 'broken')!r}): sys.exit('cannot start')\n"
 
