@@ -298,3 +298,9 @@ def test_session_without_a_filter_or_an_update_says_so(corpus):
     assert ask_filtered(plain, "q", 3, Wanted(paths=("*",))) is None
     assert update_session(plain, corpus) is None
     assert session_usage(plain) == Usage()
+
+
+def test_seconds_that_were_waited_are_not_charged_to_the_query() -> None:
+    session = Scripted(Reply((Hit("a.py"),), waited=1000.0))
+    answer = ask(session, "q", 1, WATCHDOG)
+    assert (answer.status, answer.seconds) == (Status.OK, 0.0)
