@@ -332,6 +332,11 @@ class EngineRun:
     fingerprint: str = ""  # of the tool and models that answered; empty: not known
     code: str = ""  # digest of Assay's own code that decides answers; empty: not known
 
+    @property
+    def failed_throughout(self) -> bool:
+        """Whether every query failed: all values are then the worst, and say nothing about the rankings."""
+        return bool(self.rankings) and all(ranking.status != Status.OK for ranking in self.rankings)
+
 
 @dataclass(frozen=True, slots=True)
 class CorpusFacts:

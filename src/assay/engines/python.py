@@ -167,7 +167,7 @@ def _build(found: object, settings: Settings) -> FullEngine:
 def _is_search(function: Search) -> bool:
     """Return whether a function searches, not makes an engine: it takes a k, or requires a query.
 
-    Raise ConfigError if it can be neither: it requires arguments that nobody gives.
+    Raise ConfigError if it can be neither: it requires other arguments.
     """
     style = call_style(function)
     if style in ("positional", "keyword"):

@@ -209,7 +209,7 @@ def _ordered(entries: Iterable[_Entry]) -> list[_Entry]:
 
 
 def _ties(rankings: Mapping[str, Sequence[_Entry]]) -> tuple[str, ...]:
-    """Say how many queries have equal scores whose ranks say another order."""
+    """Count the queries in which results with equal scores have ranks in another order."""
     crossed = [
         query
         for query, ranking in rankings.items()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol, cast
 from assay.errors import ConfigError
 from assay.scoring import RR, Level, parse_measure, score
 from assay.scoring.evaluate import Scorer, as_scorer
-from assay.types import Claim, EngineRun, Query, Role, Run, Scores, Status, Unit, order_forms
+from assay.types import Claim, Query, Role, Run, Scores, Unit, order_forms
 
 if TYPE_CHECKING:
     from assay.types import FloatArray
@@ -123,14 +123,9 @@ def absent_notes(run: Field, claim: Claim) -> tuple[str, ...]:
     return (f"Of the declared family these were not run: {', '.join(absent)}.",) if absent else ()
 
 
-def answered_nothing(engine: EngineRun) -> bool:
-    """Tell whether every query of an engine failed: its values are all the worst, and say nothing of its ranking."""
-    return bool(engine.rankings) and all(ranking.status != Status.OK for ranking in engine.rankings)
-
-
 def dead_engines(run: Run) -> frozenset[str]:
-    """Name the engines that answered nothing."""
-    return frozenset(engine.name for engine in run.engines if answered_nothing(engine))
+    """Name the engines that failed on every query."""
+    return frozenset(engine.name for engine in run.engines if engine.failed_throughout)
 
 
 def forms_of(units: Iterable[Unit]) -> tuple[str, ...]:

@@ -25,7 +25,7 @@ from assay.experiment.spec.names import check_writable
 from assay.gold.split.looks import log_looks
 from assay.gold.split.parts import select
 from assay.redaction import declare_values
-from assay.types import TIME_LIMITS, Gold, Hit, Run, Status, Suite, Variation
+from assay.types import TIME_LIMITS, Gold, Hit, Run, Suite, Variation
 
 if TYPE_CHECKING:
     from assay.experiment.cells.keeping import Keeper
@@ -105,7 +105,7 @@ def failed_engines(run: Run) -> dict[str, str]:
     return {
         engine.name: engine.rankings[0].error or engine.rankings[0].status.value
         for engine in run.engines
-        if engine.rankings and all(ranking.status is not Status.OK for ranking in engine.rankings)
+        if engine.failed_throughout
     }
 
 

@@ -100,7 +100,7 @@ def _fitted(sheet: Sheet, value: object, hint: Any, *keys: str) -> Any:  # noqa:
 def _engines(sheet: Sheet) -> Mapping[str, Settings]:
     """Read [engines]: each has a kind or a preset; what else it takes its kind knows."""
     engines: dict[str, Mapping[str, Any]] = dict(sheet.data.get("engines", {}))
-    if not {"kind", "preset"} & set(engines.get(OWN, ("kind",))):  # --set engines.builtin.search.… without a file
+    if OWN in engines and not {"kind", "preset"} & set(engines[OWN]):  # --set engines.builtin.search.… without a file
         engines[OWN] = {"kind": OWN, **engines[OWN]}
     declare([engines, sheet.data.get("variants", {}), sheet.data.get("sweeps", {})])
     for name, table in engines.items():

@@ -18,7 +18,7 @@ from assay.experiment.spec.record import ENGINE_KEYS, Place, Settings, Spec, Sub
 from assay.experiment.spec.sweeps import canonical, points
 from assay.types import Variation
 
-OWN = "builtin"  # what runs where nobody declares an engine
+OWN = "builtin"  # runs if no engine is declared
 
 
 def expand(spec: Spec) -> tuple[Subject, ...]:
