@@ -26,6 +26,9 @@ class StatsConfig:
     equivalence_clusters: int = 20  # fewer estimate their own spread too badly to claim sameness
     exact_clusters: int = 16  # 2^16 sign patterns are as cheap as 10,000 draws and carry no Monte-Carlo error
     rule_of_three: float = 3.0  # -ln(.05): nothing seen in G tries bounds its rate by 3/G (Hanley & Lippman-Hand 1983)
+    # How many times larger the rare differences are than the frequent ones before a set counts as skewed: at 3 that is
+    # 0 to 6 % of symmetric sets and 99 % of those with rare large losses (tests/stats/audit.py).
+    lopsided: float = 3.0
     power: float = 0.8
     counted_steps: int = 12  # attainable p-values at or below α; with more, the t form is within 2 % of the exact test
     power_draws: int = 10_000  # a difference the exact test can find is then known to 1 %; one digit of it is shown

@@ -6,10 +6,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from assay.stats.config import Settings
-from assay.stats.intervals import spreadless_half
 from assay.stats.multiple import benjamini_hochberg, can_decide, holm
 from assay.stats.power import observed_minimal_difference
-from assay.stats.records import ComparisonRow, Range
+from assay.stats.records import ComparisonRow, Range, Verdict
 from assay.stats.verdict import decide
 
 
@@ -44,12 +43,28 @@ def _judged(row: ComparisonRow, p: float | None, size: int, bounds: Range, setti
         margin=settings.margin,
         alpha=settings.alpha,
         config=settings.config,
+        interval=row.interval if row.lopsided else None,
     )
-    notes = row.notes
-    limit = undecidable(row, size, settings.alpha)
-    notes += (limit,) if limit else ()
+    notes = row.notes + tuple(
+        note
+        for note in (undecidable(row, size, settings.alpha), _disagreement(row, p, verdict, settings.alpha))
+        if note
+    )
     mde = shown_difference(row, bounds, size, settings)
     return replace(row, p_adjusted=p, in_family=True, verdict=verdict, mde=mde, notes=notes)
+
+
+def _disagreement(row: ComparisonRow, p: float | None, verdict: Verdict, alpha: float) -> str:
+    """Say why the interval and the verdict differ; nothing where they agree."""
+    decided = verdict in (Verdict.BETTER, Verdict.WORSE)
+    excludes = not row.interval.low <= 0.0 <= row.interval.high
+    if decided == excludes or p is None:
+        return ""
+    if decided:
+        return f"the interval includes 0, but the sign-flip test gives p = {p:.2g}"
+    if p <= alpha:
+        return f"no verdict: p = {p:.2g} assumes symmetric differences, and the interval does not confirm it"
+    return f"no verdict: the interval excludes 0, but the sign-flip test over {row.clusters} clusters gives p = {p:.2g}"
 
 
 def undecidable(row: ComparisonRow, size: int, alpha: float) -> str:
@@ -69,8 +84,8 @@ def shown_difference(row: ComparisonRow, bounds: Range, size: int, settings: Set
     """
     if row.se is None or not can_decide(row.smallest_p, size, settings.alpha):
         return None
-    if row.se == 0.0:
-        return min(spreadless_half(row.clusters, bounds, settings.config), bounds.width)
+    if row.differing < settings.config.p_value_clusters:
+        return None
     mde = observed_minimal_difference(
         row.se,
         row.df,

@@ -9,12 +9,13 @@ by name, as published                    percentile and paired percentile bootst
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from assay.stats.clustered import ClusterTable, Estimate, estimate, row_blocks, small_sample
+from assay.stats.bounded import lower_bound, upper_bound
+from assay.stats.clustered import ClusterTable, Estimate, estimate, plain_spread, row_blocks, small_sample
 from assay.stats.config import DEFAULT, StatsConfig
 from assay.stats.distributions import normal_quantile, t_quantile
 from assay.stats.records import Interval, Range
@@ -87,13 +88,23 @@ def share_interval(count: int, n: int, *, level: float = 1 - DEFAULT.alpha) -> I
 def difference_interval(
     found: Estimate, bounds: Range, *, level: float = 1 - DEFAULT.alpha, config: StatsConfig = DEFAULT
 ) -> Ends:
-    """Interval of a paired difference: m ± t(G − 1)·SE, clipped to what differences of the measure can be.
+    """Interval of a paired difference: m ± t·SE, clipped to what differences of the measure can be.
 
     When the clusters show no spread at all, SE = 0 would claim certainty. None unlike the rest in G clusters bounds
     the rate of such by 3/G, and each can move the mean by at most the measure's width: ± 3/G of the width instead.
     """
     half = np.where(found.se > 0.0, _quantile(found, level) * found.se, spreadless_half(found.clusters, bounds, config))
     return _clipped(found.mean, half, bounds.differences, "cluster-t")
+
+
+def widened(given: Interval, differences: FloatArray, bounds: Range, effective_n: float) -> Interval:
+    """Widen an interval so that it allows for large differences that a set of this size may not have shown."""
+    if not bounds.finite:
+        return given
+    tail = (1.0 - given.level) / 2.0
+    low = min(given.low, lower_bound(differences, tail, -bounds.width, effective_n))
+    high = max(given.high, upper_bound(differences, tail, bounds.width, effective_n))
+    return replace(given, low=low, high=high)
 
 
 def spreadless_half(clusters: int, bounds: Range, config: StatsConfig = DEFAULT) -> float:
@@ -136,12 +147,13 @@ def bootstrap_t(
     rank = tail_rank(resamples, level)
     drawn.partition((rank - 1, resamples - rank), axis=1)
     low, high = drawn[:, rank - 1], drawn[:, resamples - rank]
-    return Ends(_end(found, high), _end(found, low), "bootstrap-t")
+    se = np.sqrt(plain_spread(table)) / table.n
+    return Ends(_end(found.mean, se, high), _end(found.mean, se, low), "bootstrap-t")
 
 
-def _end(found: Estimate, quantile: FloatArray) -> FloatArray:
+def _end(mean: FloatArray, se: FloatArray, quantile: FloatArray) -> FloatArray:
     """Give m − t*·SE, with 0·∞ read as no spread."""
-    return found.mean - np.multiply(quantile, found.se, out=np.zeros_like(found.se), where=found.se > 0.0)
+    return mean - np.multiply(quantile, se, out=np.zeros_like(se), where=se > 0.0)
 
 
 def _counts(table: ClusterTable, rows: int, rng: np.random.Generator) -> FloatArray:

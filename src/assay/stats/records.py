@@ -99,7 +99,7 @@ class ComparisonRow:
     baseline_mean: float
     difference: float
     se: float | None  # clustered; None with a single cluster
-    df: int
+    df: float  # Satterthwaite's, for the clustered se
     interval: Interval
     equivalence: Interval  # at 1 − 2α, the one that verdicts and gates read
     cross_check: Interval  # cluster bootstrap-t
@@ -125,6 +125,9 @@ class ComparisonRow:
     label: str
     notes: tuple[str, ...] = ()
     heaviest: float = 0.0  # share of the queries that the largest cluster holds
+    differing: int = 0  # clusters with any difference
+    lopsided: bool = False  # rare large differences against frequent small ones: the mean hangs on few queries
+    typical_size: float = 0.0  # root mean square of the differences that are not 0
     identical: bool = False  # both gave the same rankings throughout; who has the rankings says so
 
     @property

@@ -11,8 +11,8 @@ import numpy as np
 from assay.stats.clustered import Estimate, cluster_table, estimate
 from assay.stats.config import Settings, StatsConfig
 from assay.stats.family import shown_difference
-from assay.stats.intervals import Ends, bootstrap_t, difference_interval
-from assay.stats.paired import effects, sign_flip, smallest_p
+from assay.stats.intervals import Ends, bootstrap_t, difference_interval, widened
+from assay.stats.paired import effects, is_lopsided, sign_flip, smallest_p
 from assay.stats.records import ComparisonRow, Interval, Range
 from assay.stats.tables import same_queries
 from assay.stats.units import Partition, group_codes, partition
@@ -108,8 +108,15 @@ def _row(pair: Pair, at: int, shared: _Shared, settings: Settings) -> Comparison
     """Put one pair's figures together; the family's part follows in `family.judge`."""
     differences, se = shared.differences[:, at], float(shared.found.se[at])
     effect = effects(differences, shared.groups, se, higher_is_better=pair.bounds.higher_is_better)
-    levels = shared.levels[pair.bounds]
-    equivalence = levels.equivalence.at(at, 1 - 2 * settings.alpha)
+    levels, config, differing = shared.levels[pair.bounds], settings.config, int(shared.differing[at])
+    sparse = differing < config.p_value_clusters
+    lopsided = pair.bounds.finite and is_lopsided(differences, pair.bounds.width, times=config.lopsided)
+    # A few differences say little about how alike the queries of one cluster are: then a cluster counts once.
+    effective_n = min(effect.effective_n, shared.parts.count) if sparse or lopsided else effect.effective_n
+    interval = levels.interval.at(at, 1 - settings.alpha)
+    if sparse or lopsided:
+        interval = widened(interval, differences, pair.bounds, effective_n)
+    equivalence = widened(levels.equivalence.at(at, 1 - 2 * settings.alpha), differences, pair.bounds, effective_n)
     row = ComparisonRow(
         engine=pair.engine,
         baseline=pair.baseline,
@@ -120,7 +127,7 @@ def _row(pair: Pair, at: int, shared: _Shared, settings: Settings) -> Comparison
         difference=float(shared.found.mean[at]),
         se=None if np.isnan(se) else se,
         df=shared.found.df,
-        interval=levels.interval.at(at, 1 - settings.alpha),
+        interval=interval,
         equivalence=equivalence,
         cross_check=_cross_check(shared, at, pair.bounds, settings),
         p=None if shared.p is None else float(shared.p[at]),
@@ -143,7 +150,10 @@ def _row(pair: Pair, at: int, shared: _Shared, settings: Settings) -> Comparison
         clusters=shared.parts.count,
         repositories=shared.parts.repositories,
         label=shared.parts.label,
-        notes=_notes(shared, at, settings.config),
+        notes=_notes(shared, at, lopsided, config),
+        differing=differing,
+        lopsided=lopsided,
+        typical_size=float(np.sqrt(np.mean(differences[differences != 0.0] ** 2))) if differing else 0.0,
         heaviest=float(np.bincount(shared.parts.clusters).max() / len(differences)),
     )
     return replace(row, mde=shown_difference(row, pair.bounds, 1, settings))
@@ -158,7 +168,7 @@ def _cross_check(shared: _Shared, at: int, bounds: Range, settings: Settings) ->
     return replace(raw, low=max(raw.low, limit.low), high=min(raw.high, limit.high))
 
 
-def _notes(shared: _Shared, at: int, config: StatsConfig) -> tuple[str, ...]:
+def _notes(shared: _Shared, at: int, lopsided: bool, config: StatsConfig) -> tuple[str, ...]:
     """Say what limits the row."""
     clusters, differing = shared.parts.count, int(shared.differing[at])
     notes = []
@@ -169,6 +179,8 @@ def _notes(shared: _Shared, at: int, config: StatsConfig) -> tuple[str, ...]:
     elif differing < config.p_value_clusters <= clusters:
         least = 2.0 ** (1 - differing)
         notes.append(f"only {differing} of {clusters} clusters differ at all: no p below {least:.3g} is possible")
+    if lopsided:
+        notes.append("skewed: a few large differences outweigh many small ones; the interval allows for unseen ones")
     if shared.left_out:
         notes.append(f"{shared.left_out} queries left out: the measure does not apply to them")
     return tuple(notes)

@@ -16,10 +16,15 @@ def decide(
     margin: float = DEFAULT.margin,
     alpha: float = DEFAULT.alpha,
     config: StatsConfig = DEFAULT,
+    interval: Interval | None = None,
 ) -> Verdict:
-    """Return the first verdict that holds; `p` is adjusted for the family, `equivalence` is the 1 − 2α interval."""
+    """Return the first verdict that holds; `p` is adjusted for the family, `equivalence` is the 1 − 2α interval.
+
+    `interval` is given where the differences are skewed: the test assumes symmetry, so the interval must confirm it.
+    """
     gain = difference if higher_is_better else -difference
-    if p is not None and p <= alpha and gain != 0.0:
+    confirmed = interval is None or not interval.low <= 0.0 <= interval.high
+    if p is not None and p <= alpha and gain != 0.0 and confirmed:
         return Verdict.BETTER if gain > 0.0 else Verdict.WORSE
     if equivalence.inside(margin) and clusters >= config.equivalence_clusters:
         return Verdict.EQUIVALENT
