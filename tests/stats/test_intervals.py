@@ -160,12 +160,29 @@ def test_difference_interval_of_one_cluster_a_query_is_the_paired_t_interval(uni
     assert (interval.low, interval.high) == pytest.approx(stats.t.interval(0.95, 39, values.mean(), stats.sem(values)))
 
 
-def test_difference_interval_of_clusters_is_cr1(units_of):
+def by_definition(values, homes):
+    """CR2 standard error and its degrees of freedom with all matrices written out (Bell & McCaffrey 2002)."""
+    n, groups = len(values), sorted(set(homes))
+    rows = [np.flatnonzero(np.array(homes) == group) for group in groups]
+    residual = np.eye(n) - 1 / n
+    vectors = []
+    for members in rows:
+        block = residual[np.ix_(members, members)]
+        roots, axes = np.linalg.eigh(block)
+        inverse = axes @ np.diag(roots**-0.5) @ axes.T
+        vectors.append(residual[:, members] @ inverse @ np.ones(len(members)) / n)
+    se = math.sqrt(sum((vector @ values) ** 2 for vector in vectors))
+    gram = np.array(vectors) @ np.array(vectors).T
+    return se, np.trace(gram) ** 2 / (gram**2).sum()
+
+
+def test_difference_interval_of_clusters_is_cr2_with_bell_mccaffrey_degrees_of_freedom(units_of):
     homes, values = [0, 0, 1, 2, 2, 2, 3, 4, 4, 5], np.arange(10) / 20
-    sums = [sum(v - values.mean() for v, h in zip(values, homes, strict=True) if h == g) for g in range(6)]
-    se = math.sqrt(6 / 5 * sum(s * s for s in sums)) / 10
-    interval = difference_interval(found(values, units_of(homes)), UNIT).at(0, 0.95)
-    assert interval.high - values.mean() == pytest.approx(stats.t.ppf(0.975, 5) * se)
+    se, df = by_definition(values, homes)
+    estimated = found(values, units_of(homes))
+    assert (estimated.se[0], estimated.df) == pytest.approx((se, df))
+    interval = difference_interval(estimated, UNIT).at(0, 0.95)
+    assert interval.high - values.mean() == pytest.approx(stats.t.ppf(0.975, df) * se)
 
 
 @pytest.mark.parametrize(("repositories", "clusters"), [(1, 60), (3, 60), (20, 20)])

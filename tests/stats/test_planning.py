@@ -17,7 +17,7 @@ def test_plan_claim_agrees_with_the_minimal_difference_of_the_comparison(scores_
     row = compare(table, baseline="e0", primary="nDCG@10", B=B).rows[0]
     assert row.mde is not None
     found = plan_claim(table, baseline="e0", engine="e1", primary="nDCG@10", delta=row.mde)
-    assert found.queries == pytest.approx(200, rel=0.03)
+    assert found.queries == pytest.approx(200, rel=0.1)
     assert found.mde_now == pytest.approx(row.mde, rel=0.02)
 
 

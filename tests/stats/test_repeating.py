@@ -37,19 +37,19 @@ def test_variance_is_the_pooled_one_of_a_t_test():
 
 
 def test_runs_that_do_not_differ_change_nothing():
-    before, after = compared([0.2, 0.4] * 12, RunChance(0.0, 3))
+    before, after = compared([0.5, 0.7] * 12, RunChance(0.0, 3))
     assert before == after
-    assert compared([0.2, 0.4] * 12, None)[1] == before
+    assert compared([0.5, 0.7] * 12, None)[1] == before
 
 
 def test_half_widths_add_up_by_their_squares_and_p_is_where_the_interval_touches_zero():
     chance = RunChance(0.01, 4)
-    (before,), (after,) = (found.rows for found in compared([0.2, 0.4] * 12, chance))
+    (before,), (after,) = (found.rows for found in compared([0.5, 0.7] * 12, chance))
     half = math.hypot(before.difference - before.interval.low, chance.reach(DEFAULT.alpha))
     assert after.interval.low == pytest.approx(before.difference - half)
     assert before.p < after.p
     bare = compare_scores(
-        *(Scores(("e",), ("RR@10",), UNITS, np.array(v)[None, None, :]) for v in ([0.0] * 24, [0.2, 0.4] * 12)),
+        *(Scores(("e",), ("RR@10",), UNITS, np.array(v)[None, None, :]) for v in ([0.0] * 24, [0.5, 0.7] * 12)),
         primary="RR@10",
         alpha=after.p,
     )

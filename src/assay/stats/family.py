@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from assay.stats.config import Settings
 from assay.stats.multiple import benjamini_hochberg, can_decide, holm
-from assay.stats.power import observed_minimal_difference
+from assay.stats.power import observed_minimal_difference, where_most_tie
 from assay.stats.records import ComparisonRow, Range, Verdict
 from assay.stats.verdict import decide
 
@@ -94,4 +94,4 @@ def shown_difference(row: ComparisonRow, bounds: Range, size: int, settings: Set
         power=settings.config.power,
         config=settings.config,
     )
-    return min(mde, bounds.width)
+    return min(where_most_tie(mde, 1.0 - row.ties / row.queries, row.typical_size), bounds.width)
