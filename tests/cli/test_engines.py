@@ -127,7 +127,6 @@ def test_check_says_what_it_understood(grep, capsys):
     assert any("loading model" in note for note in name["notes"])
     assert nonsense["results"] == 0
     assert data["index_seconds"] is not None
-    assert data["peak_bytes"] > 0
 
 
 def test_a_file_of_the_users_is_an_engine_of_a_run_and_called_after_the_file(grep, shop, capsys):
