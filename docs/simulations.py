@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import sys
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 from tests.stats.simulating import BATCH, SEED, SIMULATIONS, STATED
@@ -24,13 +25,18 @@ def read_figures() -> dict[str, dict[str, float]]:
 def write_figures(chosen: tuple[str, ...] = ("",)) -> None:
     """Run the simulations whose names begin as chosen, and write all figures; those of the others stay."""
     figures = {name: given for name, given in read_figures().items() if not name.startswith(chosen)}
-    for name, simulation in SIMULATIONS.items():
-        if name.startswith(chosen):
-            figures[name] = {figure: round(value, 5) for figure, value in simulation.draw(STATED).items()}
-            sys.stderr.write(f"{name}: {figures[name]}\n")
+    names = [name for name in SIMULATIONS if name.startswith(chosen)]
+    with ProcessPoolExecutor() as pool:
+        for name, drawn in zip(names, pool.map(_draw, names), strict=True):
+            figures[name] = drawn
+            sys.stderr.write(f"{name}: {drawn}\n")
     figures = {name: figures[name] for name in SIMULATIONS if name in figures}
     settings = {"seed": SEED, "replications": STATED.replications, "resamples": STATED.resamples, "batch": BATCH}
     FILE.write_text(json.dumps({**settings, "figures": figures}, indent=1) + "\n", "utf-8")
+
+
+def _draw(name: str) -> dict[str, float]:
+    return {figure: round(value, 5) for figure, value in SIMULATIONS[name].draw(STATED).items()}
 
 
 if __name__ == "__main__":

@@ -126,7 +126,8 @@ interval.""",
 ## The mean of one engine
 
 Coverage of the 95 % interval beside every score: Wilson's, with the number of queries that the set is worth once
-repositories are taken into account. Near the ceiling with several repositories it covers a little less than 95 %.""",
+repositories are taken into account. Near the ceiling few repositories cannot show how much they differ, so the
+interval assumes a minimum (ICC 0.2) there.""",
     "power": """\
 ## The smallest difference that a set can show
 
@@ -138,6 +139,21 @@ often than four times in five: the MDE is known to one digit, and is printed so.
 
 The hardest case: the true difference is exactly the margin. Then neither claim is true, and each may be made once in
 twenty at the most. *Equivalent* is not claimed at all with fewer than 20 clusters.""",
+    "hard": """\
+## Hard cases: skewed, unequal, alike, sparse
+
+Two equal engines in worlds where a t interval over queries fails: a few large losses against many small gains
+(skewed), repositories of very unequal size and spread, queries of a repository that are much alike, 88 % ties. Sizes of
+repositories are lognormal. *False better or worse*: how often a verdict is wrong. *Missed without a warning*: how often
+the interval misses and the comparison does not say that its differences are skewed. The sign-flip test assumes
+symmetry, so it fails where differences are skewed; the comparison then warns, widens the interval and withholds a
+verdict that the interval does not confirm.""",
+    "margin": """\
+## Claims of sameness in hard cases
+
+The true difference is the margin, so *equivalent* and *not inferior* are both wrong. In the first rows one query in 50
+falls from the first rank to nothing: half of all sets of 30 queries show no loss at all. The interval that these claims
+are read from allows for what a set of its size may not have shown.""",
     "family": """\
 ## Many engines at once
 
@@ -170,15 +186,14 @@ Worlds that are worse than what is promised for, so that you know how far it bre
 _LIMITS = """\
 What follows from it:
 
-- **One repository that outweighs all others.** The *test* still keeps its 5 %. The *interval* does not: where one
-  repository has more queries than the rest together it holds the truth far too seldom. Do not let one repository own
-  the set, or report each repository once (macro). A comparison says so where one holds more than 30 % of the queries.
+- **One repository that outweighs all others.** Test and interval hold, because the degrees of freedom count such a set
+  as a few repositories; but the mean is mostly that of one repository. Report each repository once (macro) beside it. A
+  comparison says so where one repository holds more than 30 % of the queries.
 - **One repository with few queries.** Test and reported interval hold; the bootstrap-t beside it is too narrow for 8 to
   30 queries, and is no check there.
 - **Few repositories.** Below six, a report says "on these repositories only". The row above shows what happens to an
   interval when such a claim is stretched to other repositories. With six to nine, the test is cautious: there are
   so few ways to flip signs that it must fall short of 5 %.
-- **Queries that are very alike** (ICC 0.3): the interval falls a little short at six repositories.
 - **Treating queries as independent**, as a plain t-test or bootstrap over queries does, turns a 5 % test into one of
   about a quarter. That is the reason for all of this.
 - **The percentile bootstrap** that many publications print for 30 queries near the ceiling covers far less than 95 %.

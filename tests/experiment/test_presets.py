@@ -237,7 +237,7 @@ def test_a_or_b_says_who_has_the_larger_number_and_what_may_be_claimed(bench):
     assert all(sum(map(int, row[3:])) == 6 for row in rows)
     assert rows[0][2] in ("strong", "usable", "poor")
     assert re.search(r"Winner by the largest RR@10: ([AB] \(0\.\d{3}\)|nobody)", page)
-    assert re.search(r"A against B: \w+.*, MDE [\d.]+", page)
+    assert re.search(r"A against B: \w+.*, MDE ([\d.]+|none)", page)
     assert results["header"]["timed"] is True
 
 

@@ -3,6 +3,8 @@
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from assay.experiment.ledger.book import Ledger
 from assay.experiment.ledger.entry import as_mapping, from_mapping
 from assay.experiment.ledger.judging import Heading, Measured, make_entry
@@ -33,12 +35,13 @@ def test_run_says_that_nothing_changed_and_keeps_the_interval():
     results = analyse(MADE, CLAIM)
     row = next(row for row in results.comparison.rows if row.engine == "twin")
     assert row.claim.startswith(SAID)
-    assert (row.interval.low, row.interval.high) == (-0.3, 0.3)  # ± 3 over ten clusters: DESIGN's rule of three
+    unseen = 1 - 0.025 ** (1 / 10)  # Clopper and Pearson's bound: none of ten clusters differs
+    assert (row.interval.low, row.interval.high) == pytest.approx((-unseen, unseen), rel=0.01)
     assert row.verdict is Verdict.INCONCLUSIVE
     assert next(r for r in results.rows if r.engine == "twin").verdict == row.claim
     assert "changed no ranking" not in verdicts(results.comparison)["other"]
     page = to_markdown(document(results))
-    assert f"| twin | mine | {row.claim} | +0.000 \\[-0.300, +0.300\\] |" in page
+    assert f"| twin | mine | {row.claim} | +0.000 \\[-0.310, +0.310\\] |" in page
 
 
 def test_square_of_pairs_shows_equals_as_equal():

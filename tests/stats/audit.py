@@ -154,10 +154,14 @@ class Cell:
 
 
 def cells_of(kind: str, shape: str = "", design: str = "") -> list[Cell]:
-    """List the cells of an audit, by parts of their names."""
+    """List the cells of an audit, by parts of their names.
+
+    A shape that scales each repository has no fixed mean in a single one, so a margin has no meaning there.
+    """
     shapes = (*SHAPES, RARE_LOSSES) if kind == "margin" else SHAPES
     designs = (Design(1, 600), Design(60, 600)) if kind == "price" else (*DESIGNS, Design(1, 50), Design(1, 600))
-    return [Cell(s, d) for s in shapes for d in designs if shape in s.name and design in d.name]
+    cells = [Cell(s, d) for s in shapes for d in designs if shape in s.name and design in d.name]
+    return [one for one in cells if kind != "margin" or one.design.repositories > 1 or not one.shape.scales]
 
 
 def audit(kind: str, count: int, cell: Cell) -> Figures:

@@ -9,6 +9,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import product
 
 import numpy as np
 
@@ -26,6 +27,18 @@ from assay.stats.runs import compare_scores
 from assay.stats.units import partition
 from assay.stats.verdict import decide
 from assay.types import Scores
+from tests.stats import audit
+from tests.stats.audit_worlds import (
+    CEILING,
+    NDCG,
+    RARE_LOSSES,
+    SKEWED,
+    TIES,
+    UNEVEN,
+    Design,
+    Shape,
+    draw_sets,
+)
 from tests.stats.worlds import World, make_units, measure_values, nested_differences
 
 SEED = 2026
@@ -262,10 +275,38 @@ def _against_itself(
     old, new = (ratio * 0.1 / math.sqrt(REPEATED_QUERIES) * rng.normal(size=size) for size in runs)
     own = 0.1 * rng.normal(size=REPEATED_QUERIES)
     units = tuple(make_units([0] * REPEATED_QUERIES))
-    values = (np.zeros(REPEATED_QUERIES), own + new.mean() - old.mean())
+    values = (np.full(REPEATED_QUERIES, 0.5), 0.5 + own + new.mean() - old.mean())
     sides = [Scores(("e",), ("RR@10",), units, one[None, None]) for one in values]
     found = compare_scores(sides[0], sides[1], primary="RR@10", B=resamples)
     return found, run_chance(tuple(old), tuple(own.mean() + new))
+
+
+def audited(counts: Counts, *, shape: Shape, design: Design) -> Figures:
+    """Compare two equal engines in a world of the audit, as a report does."""
+    found = audit.null(shape, design, counts.replications)
+    missed, warned = 1.0 - found["coverage"], found["warned of those missed"]
+    return {
+        "type I": found["type I"],
+        "interval": found["coverage"],
+        "false better or worse": found["better"] + found["worse"],
+        "missed without a warning": missed * (1.0 - warned) if missed else 0.0,
+    }
+
+
+def at_margin(counts: Counts, *, shape: Shape, design: Design) -> Figures:
+    """Compare with an engine that is worse by the margin, in a world of the audit."""
+    found = audit.margin(shape, design, counts.replications)
+    return {"false equivalent": found["equivalent"], "false not inferior": found["not inferior"]}
+
+
+def averaged_alike(counts: Counts, *, share: float, design: Design) -> Figures:
+    """Estimate the mean of hits whose repositories differ much."""
+    shape, found = Shape("hits", (0.0, 1.0), (1.0 - share, share)), list[float]()
+    for rng in batches(counts):
+        sets = draw_sets(rng, shape, design, BATCH)
+        ends = mean_interval(estimate(cluster_table(sets.differences, partition(sets.units))), Range())
+        found.append(covered(ends, sets.truth))
+    return {_WILSON: float(np.mean(found))}
 
 
 VOTES = ("accept", "reject")
@@ -302,6 +343,50 @@ _SLICES: Mapping[str, tuple[str, Callable[[Counts], Figures]]] = {
     "crossing": ("6 slices that cross each other, none of which differs", partial(explored, slices=6, halves=True)),
 }
 _WILSON = "Wilson at the effective n"
+
+
+#: Worlds of the audit with their designs: equal engines, and an engine that is worse by the margin.
+_HARD: Mapping[str, tuple[str, Shape, tuple[Design, ...]]] = {
+    "skewed": ("skewed", SKEWED, (Design(1, 30), Design(1, 100), Design(1, 300), Design(10, 300, 0.05))),
+    "unequal": ("unequal sizes", UNEVEN, (Design(6, 100, 0.05), Design(10, 300, 0.05), Design(20, 300, 0.05))),
+    "alike": ("high ICC", NDCG, (Design(6, 600, 0.3), Design(10, 600, 0.3), Design(20, 600, 0.3))),
+    "sparse": ("88 % ties", TIES, (Design(1, 100), Design(6, 100, 0.05), Design(20, 300, 0.05))),
+}
+_AT_MARGIN: Mapping[str, tuple[str, Shape, tuple[Design, ...]]] = {
+    "rare": ("one query in 50 is lost", RARE_LOSSES, (Design(1, 30), Design(1, 100), Design(1, 300))),
+    "sparse": ("88 % ties", TIES, (Design(1, 100), Design(6, 600, 0.15), Design(20, 600, 0.3))),
+    "ceiling": ("near the ceiling", CEILING, (Design(10, 600, 0.15), Design(20, 600, 0.3))),
+    "skewed": ("skewed", SKEWED, (Design(1, 100), Design(10, 600, 0.3))),
+}
+
+
+def _from_the_audit() -> dict[str, Simulation]:
+    """List worlds of the audit that t intervals and tests of independent queries fail in."""
+    listed: dict[str, Simulation] = {}
+    for name, (about, shape, designs) in _HARD.items():
+        for design in designs:
+            interval = {"missed without a warning": Bound(0.0, 0.06)} if name == "skewed" else {"interval": Bound(0.93)}
+            bounds = {"false better or worse": Bound(0.0, 0.06), **interval}
+            key, draw = f"hard/{name}/{design.name}", partial(audited, shape=shape, design=design)
+            listed[key] = Simulation("hard", f"{about}, {_described(design)}", draw, bounds)
+    for name, (about, shape, designs) in _AT_MARGIN.items():
+        for design in designs:
+            bounds = {"false equivalent": Bound(0.0, 0.06), "false not inferior": Bound(0.0, 0.06)}
+            key, draw = f"margin/{name}/{design.name}", partial(at_margin, shape=shape, design=design)
+            listed[key] = Simulation("margin", f"{about}, {_described(design)}", draw, bounds)
+    for count, icc in product((6, 10, 20), (0.15, 0.3)):
+        design = Design(count, 600, icc)
+        draw = partial(averaged_alike, share=0.95, design=design)
+        about = f"hits, 0.95 found, {_described(design)}"
+        listed[f"alike/{design.name}"] = Simulation("means", about, draw, {_WILSON: Bound(0.92)})
+    return listed
+
+
+def _described(design: Design) -> str:
+    """Describe a design in words."""
+    if design.repositories == 1:
+        return f"{design.queries} queries in one repository"
+    return f"{design.queries} queries in {design.repositories} repositories, ICC {design.icc:g}"
 
 
 def _said(repositories: int) -> str:
@@ -398,4 +483,4 @@ def _beyond() -> dict[str, Simulation]:
     return found | {"beyond/unrepeated": Simulation("beyond", about, draw, {}, REPEATED_PART)}
 
 
-SIMULATIONS: Mapping[str, Simulation] = _promised() | _beyond()
+SIMULATIONS: Mapping[str, Simulation] = _promised() | _from_the_audit() | _beyond()

@@ -18,7 +18,7 @@ def test_plan_claim_agrees_with_the_minimal_difference_of_the_comparison(scores_
     assert row.mde is not None
     found = plan_claim(table, baseline="e0", engine="e1", primary="nDCG@10", delta=row.mde)
     assert found.queries == pytest.approx(200, rel=0.1)
-    assert found.mde_now == pytest.approx(row.mde, rel=0.02)
+    assert found.mde_now == pytest.approx(row.mde, rel=0.05)
 
 
 def test_the_variance_of_a_pilot_in_one_repository_is_the_sample_variance(scores_of):

@@ -131,11 +131,11 @@ def test_nothing_is_written_where_there_is_nothing_to_learn(toy, tmp_path, capsy
     assert main(arguments(toy, toy / "noise", tmp_path / "out", "--json")) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["test"]["verdict"] == "not shown to be better"
-    assert shape(found) == DOCUMENT
+    assert shape(found) == {**DOCUMENT, "test": {**TEST, "mde": "null"}}  # too few queries differ
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["work"]
     assert main(arguments(toy, toy / "noise", tmp_path / "out", "--quiet")) == 0
     told = " ".join(capsys.readouterr().out.split())
-    assert "the old model is kept" in told
+    assert "the old model is kept" in told.lower()
     assert "earlier run" not in told
 
 

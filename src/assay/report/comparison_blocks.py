@@ -52,10 +52,10 @@ def comparison_blocks(found: Comparison) -> list[Block]:
 
 
 _LEGEND = (
-    "better and worse need Holm's p; equivalent and not inferior are read from the narrower interval. d_z: the "
-    "difference in standard deviations of the differences. harmed: queries that got worse. ICC, n eff.: how alike "
-    "queries of one repository, or of one declared cluster, are, and how many independent ones they are worth. "
-    "MDE: the smallest difference this set would probably have shown."
+    "better and worse need Holm's p; equivalent and not inferior are read from the 90% interval, which allows for "
+    "unseen differences. d_z: the difference in standard deviations of the differences. harmed: queries that got "
+    "worse. ICC, n eff.: how alike queries of one repository, or of one declared cluster, are, and how many "
+    "independent ones they are worth. MDE: the smallest difference this set would probably have shown."
 )
 
 

@@ -17,57 +17,71 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from assay.stats.distributions import normal_cdf
+from assay.stats.distributions import normal_quantile
 
 if TYPE_CHECKING:
     from assay.types import FloatArray
 
-_HALVINGS = 26  # of the range of the measure: the bound is known to 1e-7
-_STEPS = 60  # of Newton's method inside a bracket; it needs about six
+_STEPS = 60  # of a root search inside a bracket; it needs about six
+_PRECISION = 1e-8  # of a bound, as a share of the measure's range
 _NEAR_MEAN = 1e-4  # |r| below which the tail formula is 0/0 and its limit is taken
 
 
-def lower_bound(differences: FloatArray, alpha: float, worst: float, effective_n: float) -> float:
-    """Give the one-sided lower bound of the mean of `differences`, none of which can be below `worst`."""
-    values, counts = np.unique(differences, return_counts=True)
-    weights = np.append(counts * (effective_n / len(differences)), 1.0)
-    values = np.append(values, worst)
-    low, high = worst, float(values.max())
-    for _ in range(_HALVINGS):
-        middle = 0.5 * (low + high)
-        below = _share_below_zero(values - middle, weights)
-        low, high = (middle, high) if below < alpha else (low, middle)
-    return low
+def lower_bound(differences: FloatArray, weights: FloatArray, alpha: float, worst: float) -> float:
+    """Return the one-sided lower bound of the weighted mean of `differences`, none of which can be below `worst`.
+
+    The weights add up to the number of independent observations.
+    """
+    distinct, places = np.unique(differences, return_inverse=True)
+    weights = np.append(np.bincount(places, weights=weights), 1.0)
+    values = np.append(distinct, worst)
+    low, high, target, total = worst, float(values.max()), normal_quantile(alpha), float(weights.sum())
+    if high <= low:
+        return worst
+    mean = float(weights @ values) / total
+    slope = math.sqrt(total * (total + 1.0) / max(float(weights @ (values - mean) ** 2), 1e-300))
+    precision = _PRECISION * (high - low)
+    bound, before, before_excess = mean + target / slope, math.nan, math.nan
+    for _ in range(_STEPS):
+        if not low < bound < high:
+            bound = 0.5 * (low + high)
+        excess = _normal_score(values - bound, weights) - target
+        low, high = (bound, high) if excess < 0.0 else (low, bound)
+        if before_excess != excess and not math.isnan(before):
+            slope = (excess - before_excess) / (bound - before)
+        before, before_excess, step = bound, excess, excess / slope
+        bound -= step
+        if abs(step) <= precision or high - low <= precision:
+            break
+    return min(max(bound, low), high)
 
 
-def upper_bound(differences: FloatArray, alpha: float, best: float, effective_n: float) -> float:
-    """Give the one-sided upper bound, none of the differences being above `best`."""
-    return -lower_bound(-differences, alpha, -best, effective_n)
+def upper_bound(differences: FloatArray, weights: FloatArray, alpha: float, best: float) -> float:
+    """Return the one-sided upper bound of the weighted mean of `differences`, none of which can be above `best`."""
+    return -lower_bound(-differences, weights, alpha, -best)
 
 
-def _share_below_zero(values: FloatArray, weights: FloatArray) -> float:
-    """P(Σ gᵢ vᵢ ≤ 0) for gᵢ ~ Gamma(weightᵢ), by the saddlepoint formula of Lugannani and Rice (1980).
+def _normal_score(values: FloatArray, weights: FloatArray) -> float:
+    """Return z such that P(Σ gᵢ vᵢ ≤ 0) = Φ(z) for gᵢ ~ Gamma(weightᵢ).
 
-    Against the beta quantiles that are known for two values it is right to three digits of the bound.
+    By the saddlepoint formula r* = r + ln(u/r)/r (Barndorff-Nielsen 1986). Against the beta quantiles that are known
+    for two values it is right to three digits of the bound.
     """
     lowest, highest = float(values.min()), float(values.max())
     if lowest >= 0.0 or highest <= 0.0:
-        return 0.0 if lowest >= 0.0 else 1.0
+        return -math.inf if lowest >= 0.0 else math.inf
     point = _saddlepoint(values, weights, 1.0 / lowest, 1.0 / highest)
     ratios = values / (1.0 - point * values)
     curvature = float(weights @ ratios**2)
     exponent = -float(weights @ np.log1p(-point * values))
     r = math.copysign(math.sqrt(max(0.0, -2.0 * exponent)), point)
     if abs(r) < _NEAR_MEAN:
-        skewness = 2.0 * float(weights @ ratios**3) / curvature**1.5
-        return 0.5 - skewness / (6.0 * math.sqrt(2.0 * math.pi))
-    density = math.exp(-0.5 * r * r) / math.sqrt(2.0 * math.pi)
-    share = normal_cdf(r) + density * (1.0 / r - 1.0 / (point * math.sqrt(curvature)))
-    return min(1.0, max(0.0, share))
+        return -float(weights @ ratios**3) / (3.0 * math.pow(curvature, 1.5))
+    return r + math.log(point * math.sqrt(curvature) / r) / r
 
 
 def _saddlepoint(values: FloatArray, weights: FloatArray, low: float, high: float) -> float:
-    """Find the zero of the cumulant function's derivative between the poles `low` < 0 < `high`."""
+    """Return the zero of the cumulant function's derivative between the poles `low` < 0 < `high`."""
     point = 0.0
     for _ in range(_STEPS):
         ratios = values / (1.0 - point * values)

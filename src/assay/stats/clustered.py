@@ -74,15 +74,25 @@ class Estimate:
     mean: FloatArray
     se: FloatArray
     plain_se: FloatArray  # as if units were independent
+    icc: FloatArray  # correlation of two units of one cluster (analysis of variance), 0 where it cannot be estimated
     n: float
     clusters: int
+    size: float  # units in the cluster of a unit, on average: the design effect is 1 + (size − 1) icc
     df: float
     stratified: bool
+
+    def clusters_differ(self, at: int, deviations: float) -> bool:
+        """Return whether the means of clusters differ by more than chance in one column, by the F ratio."""
+        if self.clusters < 2 or self.icc[at] <= 0.0:
+            return False
+        typical = (self.n - self.size) / (self.clusters - 1)
+        excess = typical * float(self.icc[at]) / max(1.0 - float(self.icc[at]), DEFAULT.rounding)
+        return excess > deviations * math.sqrt(2.0 / (self.clusters - 1))
 
     def column(self, at: int) -> Estimate:
         """Pick one column."""
         one = slice(at, at + 1)
-        return replace(self, mean=self.mean[one], se=self.se[one], plain_se=self.plain_se[one])
+        return replace(self, mean=self.mean[one], se=self.se[one], plain_se=self.plain_se[one], icc=self.icc[one])
 
 
 def cluster_table(values: FloatArray, parts: Partition) -> ClusterTable:
@@ -109,7 +119,22 @@ def estimate(table: ClusterTable) -> Estimate:
         variance += (residuals(table, part) ** 2 * correction(table.sizes[part])[:, None]).sum(axis=0)
     se = np.sqrt(variance) / table.n if df > 0 else np.full(table.sums.shape[1], np.nan)
     mean = table.sums.sum(axis=0) / table.n
-    return Estimate(mean, se, table.plain_se, table.n, table.clusters, df, len(table.strata) > 1)
+    size = float((table.sizes**2).sum() / table.n)
+    stratified = len(table.strata) > 1
+    return Estimate(mean, se, table.plain_se, _icc(table, mean), table.n, table.clusters, size, df, stratified)
+
+
+def _icc(table: ClusterTable, mean: FloatArray) -> FloatArray:
+    """Estimate the intraclass correlation of each column by one-way analysis of variance (Donner 1986), at least 0."""
+    n, clusters, sizes = table.n, table.clusters, table.sizes[:, None]
+    if clusters < 2 or n == clusters:
+        return np.zeros_like(mean)
+    among = (sizes * (table.sums / sizes - mean) ** 2).sum(axis=0)
+    within = (table.plain_se**2 * n * (n - 1.0) - among) / (n - clusters)
+    typical = (n - float((table.sizes**2).sum()) / n) / (clusters - 1)
+    between = np.maximum(0.0, (among / (clusters - 1) - within) / typical)
+    total = between + within
+    return np.asarray(np.divide(between, total, out=np.zeros_like(mean), where=total > DEFAULT.rounding))
 
 
 def residuals(table: ClusterTable, part: slice) -> FloatArray:
@@ -123,7 +148,7 @@ def residuals(table: ClusterTable, part: slice) -> FloatArray:
 def correction(sizes: FloatArray) -> FloatArray:
     """Give 1/(1 − n_g/n_h) of the clusters of a stratum; 1 for a cluster alone, whose residual is 0."""
     rest = 1.0 - sizes / sizes.sum()
-    return np.divide(1.0, rest, out=np.ones_like(rest), where=rest > 0.0)
+    return np.asarray(np.divide(1.0, rest, out=np.ones_like(rest), where=rest > 0.0))
 
 
 def plain_spread(table: ClusterTable) -> FloatArray:

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 UNADJUSTED = "Intervals are not adjusted for multiplicity."
 SECONDARY = "Measures other than the primary are not in the family: no adjusted p-value, no verdict."
 OUTWEIGHED = (
-    "One cluster holds {share} of the queries: intervals are narrower than they say, the p-values are not touched. "
-    "Read the mean over repositories beside it, or add queries elsewhere."
+    "One cluster holds {share} of the queries and dominates the mean: read the mean over repositories too, "
+    "or add queries elsewhere."
 )
 OUTSIDE = "Engines outside the declared family get no adjusted p-value and no verdict: {names}."
 

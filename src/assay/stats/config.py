@@ -29,6 +29,10 @@ class StatsConfig:
     # How many times larger the rare differences are than the frequent ones before a set counts as skewed: at 3 that is
     # 0 to 6 % of symmetric sets and 99 % of those with rare large losses (tests/stats/audit.py).
     lopsided: float = 3.0
+    # Standard deviations by which the F ratio of clusters exceeds 1 before they count as different (1 % by chance), and
+    # how many times worse than the worst cluster an unseen one may then be.
+    unlike_clusters: float = 3.5
+    unseen_cluster: float = 2.0
     power: float = 0.8
     counted_steps: int = 12  # attainable p-values at or below α; with more, the t form is within 2 % of the exact test
     power_draws: int = 10_000  # a difference the exact test can find is then known to 1 %; one digit of it is shown
@@ -40,11 +44,14 @@ class StatsConfig:
         200_000  # rows × columns of one resampling block: temporaries of 1.6 MB stay in the cache, memory stays low
     )
     small_set: int = 30  # a warning below this many queries
-    # One cluster with more than this share of the queries: a 95 % interval holds the truth in 9 of 10 sets (20 of them,
-    # ICC .1), at half of the queries in 3 of 4; the test keeps its level (docs/how-we-know/statistics.md).
+    # A cluster with more than this share of the queries dominates the mean; test and interval still hold their level
+    # (docs/how-we-know/statistics.md).
     heaviest_cluster: float = 0.3
     assumed_sd: float = 0.3  # of paired differences before anything was run, as in the example of `assay plan`
     assumed_icc: float = 0.1  # how alike queries of one repository are, before anything was run; likewise
+    # The same for the values of one engine, which differ more between repositories than the difference of two engines.
+    # It only counts near 0 and 1, where few repositories cannot show it.
+    assumed_icc_of_values: float = 0.2
 
 
 DEFAULT = StatsConfig()

@@ -47,7 +47,7 @@ def smallest_p(clusters: int, *, resamples: int = DEFAULT.resamples, config: Sta
 def _observed(table: ClusterTable) -> FloatArray:
     """Compute u = T²/(T² + n²SE²) of each column; it rises with |t| and stays in [0, 1], also when SE is zero."""
     total, spread = table.sums.sum(axis=0) ** 2, plain_spread(table)
-    return np.divide(total, total + spread, out=np.zeros_like(total), where=total > 0.0)
+    return np.asarray(np.divide(total, total + spread, out=np.zeros_like(total), where=total > 0.0))
 
 
 def _count_reached(table: ClusterTable, threshold: FloatArray, signs: FloatArray) -> IntArray:

@@ -69,14 +69,13 @@ def where_most_tie(mde: float, share: float, size: float) -> float:
     """
     if not 0.0 < share < 1.0 or mde >= size:
         return mde
-    for step in range(1, _TILTS):
-        tilt = step * _LARGEST_TILT / _TILTS
-        total = 1.0 - share + share * math.cosh(tilt)
-        mean = share * size * math.sinh(tilt) / total
-        spread = share * size**2 * math.cosh(tilt) / total - mean**2
-        if mean >= mde * math.sqrt(max(1.0, spread / (share * size**2))):
-            return mean
-    return size
+    tilts = np.linspace(0.0, _LARGEST_TILT, _TILTS)
+    raised = share * np.cosh(tilts)
+    total = 1.0 - share + raised
+    means = share * size * np.sinh(tilts) / total
+    variances = size**2 * raised / total - means**2
+    enough = means >= mde * np.sqrt(np.maximum(1.0, variances / (share * size**2)))
+    return float(means[enough.argmax()]) if enough.any() else size
 
 
 def _attainable_steps(clusters: int, alpha: float, config: StatsConfig) -> int:

@@ -103,7 +103,7 @@ def _p_value(row: ComparisonRow, chance: RunChance) -> float:
     return high
 
 
-def _freedom(row: ComparisonRow, chance: RunChance) -> int:
+def _freedom(row: ComparisonRow, chance: RunChance) -> float:
     """Give the degrees of freedom of both parts together (Satterthwaite 1946), for the MDE, which is known roughly."""
     if row.se is None or row.df < 1:
         return row.df

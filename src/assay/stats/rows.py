@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from assay.stats.clustered import Estimate, cluster_table, estimate
+from assay.stats.clustered import ClusterTable, Estimate, cluster_table, estimate
 from assay.stats.config import Settings, StatsConfig
 from assay.stats.family import shown_difference
-from assay.stats.intervals import Ends, bootstrap_t, difference_interval, widened
+from assay.stats.intervals import Ends, bootstrap_t, difference_interval, widened, widened_by_clusters
 from assay.stats.paired import effects, is_lopsided, sign_flip, smallest_p
 from assay.stats.records import ComparisonRow, Interval, Range
 from assay.stats.tables import same_queries
@@ -64,6 +64,7 @@ class _Shared:
     left_out: int
     differences: FloatArray  # (queries, pairs)
     differing: IntArray  # clusters with any difference, by pair
+    table: ClusterTable
     found: Estimate
     p: FloatArray | None
     boot: Ends
@@ -89,6 +90,7 @@ def _compute(
         left_out=len(units) - len(kept),
         differences=differences,
         differing=np.count_nonzero(cluster_table(np.abs(differences), parts).sums, axis=0),
+        table=table,
         found=found,
         p=sign_flip(table, flips, resamples=settings.resamples, config=config),
         boot=bootstrap_t(table, draws, level=1 - settings.alpha, resamples=settings.resamples, config=config),
@@ -111,12 +113,16 @@ def _row(pair: Pair, at: int, shared: _Shared, settings: Settings) -> Comparison
     levels, config, differing = shared.levels[pair.bounds], settings.config, int(shared.differing[at])
     sparse = differing < config.p_value_clusters
     lopsided = pair.bounds.finite and is_lopsided(differences, pair.bounds.width, times=config.lopsided)
-    # A few differences say little about how alike the queries of one cluster are: then a cluster counts once.
-    effective_n = min(effect.effective_n, shared.parts.count) if sparse or lopsided else effect.effective_n
+    # How alike queries of one cluster are: unknown where few differ or few decide, and chance where clusters agree.
+    effective_n = effect.effective_n if shared.found.clusters_differ(at, 1.0) else float(len(differences))
+    if sparse or lopsided:
+        effective_n = min(effective_n, shared.parts.count)
     interval = levels.interval.at(at, 1 - settings.alpha)
     if sparse or lopsided:
         interval = widened(interval, differences, pair.bounds, effective_n)
     equivalence = widened(levels.equivalence.at(at, 1 - 2 * settings.alpha), differences, pair.bounds, effective_n)
+    if shared.found.clusters_differ(at, config.unlike_clusters):
+        equivalence = widened_by_clusters(equivalence, shared.table, at, pair.bounds, config)
     row = ComparisonRow(
         engine=pair.engine,
         baseline=pair.baseline,
@@ -175,12 +181,12 @@ def _notes(shared: _Shared, at: int, lopsided: bool, config: StatsConfig) -> tup
     if clusters < config.p_value_clusters:
         notes.append(f"no p-value: {shared.parts.nouns}, at least {config.p_value_clusters} are needed")
     if not differing:
-        notes.append("no query differs: the interval is ± 3/clusters")
+        notes.append(f"no query differs: the interval is what {clusters} clusters cannot rule out")
     elif differing < config.p_value_clusters <= clusters:
         least = 2.0 ** (1 - differing)
-        notes.append(f"only {differing} of {clusters} clusters differ at all: no p below {least:.3g} is possible")
+        notes.append(f"only {differing} of {clusters} clusters differ: p cannot fall below {least:.3g}")
     if lopsided:
-        notes.append("skewed: a few large differences outweigh many small ones; the interval allows for unseen ones")
+        notes.append("skewed: few large differences against many small ones; the interval allows for more large ones")
     if shared.left_out:
         notes.append(f"{shared.left_out} queries left out: the measure does not apply to them")
     return tuple(notes)

@@ -50,8 +50,9 @@ function differencesOn(data, measure) {
 }
 
 const FAMILY_LEGEND =
-  "better and worse need Holm's p; equivalent and not inferior are read from the narrower interval. " +
-  "d_z: the difference in standard deviations of the differences. harmed: queries that got worse. " +
+  "better and worse need Holm's p; equivalent and not inferior are read from the 90% interval, " +
+  "which allows for unseen differences. d_z: the difference in standard deviations of the differences. " +
+  "harmed: queries that got worse. " +
   "ICC, n eff.: how alike queries of one cluster are, and how many independent ones they are worth. " +
   "MDE: the smallest difference this set would probably have shown.";
 const SECONDARY_LEGEND =
