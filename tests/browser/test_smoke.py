@@ -108,6 +108,7 @@ def test_report_shows_the_numbers_of_results_json(browser: Tab, sample: Path, re
     assert figures[0] == f"{row['difference']:+.3f}".replace("-", "−")
     assert figures[2] == f"{row['p_adjusted']:.4f}"
     assert figures[4] == f"{row['wins']} / {row['ties']} / {row['losses']}"
+    assert tab.texts("#section-verdict p.warning") == row["notes"]
     means = {(one["engine"], one["measure"]): one["mean"] for one in results["comparison"]["means"]}
     shown_scores = {line[0].split()[0]: line[1:] for line in cells(tab, "#section-scores table")}
     for place, measure in enumerate(results["measures"]):

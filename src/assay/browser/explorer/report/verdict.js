@@ -14,6 +14,7 @@ function renderVerdict(data) {
   return stack(
     row ? comparedFigures(data, row) : aloneFigures(data),
     row && note(howToRead(data, row)),
+    row && row.notes.map((text) => h("p", { class: "warning" }, text)),
     limitsLine(data),
   );
 }
