@@ -66,7 +66,7 @@ ALLOWED = {
         "processes",
         "redaction",
     },
-    "scoring": {"errors", "types", "syntax"},
+    "scoring": {"errors", "types", "syntax", "digests"},
     "stats": {"errors", "types", "files", "scoring"},
     "data": set(),
     "browser": {"errors"},

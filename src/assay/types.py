@@ -409,6 +409,7 @@ class Unit:
     hash: str = ""
     headline: bool = True
     tags: Mapping[str, str] = field(default_factory=dict)
+    shared: str = ""  # digest that queries with shared targets have in common; empty: shares none
 
     @property
     def intent(self) -> str:

@@ -71,7 +71,8 @@ def made_run() -> Run:
     """Make the run."""
     golds = tuple(Gold(name, CorpusSpec("path", name), tuple(map(_query, range(n)))) for name, n in SIZES.items())
     facts = {name: CorpusFacts(f"repository {name}", None, name, 3, problems=(f"{name} is odd",)) for name in SIZES}
-    paths = ("right.py", "trap.py", *(f"other{place}.py" for place in range(1, 10)))
+    rights = (f"right/{number}.py" for number in range(max(SIZES.values())))
+    paths = (*rights, "trap.py", *(f"other{place}.py" for place in range(1, 10)))
     lines = {name: dict.fromkeys(paths, (40,) * 9) for name in SIZES}
     header = Header(corpora=facts, skipped={"absent": "no licence"})
     return Run(Suite(golds), 10, tuple(map(_engine, TIMES)), lines, header=header)
@@ -83,7 +84,7 @@ def _query(number: int) -> Query:
     forms = {"human": f"{asked}, {number}?", "keyword": f"wanted {number}"}
     trap = Adversary(Target(Span("trap.py")), "sibling", "strong", "looks alike")
     tags = {"part": "helped" if helped(number) else "hurt"}
-    return Query(f"q{number}", forms, (Target(Span("right.py", 1, 4), 2),), (trap,), tags=tags)
+    return Query(f"q{number}", forms, (Target(Span(f"right/{number}.py", 1, 4), 2),), (trap,), tags=tags)
 
 
 def _engine(name: str) -> EngineRun:
@@ -103,8 +104,8 @@ def _ranking(engine: str, gold: str, number: int, form: str) -> Ranking:
     if failed(engine, gold, number):
         return Ranking(gold, f"q{number}", form, (), (), Status.ERROR, seconds, "gone")
     hits = [Hit(f"other{place}.py", 1, 1) for place in range(1, 10)]
-    hits.insert(rank_of(engine, gold, number, form) - 1, Hit("right.py", 1, 4))
+    hits.insert(rank_of(engine, gold, number, form) - 1, Hit(f"right/{number}.py", 1, 4))
     if trapped(engine, number):
-        hits[0] = hits[0] if hits[0].path == "right.py" else Hit("trap.py", 1, 2)
+        hits[0] = hits[0] if hits[0].path.startswith("right/") else Hit("trap.py", 1, 2)
     notes = ("2 of 10 hits name no file: /tmp/x",) if engine == WEAK else ()
     return Ranking(gold, f"q{number}", form, tuple(hits), (TOKENS[engine],) * len(hits), seconds=seconds, notes=notes)

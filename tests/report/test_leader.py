@@ -11,7 +11,7 @@ from assay.report import analyse
 from assay.report.headlines import headline
 from assay.types import Claim, Role
 from tests.properties import examples
-from tests.report.labs import lab
+from tests.report.labs import WRONG, lab
 
 CLAIM = Claim(("RR@10",), "mine")
 
@@ -42,7 +42,7 @@ def test_rival_with_a_better_mean_is_the_headline():
 
 def test_fewest_is_best_where_less_is_better():
     claim = Claim(("TokensToHit",), "mine")
-    sizes = {"gold0": dict.fromkeys(("right.py", *(f"wrong{place}.py" for place in range(1, 11))), (10,))}
+    sizes = {"gold0": dict.fromkeys((*(f"right{i}.py" for i in range(20)), *(hit.path for hit in WRONG)), (10,))}
     ahead, behind = (
         analyse(replace(lab({"mine": [mine] * 20, "z": [z] * 20}), lines=sizes), claim) for mine, z in ((1, 5), (5, 1))
     )

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -113,3 +115,27 @@ def test_stratified_error_ignores_the_spread_between_repositories():
     inside = np.array([[0.01 * (i // 3)] for i in range(30)])
     se = estimate(cluster_table(values, partition(units))).se
     np.testing.assert_allclose(se, estimate(cluster_table(inside, partition(units))).se, rtol=1e-9)
+
+
+def test_queries_that_share_targets_are_one_cluster_inside_repositories():
+    units = [replace(unit(f"q{i}", f"r{i % 2}"), shared=f"s{i // 4}" if i < 8 else "") for i in range(20)]
+    found = partition(units)
+    assert found.count == 12 + 4  # two groups, each in two repositories
+    assert found.shared == "20 queries form 16 units: queries with the same targets count as one"
+    assert found.nouns == "16 units"
+    assert found.label == partition([replace(one, shared="") for one in units]).label
+    assert partition(units, "intent").count == 16
+
+
+def test_shared_targets_change_nothing_where_repositories_are_clusters():
+    units = [unit(f"q{i}", f"r{i % 6}") for i in range(60)]
+    shared = [replace(one, shared=f"s{i // 12}") for i, one in enumerate(units)]
+    found, expected = partition(shared), partition(units)
+    assert (found.kind, found.shared, found.label) == ("repository", "", expected.label)
+    assert found.clusters.tolist() == expected.clusters.tolist()
+
+
+def test_a_query_whose_partners_are_elsewhere_stands_alone():
+    units = [replace(unit(f"q{i}", "r"), shared="s" if i == 3 else "") for i in range(9)]
+    found = partition(units)
+    assert (found.count, found.shared, found.nouns) == (9, "", "9 intents")

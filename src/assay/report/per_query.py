@@ -10,7 +10,7 @@ from types import ModuleType
 from assay.errors import EnvironmentFailure, install_hint
 from assay.types import Scores, Unit
 
-_NAMES = ("engine", "gold", "query", "form", "repository", "hash")
+_NAMES = ("engine", "gold", "query", "form", "repository", "hash", "shared")
 
 
 def per_query_csv(scores: Scores) -> str:
@@ -26,7 +26,7 @@ def per_query_csv(scores: Scores) -> str:
 
 def _names(engine: str, unit: Unit) -> tuple[str, ...]:
     """Name the engine, and what it was asked."""
-    return (engine, unit.gold, unit.query, unit.form, unit.repository, unit.hash)
+    return (engine, unit.gold, unit.query, unit.form, unit.repository, unit.hash, unit.shared)
 
 
 def _text(value: float) -> str:

@@ -205,6 +205,7 @@ class QueryValue:
     query: str
     value: float
     cluster: str = ""
+    shared: str = ""  # that of its `Unit`
 
 
 @dataclass(frozen=True, slots=True)

@@ -74,6 +74,7 @@ def compare_scores(
     kept = agreeing(first, second)
     old = _Side(take(first, list(kept)), columns(a, primary, wanted), names.old)
     new = _Side(take(second, list(kept.values())), columns(b, primary, wanted), names.new)
+    old = replace(old, table=_with_shared(old.table, new.table))
     partners = _partners(a, b)
     whole = (applies(first, old.columns[0].at), applies(second, new.columns[0].at))
     sentence = compared_sentence(*whole, kept, old.columns[0].name, names)
@@ -119,6 +120,12 @@ def agreeing(old: Table, new: Table) -> dict[int, int]:
 def take(table: Table, kept: Sequence[int]) -> Table:
     """Keep some of a table's queries, in the given order."""
     return Table(table.engines, tuple(table.units[i] for i in kept), table.values[:, :, list(kept)])
+
+
+def _with_shared(old: Table, new: Table) -> Table:
+    """Take over which queries share targets: a baseline file written before that was recorded does not say."""
+    pairs = zip(old.units, new.units, strict=True)
+    return replace(old, units=tuple(replace(unit, shared=other.shared or unit.shared) for unit, other in pairs))
 
 
 def _partners(a: Scores, b: Scores) -> tuple[_Partners, ...]:

@@ -35,6 +35,7 @@ class Partition:
     strata: IntArray  # (clusters,) number of each cluster's stratum, ascending
     repositories: int
     label: str  # the sentence that says how far a claim reaches
+    shared: str = ""  # the sentence that says that queries share targets; empty where none do
 
     @property
     def count(self) -> int:
@@ -46,6 +47,8 @@ class Partition:
         """What its clusters are, with their number."""
         if self.kind == "tag":
             return "1 cluster" if self.count == 1 else f"{self.count} clusters"
+        if self.shared:
+            return "1 unit" if self.count == 1 else f"{self.count} units"
         many = self.kind.removesuffix("y") + "ies" if self.kind.endswith("y") else f"{self.kind}s"
         return f"1 {self.kind}" if self.count == 1 else f"{self.count} {many}"
 
@@ -80,6 +83,7 @@ def partition(
     """Cluster as declared; by itself by repository when there are enough of them, else by intent inside each.
 
     `cluster` is auto, repository, intent or tag:NAME. Values of a tag reach over repositories, so they have no strata.
+    Intents that share targets are one cluster (`scoring.shared_targets`).
     """
     check_cluster(cluster)
     repositories = sorted({unit.repository for unit in units})
@@ -88,11 +92,14 @@ def partition(
     if cluster == "repository" or (cluster == "auto" and len(repositories) >= at_least):
         return _whole("repository", [unit.repository for unit in units], len(repositories), at_least)
     label = _label(repositories) + (", by intent" if cluster == "intent" else "")
-    keys = sorted({(unit.repository, unit.intent) for unit in units})
+    names = [(unit.repository, unit.shared, "" if unit.shared else unit.intent) for unit in units]
+    keys = sorted(set(names))
     position = {key: i for i, key in enumerate(keys)}
-    clusters = np.array([position[unit.repository, unit.intent] for unit in units], dtype=np.intp)
-    numbers = np.searchsorted(repositories, [repository for repository, _ in keys])
-    return _ordered(clusters, _collapse(numbers), len(repositories), label)
+    clusters = np.array([position[name] for name in names], dtype=np.intp)
+    numbers = np.searchsorted(repositories, [repository for repository, *_ in keys])
+    found = _ordered(clusters, _collapse(numbers), len(repositories), label)
+    intents = len({(unit.repository, unit.intent) for unit in units})
+    return replace(found, shared=_shared(intents, len(keys))) if len(keys) < intents else found
 
 
 def _whole(kind: Literal["repository", "tag"], names: Sequence[str], repositories: int, at_least: int) -> Partition:
@@ -133,6 +140,12 @@ def _label(repositories: Sequence[str]) -> str:
     if count > 1:
         return f"on these {count} repositories only"
     return "on this repository" if any(repositories) else "on these queries"
+
+
+def _shared(queries: int, units: int) -> str:
+    """Say how many units queries that share targets form."""
+    many = "1 unit" if units == 1 else f"{units} units"
+    return f"{queries} queries form {many}: queries with the same targets count as one"
 
 
 def _collapse(strata: IntArray) -> IntArray:

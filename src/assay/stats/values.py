@@ -24,7 +24,7 @@ from assay.types import Unit
 
 _NAMES = Names()
 _COLUMNS = ("query", "value", "cluster")
-_OWN_COLUMNS = ("engine", "gold", "query", "form", "repository", "hash")
+_OWN_COLUMNS = ("engine", "gold", "query", "form", "repository", "hash", "shared")
 
 
 def read_values(path: str | Path, *, engine: str | None = None, measure: str | None = None) -> tuple[QueryValue, ...]:
@@ -75,7 +75,7 @@ def _own_values(
     for line in lines:
         name = f"{line['gold']}/{line['query']}"
         if line["engine"] == engine and name not in rows and line[column]:
-            rows[name] = QueryValue(name, float(line[column]), line["repository"])
+            rows[name] = QueryValue(name, float(line[column]), line["repository"], line.get("shared", ""))
     return tuple(rows.values())
 
 
@@ -114,7 +114,9 @@ def compare_values(
     shared = [query for query in old if query in new]
     sentence = shared_sentence(len(shared), max(len(old), len(new)), names)
     _check_clusters(shared, old, new)
-    units = tuple(Unit("", query, "", old[query].cluster) for query in shared)
+    units = tuple(
+        Unit("", query, "", old[query].cluster, shared=old[query].shared or new[query].shared) for query in shared
+    )
     measure = Column("value", 0, bounds or replace(_seen([*a, *b]), higher_is_better=higher_is_better))
     values = np.array([[[rows[query].value for query in shared]] for rows in (old, new)])
     table = Table((names.old, names.new), units, values)

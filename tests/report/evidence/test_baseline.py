@@ -64,7 +64,7 @@ def test_baseline_holds_neither_source_nor_questions_nor_settings(tmp_path):
     told = replace(engine, config={"env": "sekrit"}, stderr={"gold0": "sekrit"}, notes=("sekrit",))
     written(tmp_path, replace(made, engines=(replace(told, variation=Variation("base", {"key": "sekrit"})),)))
     text = (tmp_path / "baseline.json").read_text()
-    for word in ("sekrit", "question", "right.py", "wrong1.py"):
+    for word in ("sekrit", "question", "right0.py", "wrong1.py"):
         assert word not in text
 
 

@@ -104,7 +104,8 @@ def _queries(seen: Evidence, claim: Claim, engines: Sequence[EngineEvidence]) ->
 def _unit(unit: Unit) -> dict[str, object]:
     """Give what tells a query; its repository stands beside the corpus, as it is another on every machine."""
     found: dict[str, object] = {key: getattr(unit, key) for key in ("gold", "query", "form", "hash")}
-    return found | ({"tags": dict(unit.tags)} if unit.tags else {})
+    found |= {"tags": dict(unit.tags)} if unit.tags else {}
+    return found | ({"shared": unit.shared} if unit.shared else {})
 
 
 def _statuses(unit: Unit, troubles: Mapping[str, Mapping[tuple[str, str, str], Trouble]]) -> dict[str, object]:

@@ -52,6 +52,7 @@ class _Query:
     values: Mapping[str, tuple[float | None, ...]]  # by engine, in the order of the claim's measures
     tags: Mapping[str, str] = field(default_factory=dict)
     repository: str | None = None  # None: that of its corpus
+    shared: str = ""  # that of its `Unit`
     status: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # of engines that failed, one a repeat
 
 
@@ -215,7 +216,7 @@ def _row(row: _Query, shape: _Shape) -> _Row:
     if strangers:
         raise ValueError(f"no engine of the baseline: {', '.join(strangers)}")
     home = shape.corpora[row.gold].repository if row.repository is None else row.repository
-    unit = Unit(row.gold, row.query, row.form, home, row.hash, tags=row.tags)
+    unit = Unit(row.gold, row.query, row.form, home, row.hash, tags=row.tags, shared=row.shared)
     values = [_values(row.values[engine], shape.measures) for engine in shape.engines]
     if len({tuple(map(math.isnan, of_one)) for of_one in values}) > 1:
         raise ValueError("a measure applies to a query, or does not, whatever engine answers")
