@@ -43,7 +43,7 @@ def _judged(row: ComparisonRow, p: float | None, size: int, bounds: Range, setti
         margin=settings.margin,
         alpha=settings.alpha,
         config=settings.config,
-        interval=row.interval if row.lopsided else None,
+        confirmed=row.confirmed,
     )
     notes = row.notes + tuple(
         note
@@ -58,12 +58,12 @@ def _disagreement(row: ComparisonRow, p: float | None, verdict: Verdict, alpha: 
     """Say why the interval and the verdict differ; nothing where they agree."""
     decided = verdict in (Verdict.BETTER, Verdict.WORSE)
     excludes = not row.interval.low <= 0.0 <= row.interval.high
-    if decided == excludes or p is None:
+    if p is None or (decided == excludes and (decided or p > alpha)):
         return ""
     if decided:
         return f"the interval includes 0, but the sign-flip test gives p = {p:.2g}"
     if p <= alpha:
-        return f"no verdict: p = {p:.2g} assumes symmetric differences, and the interval does not confirm it"
+        return f"no verdict: p = {p:.2g} assumes symmetric differences, and skewed ones do not confirm it"
     return f"no verdict: the interval excludes 0, but the sign-flip test over {row.clusters} clusters gives p = {p:.2g}"
 
 

@@ -127,6 +127,7 @@ class ComparisonRow:
     heaviest: float = 0.0  # share of the queries that the largest cluster holds
     differing: int = 0  # clusters with any difference
     lopsided: bool = False  # rare large differences against frequent small ones: the mean hangs on few queries
+    confirmed: bool = True  # whether skewed differences confirm the sign of their mean; the test assumes symmetry
     typical_size: float = 0.0  # root mean square of the differences that are not 0
     identical: bool = False  # both gave the same rankings throughout; who has the rankings says so
 

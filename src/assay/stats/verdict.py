@@ -16,14 +16,13 @@ def decide(
     margin: float = DEFAULT.margin,
     alpha: float = DEFAULT.alpha,
     config: StatsConfig = DEFAULT,
-    interval: Interval | None = None,
+    confirmed: bool = True,
 ) -> Verdict:
     """Return the first verdict that holds; `p` is adjusted for the family, `equivalence` is the 1 − 2α interval.
 
-    `interval` is given where the differences are skewed: the test assumes symmetry, so the interval must confirm it.
+    `confirmed` is false for skewed differences that do not confirm the test, which assumes symmetry.
     """
     gain = difference if higher_is_better else -difference
-    confirmed = interval is None or not interval.low <= 0.0 <= interval.high
     if p is not None and p <= alpha and gain != 0.0 and confirmed:
         return Verdict.BETTER if gain > 0.0 else Verdict.WORSE
     if equivalence.inside(margin) and clusters >= config.equivalence_clusters:
