@@ -94,4 +94,4 @@ def shown_difference(row: ComparisonRow, bounds: Range, size: int, settings: Set
         power=settings.config.power,
         config=settings.config,
     )
-    return min(where_most_tie(mde, 1.0 - row.ties / row.queries, row.typical_size), bounds.width)
+    return min(where_most_tie(mde * row.unequal, 1.0 - row.ties / row.queries, row.typical_size), bounds.width)

@@ -128,6 +128,7 @@ class ComparisonRow:
     differing: int = 0  # clusters with any difference
     lopsided: bool = False  # rare large differences against frequent small ones: the mean hangs on few queries
     confirmed: bool = True  # whether skewed differences confirm the sign of their mean; the test assumes symmetry
+    unequal: float = 1.0  # factor by which unequal cluster sizes raise the MDE
     typical_size: float = 0.0  # root mean square of the differences that are not 0
     identical: bool = False  # both gave the same rankings throughout; who has the rankings says so
 

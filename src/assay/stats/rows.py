@@ -15,6 +15,7 @@ from assay.stats.intervals import Ends, bootstrap_t, difference_interval, widene
 from assay.stats.paired import effects, is_lopsided, sign_flip, smallest_p
 from assay.stats.records import ComparisonRow, Interval, Range
 from assay.stats.tables import same_queries
+from assay.stats.unequal import unequal_factor
 from assay.stats.units import Partition, group_codes, partition
 
 if TYPE_CHECKING:
@@ -160,6 +161,7 @@ def _row(pair: Pair, at: int, shared: _Shared, settings: Settings) -> Comparison
         differing=differing,
         lopsided=lopsided,
         confirmed=confirmed,
+        unequal=unequal_factor(shared.table.sizes, effect.icc or 0.0, alpha=settings.alpha, config=config),
         typical_size=float(np.sqrt(np.mean(differences[differences != 0.0] ** 2))) if differing else 0.0,
         heaviest=float(np.bincount(shared.parts.clusters).max() / len(differences)),
     )
