@@ -8,7 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.report import analyse
+from assay.report.commands.claims import claims
+from assay.report.comparing import compare_all_pairs
 from assay.report.headlines import headline
+from assay.report.pages.markdown import to_markdown
+from assay.report.tables.duels import PAIRS
 from assay.types import Claim, Role
 from tests.properties import examples
 from tests.report.labs import WRONG, lab
@@ -80,3 +84,79 @@ def test_leader_is_never_behind_anybody(given_ranks):
     beaten = means[results.challenger] > means["mine"] + 1e-9
     assert (results.leader == "mine") is not beaten
     assert ("nothing beats mine" in headline(results)) is not beaten
+
+
+def with_roles(made, **roles: Role):
+    return replace(made, engines=tuple(replace(e, role=roles.get(e.name, e.role)) for e in made.engines))
+
+
+def with_references(ranks, keywords, oracle):
+    made = lab({**ranks, "keywords": keywords, "random": [0] * len(keywords), "oracle": oracle})
+    return with_roles(made, keywords="yardstick", random="floor", oracle="ceiling")
+
+
+def engines_of(found):
+    return {name for row in found.rows for name in (row.engine, row.baseline)}
+
+
+@pytest.mark.parametrize("baseline", ["keywords", "a"])
+def test_all_pairs_leave_references_out_of_the_family_and_of_the_lead(baseline):
+    made = with_references({"a": [2] * 20, "b": [3] * 20, "c": [4] * 20}, [1] * 20, [1] * 20)
+    claim = Claim(("RR@10",), baseline, tables=("pairs",))
+    found, results = compare_all_pairs(made, claim), analyse(made, claim)
+    assert engines_of(found) == {"a", "b", "c"}
+    assert found.family_size == 3
+    assert {name for duel in PAIRS.of(results) for name in (duel.first, duel.second)} == {"a", "b", "c"}
+    assert found.leader == results.leader == "a"
+    assert found.leaders[0] == "a"
+
+
+def test_a_reference_is_in_the_family_where_one_engine_is_left_without_it():
+    made = with_references({"a": [2] * 20}, [1] * 20, [1] * 20)
+    claim = Claim(("RR@10",), "keywords")
+    found = compare_all_pairs(made, claim)
+    assert engines_of(found) == {"a", "keywords"}
+    assert found.leader == analyse(made, claim).leader == "a"
+    assert "a is the best engine under test; the mean of keywords is better." in to_markdown(claims(found))
+
+
+@pytest.mark.parametrize("family", [("keywords", "b"), ("keywords",)])
+def test_a_reference_is_in_the_family_that_names_it(family):
+    made = with_references({"a": [2] * 20, "b": [3] * 20, "c": [1] * 20}, [1] * 20, [1] * 20)
+    claim = Claim(("RR@10",), "a", family=family)
+    found, results = compare_all_pairs(made, claim), analyse(made, claim)
+    assert engines_of(found) == {"a", *family}
+    assert found.leader == results.leader == "keywords"
+
+
+def test_engine_outside_the_declared_family_is_not_the_headline():
+    made = with_references({"a": [3] * 20, "b": [2] * 20, "c": [1] * 20}, [4] * 20, [1] * 20)
+    claim = Claim(("RR@10",), "a", family=("b",))
+    found, results = compare_all_pairs(made, claim), analyse(made, claim)
+    assert found.leader == results.leader == results.challenger == "b"
+    assert "b against a on RR@10" in headline(results)
+
+
+ROLES: tuple[Role, ...] = ("contestant", "yardstick")
+
+
+@examples(40)
+@given(
+    st.lists(
+        st.tuples(st.lists(st.integers(0, 4), min_size=6, max_size=6), st.sampled_from(ROLES)), min_size=2, max_size=5
+    ),
+    st.integers(0, 4),
+    st.sets(st.integers(0, 4), max_size=3),
+)
+def test_run_and_all_pairs_name_the_same_leader(engines, baseline, family):
+    names = [f"e{at}" for at in range(len(engines))]
+    made = lab(dict(zip(names, (ranks for ranks, _ in engines), strict=True)))
+    made = with_roles(made, **dict(zip(names, (role for _, role in engines), strict=True)))
+    base = names[baseline % len(names)]
+    declared = tuple(name for at, name in enumerate(names) if at in family and name != base)
+    claim = Claim(("RR@10",), base, family=declared)
+    results, found = analyse(made, claim), compare_all_pairs(made, claim)
+    assert found.leader == results.leader
+    for alarm in results.alarms:
+        if alarm.kind in ("within noise", "best of many"):
+            assert alarm.names[0] == results.leader

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from assay.dotted import look_up
-from assay.report.case import Case, contestants, dead_engines, pick
+from assay.report.case import SAME_MEAN, Case, candidates, choose_leader, dead_engines, pick
 from assay.report.pages.texts import SHOWN, clip
 from assay.report.results import Alarm
 from assay.scoring import parse_measure, ranking_codes
@@ -186,22 +186,30 @@ def _nearly(knob: _Knob) -> Alarm:
 class _Table:
     """The engines that compete, each ranking once, on the queries that the primary measure applies to."""
 
-    names: tuple[str, ...]
+    names: tuple[str, ...]  # the leader first
     values: FloatArray  # engines × queries
     parts: Partition
 
 
 def _table(case: Case, codes: IntArray) -> _Table:
-    """Take the contestants; of those that rank alike the first speaks for all."""
+    """Take the engines that the leader is chosen from; of those with identical rankings the first is kept."""
     dead = dead_engines(case.run)
-    rows = {engine.name: row.tobytes() for engine, row in zip(case.run.engines, codes, strict=True)}
-    first = {rows[name]: name for name in reversed(contestants(case.run)) if name not in dead}
-    names = tuple(name for name in contestants(case.run) if first.get(rows[name]) == name)
+    names = [name for name in candidates(case.run, case.claim) if name not in dead]
     shown = headline(pick(case.scores, engines=names, measures=(case.primary,)))
-    values = shown.values[:, 0]
-    kept = np.asarray(~np.isnan(values).any(axis=0))
+    kept = np.asarray(~np.isnan(shown.values[:, 0]).any(axis=0))
     units = [unit for unit, keep in zip(shown.units, kept, strict=True) if keep]
-    return _Table(names if units else (), values[:, kept], partition(units, case.claim.cluster))
+    values = dict(zip(names, shown.values[:, 0, kept], strict=True))
+    if not units or not names:
+        return _Table((), np.empty((0, 0)), partition(units, case.claim.cluster))
+    sign = 1.0 if parse_measure(case.primary).higher_is_better else -1.0
+    gains = {name: sign * round(float(row.mean()), SAME_MEAN) for name, row in values.items()}
+    leader = choose_leader(case.run, case.claim, gains)
+    rows = {engine.name: row.tobytes() for engine, row in zip(case.run.engines, codes, strict=True)}
+    first: dict[bytes, str] = {}
+    for name in (leader, *names):
+        first.setdefault(rows[name], name)
+    once = tuple(first.values())
+    return _Table(once, np.stack([values[name] for name in once]), partition(units, case.claim.cluster))
 
 
 def _noise(case: Case, table: _Table, config: AlarmConfig) -> Iterator[Alarm]:
@@ -238,9 +246,7 @@ def _luck(case: Case, table: _Table, config: AlarmConfig) -> Iterator[Alarm]:
     found = best_of_many(table.values, table.parts, np.random.default_rng(case.claim.seed), higher_is_better=up)
     if found is None or abs(found.apparent - found.honest) < config.luck * case.claim.margin:
         return
-    means = table.values.mean(axis=1)
-    leader = table.names[int((means if up else -means).argmax())]
-    many = len(table.names)
+    leader, many = table.names[0], len(table.names)
     yield Alarm(
         "best of many",
         (leader,),

@@ -13,14 +13,15 @@ from assay.report.alarms import alarms
 from assay.report.case import (
     Case,
     absent_notes,
-    contestants,
+    choose_challenger,
+    choose_leader,
     dead_engines,
     family_of,
     forms_of,
+    mean_gains,
     open_case,
     pick,
     real_engines,
-    rivals,
 )
 from assay.report.comparing import compare_family, mark_identical
 from assay.report.groups import breakdowns, layers, phrasings, traps
@@ -43,8 +44,6 @@ from assay.types import Claim, EngineRun, Role, Run, Status
 FEW_QUERIES = 30
 #: More failures than this and the numbers speak of the failures, not of the ranking (DESIGN.md, exit codes).
 FAILED_SHARE = 0.05
-#: Digits of a mean that are more than rounding.
-_SAME_MEAN = 12
 #: A difference that three digits do not show.
 _SHOWN_GAP = 0.0005
 #: More results than this share that are no files of the corpus say that an engine looks elsewhere.
@@ -66,8 +65,8 @@ def analyse_case(case: Case, *, worst: bool = True) -> Results:
     run, claim = case.run, case.claim
     comparison = _comparison(case)
     units = [case.scores.units[i] for i in case.headline]
-    challenger = _challenger(case, comparison)
-    leader = _leader(case, comparison, challenger)
+    gains = mean_gains(comparison, case.primary)
+    leader, challenger = choose_leader(run, claim, gains), choose_challenger(run, claim, gains)
     tied = ties(case.scorer, [parse_measure(case.primary)], np.random.default_rng(claim.seed))
     asked = {(unit.gold, unit.query, unit.form) for unit in units}
     facts = tuple(_facts(engine, ties_of, asked) for engine, ties_of in zip(run.engines, tied, strict=True))
@@ -120,7 +119,7 @@ def challenger_of(run: Run, claim: Claim) -> str:
     case = open_case(run, replace(claim, measures=(claim.primary,)))
     scores = pick(case.scores, measures=(claim.primary,))
     means = means_only(scores, baseline=claim.baseline, primary=claim.primary, alpha=claim.alpha, cluster=claim.cluster)
-    return _challenger(case, means)
+    return choose_challenger(run, claim, mean_gains(means, claim.primary))
 
 
 def _comparison(case: Case) -> Comparison:
@@ -153,34 +152,6 @@ def _headline(forms: Sequence[str], primary: str) -> str:
     first = counts[0][0] if counts else "only"
     others = ", ".join(f"{count} by {form}" for form, count in counts[1:])
     return f"{first} form" + (f"; {others}" if others else "")
-
-
-def _challenger(case: Case, comparison: Comparison) -> str:
-    """Choose the best engine that is compared with the baseline; the baseline where it stands alone.
-
-    Of equals the one that changes least, then the one that was declared first.
-    """
-    gains, dead = _gains(case, comparison), dead_engines(case.run)
-    real = [engine for engine in case.run.engines if engine.name in real_engines(case.run) and engine.name in gains]
-    others = [engine for engine in real if engine.name in rivals(case.run, comparison.baseline)] or real
-    others = [engine for engine in others if engine.name not in dead] or others
-    if not others:
-        return comparison.baseline
-    return min(others, key=lambda e: (-gains[e.name], len(e.variation.changes) if e.variation else 0)).name
-
-
-def _leader(case: Case, comparison: Comparison, challenger: str) -> str:
-    """Choose the best engine; a baseline that is a reference is a yardstick, and nobody looks for the best there."""
-    gains, baseline = _gains(case, comparison), comparison.baseline
-    tested = baseline in contestants(case.run) and baseline in gains and baseline not in dead_engines(case.run)
-    return baseline if tested and gains[baseline] >= gains[challenger] else challenger
-
-
-def _gains(case: Case, comparison: Comparison) -> dict[str, float]:
-    """Give the mean of every engine on the primary measure, the good end up; what rounding tells apart is equal."""
-    sign = 1.0 if parse_measure(case.primary).higher_is_better else -1.0
-    means = (row for row in comparison.means if row.measure == case.primary)
-    return {row.engine: sign * round(row.mean, _SAME_MEAN) for row in means}
 
 
 def _facts(engine: EngineRun, tied: Ties, asked: Collection[tuple[str, str, str]]) -> EngineFacts:

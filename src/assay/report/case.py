@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, cast
 
 from assay.errors import ConfigError
 from assay.scoring import RR, Level, parse_measure, score
 from assay.scoring.evaluate import Scorer, as_scorer
-from assay.types import Claim, Query, Role, Run, Scores, Unit, order_forms
+from assay.types import Claim, EngineRun, Query, Role, Run, Scores, Unit, order_forms
 
 if TYPE_CHECKING:
+    from assay.stats.records import Comparison
     from assay.types import FloatArray
+
+#: Digits of a mean that are more than rounding.
+SAME_MEAN = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,9 +115,56 @@ def family_of(run: Field, claim: Claim) -> tuple[str, ...]:
 
 
 def competing(run: Field, claim: Claim) -> tuple[str, ...]:
-    """Name the engines whose pairs are compared: all that compete, or a declared family with its baseline."""
-    declared = {claim.baseline, *claim.family} if claim.family else set(real_engines(run))
-    return tuple(name for name in real_engines(run) if name in declared)
+    """Name the engines whose pairs are compared: those under test, or a declared family and its baseline.
+
+    References take part only where the family names them, or where fewer than two engines are left without them.
+    """
+    tested = candidates(run, claim)
+    with_baseline = tuple(e.name for e in run.engines if e.name in tested or e.name == claim.baseline)
+    return next((names for names in (tested, with_baseline) if len(names) > 1), real_engines(run))
+
+
+def candidates(run: Field, claim: Claim) -> tuple[str, ...]:
+    """Name the engines that the leader is chosen from: those under test, or a declared family and its baseline.
+
+    A reference is a candidate only if the family names it.
+    """
+    tested = {engine.name for engine in run.engines if engine.role == "contestant"}
+    names = {*claim.family, *(tested & {claim.baseline})} if claim.family else tested
+    return tuple(engine.name for engine in run.engines if engine.name in names) or real_engines(run)
+
+
+def choose_leader(run: Run, claim: Claim, gains: Mapping[str, float]) -> str:
+    """Choose the engine with the best mean: the leader of reports, of all pairs and of diagnostics.
+
+    Of equals the baseline, then the one with the fewest changes, then the one that was declared first.
+    """
+    return _best_of(run, candidates(run, claim), gains, claim.baseline) or _best_of(run, gains, gains) or claim.baseline
+
+
+def choose_challenger(run: Run, claim: Claim, gains: Mapping[str, float]) -> str:
+    """Choose the best engine that is compared with the baseline; the baseline where there is none."""
+    family = family_of(run, claim) or tuple(name for name in real_engines(run) if name in gains)
+    return _best_of(run, family, gains) or claim.baseline
+
+
+def _best_of(run: Run, names: Collection[str], gains: Mapping[str, float], first: str = "") -> str:
+    """Choose the best of some engines; one that failed on every query only where all did."""
+    found = [engine for engine in run.engines if engine.name in names and engine.name in gains]
+    alive = [engine for engine in found if not engine.failed_throughout] or found
+    order = sorted(alive, key=lambda e: (-gains[e.name], e.name != first, _count_changes(e)))
+    return order[0].name if order else ""
+
+
+def _count_changes(engine: EngineRun) -> int:
+    return len(engine.variation.changes) if engine.variation else 0
+
+
+def mean_gains(comparison: Comparison, primary: str) -> dict[str, float]:
+    """Return the mean of every engine on the primary measure, higher is better; rounding makes no difference."""
+    sign = 1.0 if parse_measure(primary).higher_is_better else -1.0
+    means = (row for row in comparison.means if row.measure == primary)
+    return {row.engine: sign * round(row.mean, SAME_MEAN) for row in means}
 
 
 def absent_notes(run: Field, claim: Claim) -> tuple[str, ...]:

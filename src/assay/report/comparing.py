@@ -7,13 +7,24 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from assay.errors import ConfigError, EngineError, NotComparableError
-from assay.report.case import absent_notes, competing, contestants, dead_engines, family_of, pick, rivals
+from assay.report.case import (
+    absent_notes,
+    choose_leader,
+    competing,
+    contestants,
+    dead_engines,
+    family_of,
+    mean_gains,
+    pick,
+    rivals,
+)
 from assay.report.evidence.gathering import gather
 from assay.report.evidence.record import EngineEvidence, Evidence
 from assay.report.synthetic import notes_on, synthetic_notes
 from assay.scoring import identical_rankings, score
 from assay.scoring.evaluate import Scorer
 from assay.stats import Names, all_pairs, compare, compare_scores, means, means_only
+from assay.stats.compare import with_leader
 from assay.stats.config import Settings, settings_of
 from assay.stats.records import AllPairs, Comparison, ComparisonRow
 from assay.stats.repeating import RunChance, run_chance, with_run_chance
@@ -131,7 +142,7 @@ def _without(found: Comparison, failed: Sequence[str], baseline: str = "") -> Co
 
 
 def compare_all_pairs(run: Run, claim: Claim) -> AllPairs:
-    """Compare every engine that competes with every other; of a declared family, its engines and the baseline."""
+    """Compare every engine that competes with every other, as `competing` says; the leader is that of the report."""
     real, dead = competing(run, claim), dead_engines(run)
     left, failed = [name for name in real if name not in dead], [name for name in real if name in dead]
     if failed and len(left) < 2:
@@ -140,11 +151,8 @@ def compare_all_pairs(run: Run, claim: Claim) -> AllPairs:
             hint="assay score shows what they said",
         )
     scores = pick(score(run, claim.measures), engines=left)
-    found = all_pairs(
-        scores,
-        claim.primary,
-        **settings_of(claim),
-    )
+    found = all_pairs(scores, claim.primary, **settings_of(claim))
+    found = with_leader(found, choose_leader(run, claim, mean_gains(found, claim.primary)))
     shared = _without(found, failed)
     return replace(mark_identical(found, run), failed=shared.failed, notes=(*synthetic_notes(run), *shared.notes))
 

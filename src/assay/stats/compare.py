@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from itertools import combinations
 from typing import TYPE_CHECKING
 
@@ -106,9 +106,14 @@ def all_pairs(
     rows = comparison_rows(pairs, table.units, settings)
     means = table_means(table, chosen, alpha, cluster)
     found = assemble(rows, means, chosen[0], "", settings, None)
-    leader = _leader(means, chosen[0])
     shared = {field.name: getattr(found, field.name) for field in fields(found)}
-    return AllPairs(**shared, leader=leader, leaders=_leaders(found.rows, scores.engines, leader))
+    return with_leader(AllPairs(**shared, leader="", leaders=()), _leader(means, chosen[0]))
+
+
+def with_leader(found: AllPairs, leader: str) -> AllPairs:
+    """Name another engine the leader; `leaders` are those that no verdict sets below it."""
+    engines = [row.engine for row in found.means if row.measure == found.primary]
+    return replace(found, leader=leader, leaders=_leaders(found.rows, engines, leader))
 
 
 def assemble(

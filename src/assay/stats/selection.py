@@ -28,6 +28,8 @@ class SelectionConfig:
 
 
 SELECTION = SelectionConfig()
+#: Digits of a mean that are more than rounding.
+_SAME_MEAN = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,13 +45,13 @@ class Nearness:
 def near_leader(
     values: FloatArray, parts: Partition, *, higher_is_better: bool = True, alpha: float = DEFAULT.alpha
 ) -> Nearness:
-    """Compare the best row of `values` (engines × queries) with every other one.
+    """Compare the best row of `values` (engines × queries), of equals the first, with every other one.
 
     Cluster-t at α over all pairs (Bonferroni): the leader was picked by looking, so its comparisons are those of any
     pair. The sign-flip test of a declared family decides a little more often and costs a thousand times as much.
     """
     gain = values if higher_is_better else -values
-    leader = int(gain.mean(axis=1).argmax())
+    leader = int(gain.mean(axis=1).round(_SAME_MEAN).argmax())
     found = estimate(cluster_table((gain[leader] - gain).T, parts))
     pairs = len(values) * (len(values) - 1) / 2
     if found.df < 1 or pairs < 1:

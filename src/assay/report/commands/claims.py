@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from assay.report.comparison_blocks import comparison_blocks, verdict_tone
 from assay.report.pages.document import Block, Document, Heading, Paragraph, table
 from assay.report.wording import difference_text
+from assay.stats.config import DEFAULT
 from assay.stats.records import AllPairs, Comparison, ComparisonRow, Verdict
 
 
@@ -38,12 +39,17 @@ def _shared_notes(rows: Iterable[ComparisonRow]) -> dict[str, list[str]]:
 
 
 def _leaders(found: AllPairs) -> str:
-    """Name the best engine and those that cannot be told apart from it."""
+    """Name the best engine and those that cannot be told apart from it; say so where a reference is ahead of it."""
+    means = {row.engine: row.mean for row in found.means if row.measure == found.primary}
+    up = found.rows[0].higher_is_better
+    ahead = [name for name, mean in means.items() if (mean - means[found.leader]) * (1 if up else -1) > DEFAULT.tie]
+    if ahead:
+        return f"{found.leader} is the best engine under test; the mean of {', '.join(ahead)} is better."
     if all(row.verdict is Verdict.INCONCLUSIVE for row in found.rows):
         return f"{found.leader} has the best mean, but no pair is decided: this set is too small for that."
     others = [name for name in found.leaders if name != found.leader]
     if not others:
-        return f"{found.leader} leads, and every other engine is proven worse."
+        return f"{found.leader} leads, and every other engine is significantly worse."
     return f"{found.leader} has the best mean; these cannot be told apart from it: {', '.join(others)}."
 
 

@@ -51,11 +51,7 @@ def duels(case: Case, comparison: Comparison, config: DuelConfig = DUELS) -> tup
         return ()
     claim = case.claim
     scores = pick(case.scores, engines=names, measures=(case.primary,))
-    found = all_pairs(
-        scores,
-        case.primary,
-        **settings_of(claim),
-    )
+    found = all_pairs(scores, case.primary, **settings_of(claim))
     return tuple(
         Duel(row.engine, row.baseline, row.measure, row.difference, row.interval, row.verdict, row.identical)
         for row in mark_identical(found, case.scorer).rows
@@ -83,12 +79,12 @@ def _blocks(results: Results) -> list[Block]:
         for place, name in enumerate(names, start=1)
     ]
     decided = sum(duel.verdict in (Verdict.BETTER, Verdict.WORSE) for duel in found)
-    left = len([f for f in results.engines if f.role in ("contestant", "yardstick")]) - len(names)
+    left = sum(f.role == "contestant" and f.name not in met for f in results.engines)
     note = (
         f"The row against the column on {results.comparison.primary}: + better, − worse, = equivalent or no "
         "ranking differs, ? undecided. "
         f"{decided} of {len(found)} pairs are decided; they are one family (Holm)."
-        + (f" {left} engines that failed or stand below these are left out." if left else "")
+        + (f" {left} engines failed, rank below these or are not in the family." if left else "")
     )
     return [Heading("All pairs"), table(["", *(str(place) for place in range(1, len(names) + 1))], rows, note)]
 
