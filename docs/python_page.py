@@ -117,8 +117,8 @@ _MEASURES = """\
 name, and that name is what tables and the command line use. [Measures](measures.md) lists them."""
 
 _CODES = (
-    (0, "done; for `gate`: no harm is proven and every required floor is kept"),
-    (1, "`gate` only: a regression is proven, or a required floor is missed"),
+    (0, "done; for `gate`: no significant regression, and every threshold is met"),
+    (1, "`gate` only: a significant regression, or below a threshold of `--require`"),
     (2, "usage, or bad input: a gold set, a setting, a corpus; the message says where and what to do next"),
     (3, "`gate --strict` only: inconclusive"),
     (4, "the environment or an engine failed: it cannot be opened, or every query fails; no quality was measured"),

@@ -186,7 +186,7 @@ def test_gate_passes_an_improvement(answers, capsys):
     capsys.readouterr()
     code, out, _ = call(capsys, *arguments)
     assert code == 0, out
-    assert "not proven" not in out
+    assert "inconclusive" not in out
 
 
 def test_gate_lets_an_inconclusive_change_pass_with_a_warning_unless_strict(answers, capsys):

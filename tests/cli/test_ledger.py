@@ -158,13 +158,13 @@ def test_a_ledger_that_was_tampered_with_ends_every_command_with_two(run, capsys
 
 
 def test_an_ablation_puts_every_step_into_the_ledger_and_none_into_the_total(run, capsys):
-    code, data = as_json(capsys, "ablate", "new", "--jobs", "1", "--way", "out", "--ledger", "--rule", "proven")
+    code, data = as_json(capsys, "ablate", "new", "--jobs", "1", "--way", "out", "--ledger", "--rule", "significant")
     assert code == 0
     entries = read_ledger(run / "ledger.jsonl").entries
     assert data["ledger"]["entries"] == [entry.number for entry in entries]
     assert len(entries) == len(data["rows"])
     assert {(entry.how, entry.rule.preset, entry.evidence.family) for entry in entries} == {
-        ("ablate", "proven", len(entries))
+        ("ablate", "significant", len(entries))
     }
     assert entries[0].title == "new without names"
     assert [entry.tried for entry in entries] == list(range(len(entries)))

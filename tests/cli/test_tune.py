@@ -59,7 +59,7 @@ def test_tuning_finds_a_knob_that_matters_and_prints_what_to_paste(small, capsys
         (("--knob", "search.stem.flies=1,2"), "flies"),
         (("--knob", "search.index.fields.name=1,3"), "given twice"),
         (("--ledger", "book.txt"), "ends in ledger.jsonl"),
-        (("--ledger", "--rule", "prove"), "did you mean 'proven'"),
+        (("--ledger", "--rule", "significan"), "did you mean 'significant'"),
     ],
 )
 def test_tuning_refuses_with_a_reason(small, capsys, argv, said):
@@ -90,7 +90,7 @@ def test_a_misspelt_part_stops_tuning(small, capsys):
         ('[tune]\npartitions = "many"\n', 4, "partitions"),
         ('[tune]\nengine = "builtin"\nknobs = { "search.stem.files" = [] }\n', 5, "has no value"),
         ('[tune]\nknobs = { "search.dense.files" = [0.5] }\n', 4, "stands already"),
-        ('[ledger]\nrules = "proven"\n', 4, "did you mean 'rule'"),
+        ('[ledger]\nrules = "significant"\n', 4, "did you mean 'rule'"),
         ('[ledger]\nfile = "ledger.jsonl"\nrule = { verdict = ["bettr"] }\n', 5, "did you mean 'better'"),
         ('[ledger]\nfile = "changes.txt"\n', 4, "ends in ledger.jsonl"),
     ],

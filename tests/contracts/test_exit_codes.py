@@ -75,7 +75,7 @@ def test_0_done(scratch):
             "a run in which some queries of an engine failed": case(
                 "run", "--engine", "flaky", "--baseline", "flaky", *LONE, "--out", "flaky"
             ),
-            "nothing is proven, and that passes": case("gate", "results", "--engine", "builtin"),
+            "an inconclusive comparison passes": case("gate", "results", "--engine", "builtin"),
             "a floor is kept": case("gate", "results", "--engine", "builtin", "--require", "nDCG@10>=0.2"),
             "a changed corpus is allowed": case(
                 "compare", "results", "results", "--engine", "keywords", "--allow-changed-corpus"
@@ -95,7 +95,7 @@ def test_1_worse(scratch):
         "1-worse",
         scratch,
         {
-            "a regression is proven": case("gate", "results", "--engine", "random", "--baseline", "oracle"),
+            "a significant regression": case("gate", "results", "--engine", "random", "--baseline", "oracle"),
             "a floor is missed": case("gate", "results", "--engine", "builtin", "--require", "nDCG@10>=0.9"),
             "one of two floors is missed": case(
                 "gate", "results", "--engine", "builtin", "--require", "nDCG@10>=0.2", "--require", "Hit@1>=0.99"
@@ -111,7 +111,7 @@ def test_1_worse(scratch):
 
 def test_3_inconclusive(scratch):
     strict = case("gate", "results", "--engine", "builtin", "--strict")
-    verify("3-inconclusive", scratch, {"nothing is proven under --strict": strict}, 3)
+    verify("3-inconclusive", scratch, {"an inconclusive comparison under --strict": strict}, 3)
 
 
 def test_4_failed(scratch, monkeypatch):

@@ -70,7 +70,7 @@ def test_the_worst_repository_is_shown_with_its_queries():
 def test_an_entry_shows_all_that_it_rests_on():
     one = replace(entry(1), number=1, by="ann", tuning=Tuning(9, 20, 0.85, 0.81))
     text = to_markdown(entry_document(one))
-    for part in ("search.stem.files: 0.2 → 0.4", "by ann", "9 points, 20 halvings", "r1", "d0", "g0", "proven"):
+    for part in ("search.stem.files: 0.2 → 0.4", "by ann", "9 points, 20 halvings", "r1", "d0", "g0", "significant"):
         assert part in text.replace("\\", "")
 
 

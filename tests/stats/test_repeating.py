@@ -7,11 +7,15 @@ import math
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from assay.stats.config import DEFAULT, Settings
+from assay.stats.distributions import t_quantile
 from assay.stats.repeating import RunChance, run_chance, with_run_chance
 from assay.stats.runs import compare_scores
 from assay.types import Scores, Unit
+from tests.properties import examples
 
 UNITS = tuple(Unit("g", f"q{i}", "human", "r", headline=True, hash=f"h{i}") for i in range(24))
 
@@ -43,7 +47,7 @@ def test_runs_that_do_not_differ_change_nothing():
 
 
 def test_half_widths_add_up_by_their_squares_and_p_is_where_the_interval_touches_zero():
-    chance = RunChance(0.01, 4)
+    chance = RunChance(0.005, 4)
     (before,), (after,) = (found.rows for found in compared([0.5, 0.7] * 12, chance))
     half = math.hypot(before.difference - before.interval.low, chance.reach(DEFAULT.alpha))
     assert after.interval.low == pytest.approx(before.difference - half)
@@ -58,3 +62,41 @@ def test_half_widths_add_up_by_their_squares_and_p_is_where_the_interval_touches
     assert after.se == pytest.approx(math.hypot(before.se, 0.1))
     assert after.mde > before.mde
     assert after.p_adjusted == after.p
+
+
+def test_chance_of_single_queries_is_not_counted_twice():
+    """Runs vary as much as chance of single queries makes them: the spread over queries shows all of it."""
+    values = [0.5, 0.7] * 12
+    bare = compared(values, None)[0].rows[0]
+    assert bare.se is not None
+    once, twice = (
+        compared(values, RunChance(bare.se**2 / 2, 500, (1, 1), noise))[1].rows[0] for noise in (bare.se**2 / 2, 0)
+    )
+    assert once.interval.low == pytest.approx(bare.interval.low, abs=0.02 * bare.se)
+    assert once.se == pytest.approx(bare.se)
+    assert twice.se == pytest.approx(math.sqrt(2) * bare.se)
+    assert twice.interval.low < once.interval.low
+
+
+@examples(50)
+@given(st.floats(0, 1), st.integers(1, 30), st.floats(0, 1), st.integers(1, 9), st.integers(1, 9))
+def test_runs_only_widen_and_a_lucky_baseline_explains_more_than_an_average_one(of_run, df, of_queries, old, new):
+    chance = RunChance(of_run, df, (old, new), of_queries)
+    before, after = (found.rows[0] for found in compared([0.1, 0.3] * 12, chance))
+    assert after.interval.low <= before.interval.low
+    assert after.interval.high >= before.interval.high
+    assert after.p >= before.p
+    more = RunChance(of_run, df, (old + 1, new + 1), of_queries)
+    assert more.lucky_reach(0.05) <= chance.lucky_reach(0.05)
+    assert chance.lucky_reach(0.05) >= t_quantile(0.95, df) * math.sqrt(of_run) * (old**-0.5 + new**-0.5)
+
+
+def test_noise_of_both_sides_is_pooled_by_their_repeats():
+    chance = run_chance((0.5, 0.6, 0.7), (0.4, 0.5), (0.01, 0.04))
+    assert chance is not None
+    assert chance.runs == (3, 2)
+    assert chance.of_queries == pytest.approx((2 * 0.01 + 0.04) / 3)
+    assert chance.seen_by_queries == pytest.approx(chance.of_queries * (1 / 3 + 1 / 2))
+    single = run_chance((0.5,), (0.4, 0.5), (math.nan, 0.04))
+    assert single is not None
+    assert single.of_queries == 0.04

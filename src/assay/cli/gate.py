@@ -4,13 +4,14 @@
   assay gate results --against baseline.json        ... or against a baseline file in version control
   assay gate results --write-baseline baseline.json write that file
   assay gate results --baseline keywords            each engine against another one of the same run
-  assay gate results --require 'Hit@5>=0.70'        a floor (repeatable; may be all there is)
+  assay gate results --require 'Hit@5>=0.70'        a threshold (repeatable; may be all there is)
   assay gate r1 r2 r3 --against baseline.json       repeats of one run; so is a folder of `assay run --repeat 3`
 
-0 pass · 1 regression proven, or a floor missed · 3 inconclusive under --strict · 4 more than 5 % of an engine's
-queries failed, or it found nothing at all · 5 not comparable. Inconclusive is 0 with a warning otherwise. --github says
-it in a job of GitHub Actions: job summary, annotations, and one comment on the pull request, by the token in
-GITHUB_TOKEN. --json holds the verdict in a word, also where there is none to give.
+0 pass · 1 significant regression, or below a threshold · 3 inconclusive under --strict · 4 more than 5 % of an
+engine's queries failed, or it found nothing at all · 5 not comparable. Inconclusive is 0 with a warning otherwise.
+Rankings that vary between runs need a baseline of several runs (`assay run --repeat 5`): a single one may be lucky.
+--github reports to a job of GitHub Actions: job summary, annotations, and one comment on the pull request, by the token
+in GITHUB_TOKEN. --json has the verdict in a word, also after an error.
 """
 
 from __future__ import annotations
@@ -44,7 +45,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--write-baseline", metavar="FILE", help="write the run as a baseline file, and judge nothing")
     parser.add_argument("--engine", metavar="NAME", help="gate this engine only")
-    parser.add_argument("--require", action="append", default=[], metavar="RULE", help="a floor such as 'Hit@5>=0.70'")
+    parser.add_argument(
+        "--require", action="append", default=[], metavar="RULE", help="a threshold such as 'Hit@5>=0.70'"
+    )
     parser.add_argument("--strict", action="store_true", help="an inconclusive comparison exits with 3")
     parser.add_argument(
         "--allow-changed-corpus",

@@ -43,7 +43,7 @@ from assay.cli.common.output import fit_for, quoted
 from assay.errors import AssayError, meant
 
 _EPILOG = """\
-exit codes: 0 pass · 1 regression proven or a required floor missed (gate) · 2 usage or bad input
+exit codes: 0 pass · 1 significant regression or below a threshold (gate) · 2 usage or bad input
             3 inconclusive (gate --strict) · 4 an engine or the environment failed · 5 not comparable
 
 start with `assay demo`, then `assay init` in your own repository; `assay search "..."` needs neither."""
@@ -103,7 +103,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except Exception as error:
         if _is_interrupt(error):
             return _fail(args, _INTERRUPTED, 130)
-        # An unexpected exception must never look like a proven regression (exit code 1).
+        # An unexpected exception must never look like a regression (exit code 1).
         if os.environ.get("ASSAY_DEBUG"):
             import traceback
 

@@ -5,7 +5,7 @@
 
 Or [tune] in assay.toml: engine, knobs = { "search.stem.files" = [0.0, 0.2] }, partitions, measure, most.
 The best point on one half of the repositories (or queries) is scored on the other half, many times: that number is
-honest. The point that all dev queries choose is recommended only where the honest gain is proven.
+honest. The point that all dev queries choose is recommended only where the honest gain is significant.
 """
 
 from __future__ import annotations

@@ -20,6 +20,7 @@ from assay.report.case import (
 )
 from assay.report.evidence.gathering import gather
 from assay.report.evidence.record import EngineEvidence, Evidence
+from assay.report.evidence.steadiness import Steadiness, chance_between, steadiness
 from assay.report.synthetic import notes_on, synthetic_notes
 from assay.scoring import identical_rankings, score
 from assay.scoring.evaluate import Scorer
@@ -27,7 +28,7 @@ from assay.stats import Names, all_pairs, compare, compare_scores, means, means_
 from assay.stats.compare import with_leader
 from assay.stats.config import Settings, settings_of
 from assay.stats.records import AllPairs, Comparison, ComparisonRow
-from assay.stats.repeating import RunChance, run_chance, with_run_chance
+from assay.stats.repeating import RunChance, with_run_chance
 from assay.types import Claim, CorpusFacts, Run, Scores
 
 _Found = TypeVar("_Found", bound=Comparison)
@@ -62,17 +63,16 @@ class _Means:
     side: Evidence
     engines: Mapping[str, EngineEvidence]
 
-    def of(self, name: str, measure: str) -> tuple[float, ...]:
-        """Give the means of an engine, one a run."""
-        place = self.side.scores.measures.index(measure)
-        return tuple(row[place] for row in self.engines[name].means)
+    def repeats(self, name: str, measure: str) -> Steadiness:
+        """Return what the repeats of an engine say of a measure."""
+        return steadiness(self.side, self.engines[name].name, measure)
 
 
 def _over_runs(found: Comparison, claim: Claim, old: _Means, new: _Means) -> Comparison:
     """Let a comparison know of the chance between whole runs, where there are repeats."""
 
     def chance_of(row: ComparisonRow) -> RunChance | None:
-        return run_chance(old.of(row.baseline, row.measure), new.of(row.engine, row.measure))
+        return chance_between(old.repeats(row.baseline, row.measure), new.repeats(row.engine, row.measure))
 
     return with_run_chance(found, chance_of, Settings(**settings_of(claim)))
 

@@ -1,7 +1,8 @@
 """Chance between whole runs: what repeats say of it, and how it goes into intervals, p-values and verdicts.
 
-Queries of one run may share their luck, such as an index that is built by lot. No spread over queries shows that; only
-whole runs do. Both sources of chance are independent, so their variances add up (law of total variance).
+Queries of one run may share their luck, as with an index that is built by chance. The spread over queries does not show
+that, only whole runs do. Chance of single queries shows in both, so it is taken out of the spread over queries before
+the variance between runs is added (law of total variance).
 """
 
 from __future__ import annotations
@@ -11,34 +12,81 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from assay.stats.config import Settings
-from assay.stats.distributions import t_quantile
+from assay.stats.distributions import normal_cdf, normal_quantile, t_quantile
 from assay.stats.family import judge, shown_difference
-from assay.stats.records import Comparison, ComparisonRow, Interval, Range
+from assay.stats.records import Comparison, ComparisonRow, Interval, Range, Verdict
 from assay.stats.traits import range_of
 
-#: Halvings of [0, 1] until a p-value is known to 1e-12, far below what is shown.
-_HALVINGS = 40
+#: Normal quantiles between which a p-value is sought: from 1 to 1e-12, far below what is shown.
+_QUANTILES = (1e-9, 7.1)
+_PRECISION = 1e-12  # of the half-width, relative
+_STEPS = 100
 
 
 @dataclass(frozen=True, slots=True)
 class RunChance:
-    """How much the difference of two sides varies from run to run."""
+    """How much the means of whole runs vary, on both sides of a comparison."""
 
-    variance: float
+    of_run: float  # variance of the mean of one run
     df: int
+    runs: tuple[int, int] = (1, 1)  # of the baseline and of what is compared with it
+    of_queries: float = 0.0  # the part of `of_run` that is chance of single queries, estimated from all queries
+
+    @property
+    def variance(self) -> float:
+        """Variance of the difference between the two sides."""
+        return self.of_run * self._factor
+
+    @property
+    def seen_by_queries(self) -> float:
+        """The part of the variance that the spread over queries shows as well."""
+        return self.of_queries * self._factor
+
+    @property
+    def _factor(self) -> float:
+        return 1 / self.runs[0] + 1 / self.runs[1]
 
     def reach(self, alpha: float) -> float:
-        """Give the difference that chance between runs alone reaches in `alpha` of the cases (Student 1908)."""
+        """Return the difference that chance between runs alone reaches in `alpha` of the cases (Student 1908)."""
         return t_quantile(1 - alpha / 2, self.df) * math.sqrt(self.variance)
 
+    def lucky_reach(self, alpha: float) -> float:
+        """Return the loss that runs of an unchanged engine seldom exceed, even against a lucky baseline.
 
-def run_chance(old: Sequence[float], new: Sequence[float]) -> RunChance | None:
-    """Estimate it from the means of the runs of both sides, with one pooled variance; None where none was repeated."""
+        A baseline in version control keeps its luck, so a test at 2.5 % over all baselines alarms in 20 % of the runs
+        against the luckiest of twenty. The baseline is therefore taken at the end of its 1 − α interval, and the new
+        runs must lie below that by a one-sided test at α: of 1 − α/2 of all baselines, at most α of the runs alarm.
+        Control charts with estimated limits are set up the same way (Albers & Kallenberg 2005).
+        """
+        old, new = self.runs
+        return self._bound(1 - alpha / 2) / math.sqrt(old) + self._bound(1 - alpha) / math.sqrt(new)
+
+    def _bound(self, level: float) -> float:
+        """One-sided bound of the luck of one run; no less than what the chance of single queries makes of it."""
+        return max(
+            t_quantile(level, self.df) * math.sqrt(self.of_run), normal_quantile(level) * math.sqrt(self.of_queries)
+        )
+
+
+def run_chance(
+    old: Sequence[float], new: Sequence[float], of_queries: tuple[float, float] = (0.0, 0.0)
+) -> RunChance | None:
+    """Estimate the chance between runs from the means of the runs of both sides; None where none was repeated.
+
+    Variances are pooled over both sides. `of_queries` is the variance of a mean by chance of single queries, by side.
+    """
     df = len(old) + len(new) - 2
     if df < 1 or not all(map(math.isfinite, (*old, *new))):
         return None
     squares = math.fsum((value - math.fsum(side) / len(side)) ** 2 for side in (old, new) for value in side)
-    return RunChance(squares / df * (1 / len(old) + 1 / len(new)), df)
+    noise = math.fsum((len(side) - 1) * one for side, one in zip((old, new), of_queries, strict=True) if len(side) > 1)
+    return RunChance(squares / df, df, (len(old), len(new)), noise / df)
+
+
+def is_regression(row: ComparisonRow, chance: RunChance | None, alpha: float) -> bool:
+    """Whether an engine is worse than its baseline by more than the margin and the luck of the baseline."""
+    beyond_luck = chance is None or abs(row.difference) > chance.lucky_reach(alpha)
+    return row.verdict is Verdict.WORSE and not row.within_margin and beyond_luck
 
 
 def with_run_chance(
@@ -63,49 +111,86 @@ def _widened(row: ComparisonRow, chance: RunChance | None, settings: Settings) -
     """Add the chance between runs to one row; where runs do not differ there is none."""
     if chance is None or chance.variance == 0.0:
         return row
-    bounds = range_of(row.measure)
-    equivalence = _wider(row.equivalence, row.difference, chance, bounds)
+    bounds, steady = range_of(row.measure), _steady_share(row, chance)
+    equivalence = _wider(row.equivalence, row.difference, chance, steady, bounds)
+    se = None if row.se is None else max(row.se, math.hypot(steady * row.se, math.sqrt(chance.variance)))
     made = replace(
         row,
-        se=None if row.se is None else math.hypot(row.se, math.sqrt(chance.variance)),
-        df=_freedom(row, chance),
-        interval=_wider(row.interval, row.difference, chance, bounds),
+        se=se,
+        df=_freedom(row, chance, steady),
+        interval=_wider(row.interval, row.difference, chance, steady, bounds),
         equivalence=equivalence,
-        cross_check=_wider(row.cross_check, row.difference, chance, bounds),
-        p=None if row.p is None else max(row.p, _p_value(row, chance)),
+        cross_check=_wider(row.cross_check, row.difference, chance, steady, bounds),
+        p=None if row.p is None else max(row.p, _p_value(row, chance, steady)),
         within_margin=equivalence.inside(settings.margin),
         notes=(*row.notes, _NOTE.format(chance.reach(settings.alpha))),
     )
     return replace(made, mde=shown_difference(made, bounds, 1, settings))
 
 
-_NOTE = "interval and p hold chance between whole runs, which alone reaches ±{:.3f}"
+_NOTE = "interval and p include chance between whole runs, which alone reaches ±{:.3f}"
 
 
-def _wider(given: Interval, centre: float, chance: RunChance, bounds: Range) -> Interval:
+def _steady_share(row: ComparisonRow, chance: RunChance) -> float:
+    """Return the share of the standard error that is left without the chance of single queries."""
+    if not row.se:
+        return 1.0
+    return math.sqrt(max(0.0, 1.0 - chance.seen_by_queries / row.se**2))
+
+
+def _wider(given: Interval, centre: float, chance: RunChance, steady: float, bounds: Range) -> Interval:
     """Widen an interval: half-widths of independent parts add up by their squares.
 
     √(t₁²s₁² + t₂²s₂²) with each part's own quantile covers at least as often as it says (Banerjee 1960). One quantile
-    at Satterthwaite's degrees of freedom is rejected: with three runs in all it errs one time in eight.
+    at Satterthwaite's degrees of freedom is rejected: with three runs in all it errs one time in eight. The interval
+    never gets narrower, although few runs may have varied less than their queries by chance.
     """
     reach, limit = chance.reach(1 - given.level), bounds.differences
-    low, high = centre - math.hypot(centre - given.low, reach), centre + math.hypot(given.high - centre, reach)
+    low = min(given.low, centre - math.hypot(steady * (centre - given.low), reach))
+    high = max(given.high, centre + math.hypot(steady * (given.high - centre), reach))
     return replace(given, low=max(low, limit.low), high=min(high, limit.high))
 
 
-def _p_value(row: ComparisonRow, chance: RunChance) -> float:
-    """Find the level at which the interval of both parts just touches zero."""
-    low, high = 0.0, 1.0
-    for _ in range(_HALVINGS):
-        middle = 0.5 * (low + high)
-        half = math.hypot(t_quantile(1 - middle / 2, row.df) * (row.se or 0.0), chance.reach(middle))
-        low, high = (low, middle) if half < abs(row.difference) else (middle, high)
-    return high
+def _p_value(row: ComparisonRow, chance: RunChance, steady: float) -> float:
+    """Find the level at which the interval of both parts just touches zero.
+
+    Its logarithm is smooth in the normal quantile of the level, so regula falsi (Illinois) needs about ten steps.
+    """
+    gap, se = abs(row.difference), steady * (row.se or 0.0)
+    if gap == 0.0:
+        return 1.0
+
+    def excess(z: float) -> float:
+        level = _two_sided(z)
+        return math.log(math.hypot(t_quantile(1 - level / 2, row.df) * se, chance.reach(level)) / gap)
+
+    low, high = _QUANTILES
+    below, above = excess(low), excess(high)
+    if below >= 0.0 or above <= 0.0:
+        return _two_sided(low if below >= 0.0 else high)
+    side = 0
+    for _ in range(_STEPS):
+        z = (low * above - high * below) / (above - below)
+        found = excess(z)
+        if abs(found) <= _PRECISION:
+            return _two_sided(z)
+        if found > 0.0:
+            high, above, below, side = z, found, below / 2 if side > 0 else below, 1
+        else:
+            low, below, above, side = z, found, above / 2 if side < 0 else above, -1
+    return _two_sided(low)
 
 
-def _freedom(row: ComparisonRow, chance: RunChance) -> float:
-    """Give the degrees of freedom of both parts together (Satterthwaite 1946), for the MDE, which is known roughly."""
+def _two_sided(z: float) -> float:
+    return 2.0 * normal_cdf(-z)
+
+
+def _freedom(row: ComparisonRow, chance: RunChance, steady: float) -> float:
+    """Return the degrees of freedom of both parts together (Satterthwaite 1946), for the MDE, which is an estimate."""
     if row.se is None or row.df < 1:
         return row.df
-    parts = row.se**4 / row.df + chance.variance**2 / chance.df
-    return max(1, math.floor((row.se**2 + chance.variance) ** 2 / parts))
+    queries = (steady * row.se) ** 2
+    if queries + chance.variance <= row.se**2:
+        return row.df
+    share = queries / (queries + chance.variance)
+    return max(1, math.floor(1 / (share**2 / row.df + (1 - share) ** 2 / chance.df)))

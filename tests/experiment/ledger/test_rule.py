@@ -89,7 +89,7 @@ def test_a_rule_is_read_by_name_or_as_a_table():
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [
-        ("proved", "did you mean 'proven'"),
+        ("significance", "did you mean 'significant'"),
         ({"verdicts": []}, "did you mean 'verdict'"),
         ({"verdict": ["bettr"]}, "did you mean 'better'"),
         ({"least": "much"}, "least"),

@@ -10,7 +10,7 @@ from assay.errors import NotComparableError
 from assay.report.commands.gating import gate_document, judge_gate
 from assay.report.comparing import compare_evidence, compare_within
 from assay.report.evidence.gathering import gather
-from assay.report.evidence.steadiness import Steadiness, noise_reach, steadiness
+from assay.report.evidence.steadiness import Steadiness, chance_between, steadiness
 from assay.report.pages.markdown import to_markdown
 from assay.stats.records import Verdict
 from assay.types import Hit
@@ -83,7 +83,7 @@ def test_gate_names_the_query_that_fails_sometimes_and_shows_the_deviation_besid
     assert f"sd between repeats ±{sd:.3f} (now) and ±{sd / 2:.3f} (before)" in detail
     page = to_markdown(gate_document(gate))
     assert "| new | mine | 2 |" in page
-    assert "not proven either way: mine is steady" not in page
+    assert "inconclusive: mine is steady" not in page
 
 
 def test_failures_are_counted_over_all_repeats():
@@ -114,12 +114,14 @@ def test_reach_of_chance_is_student_s_interval():
     from scipy.stats import t, ttest_ind
 
     old, new = side(0.5, 0.55, 0.6), side(0.7, 0.72)
-    reach = noise_reach(old, new, 0.05)
+    chance = chance_between(old, new)
     low, high = ttest_ind(new.means, old.means).confidence_interval(0.95)
-    assert reach == pytest.approx((high - low) / 2)
-    assert noise_reach(side(0.5), side(0.4), 0.05) is None
-    alone = noise_reach(side(0.5), side(0.4, 0.6), 0.05)
-    assert alone == pytest.approx(t.ppf(0.975, 1) * math.sqrt(0.02) * math.sqrt(1 + 0.5))
+    assert chance is not None
+    assert chance.reach(0.05) == pytest.approx((high - low) / 2)
+    assert chance_between(side(0.5), side(0.4)) is None
+    alone = chance_between(side(0.5), side(0.4, 0.6))
+    assert alone is not None
+    assert alone.reach(0.05) == pytest.approx(t.ppf(0.975, 1) * math.sqrt(0.02) * math.sqrt(1 + 0.5))
 
 
 def test_difference_that_whole_runs_reach_by_chance_is_told_as_such():
@@ -161,7 +163,7 @@ def test_flaky_engine_is_worse_than_itself_as_seldom_as_declared(shared, repeats
     assert share_worse(400, shared, repeats) <= 0.025 + 3 * math.sqrt(0.025 * 0.975 / 400)
 
 
-def test_harm_beyond_the_chance_of_runs_is_proven_all_the_same():
+def test_loss_beyond_the_chance_of_runs_is_significant():
     old = seen(*(run_of([1] * 38 + [0] * lost + [1] * (2 - lost)) for lost in (0, 1, 2)), name="old")
     new = seen(*(run_of([1] * 18 + [0] * (20 + lost) + [1] * (2 - lost)) for lost in (0, 1, 2)))
     row = compare_evidence(old, new, CLAIM).rows[0]
@@ -176,3 +178,77 @@ def test_engines_of_one_run_are_compared_with_the_chance_of_its_repeats_too():
     found = compare_within(seen(both(40, 38), both(22, 6)), CLAIM).rows[0]
     once = compare_within(seen(both(31, 22)), CLAIM).rows[0]
     assert (once.verdict, found.verdict) == (Verdict.WORSE, Verdict.INCONCLUSIVE)
+
+
+def noisy_runs(rng, runs, queries=60, rate=0.8):
+    """Runs of an engine that finds each answer by chance."""
+    return [run_of((rng.random(queries) < rate).astype(int).tolist()) for _ in range(runs)]
+
+
+def test_noise_is_the_chance_of_single_queries_without_the_luck_of_whole_runs():
+    rng = np.random.default_rng(3)
+    steady = seen(run_of(RANKS), run_of(RANKS)).engine("mine")
+    assert (steady.noise, steady.is_noisy) == ((0.0, 0.0), False)
+    made = seen(*noisy_runs(rng, 20)).engine("mine")
+    assert made.noise[0] == pytest.approx(0.8 * 0.2 / 60, rel=0.2)
+    assert made.is_noisy
+    # Every query falls from rank 1 to 2 in the second run: that is luck of the run, not of its queries.
+    shared = seen(run_of([1] * 40), run_of([2] * 40)).engine("mine")
+    assert shared.noise[0] == pytest.approx(0.0, abs=1e-12)
+    assert seen(run_of(RANKS)).engine("mine").noise == (0.0, 0.0)
+
+
+def test_repeating_both_sides_narrows_the_interval_of_a_noisy_engine():
+    widths = []
+    for runs in (1, 3, 10):
+        rng = np.random.default_rng(5)
+        sides = [seen(*noisy_runs(rng, runs), name=name) for name in ("old", "new")]
+        row = compare_evidence(*sides, CLAIM).rows[0]
+        widths.append(row.interval.high - row.interval.low)
+    assert widths[0] > widths[1] > widths[2]
+
+
+def gated(old, new, strict=False):
+    found = compare_evidence(old, new, CLAIM)
+    return judge_gate(new, CLAIM, (), found, engine=None, strict=strict, old=old)
+
+
+def test_single_run_of_a_noisy_engine_is_warned_of_as_a_baseline_with_the_command_that_mends_it():
+    rng = np.random.default_rng(7)
+    old, new = seen(*noisy_runs(rng, 1), name="old"), seen(*noisy_runs(rng, 3))
+    (warning,) = (check for check in gated(old, new).checks if check.what == "baseline of mine is repeated")
+    assert (warning.passed, warning.warning) == (True, True)
+    assert "`assay run --repeat 5 --out FOLDER`, then `assay gate RESULTS --against FOLDER`" in warning.detail
+    file = replace(old, name="base.json", is_file=True)
+    (warning,) = (check for check in gated(file, new).checks if check.what == "baseline of mine is repeated")
+    assert "`assay gate repeats --write-baseline base.json`" in warning.detail
+    for before, after in (
+        (seen(*noisy_runs(rng, 2), name="old"), new),
+        (old, seen(run_of([1] * 60), run_of([1] * 60))),
+    ):
+        assert not any(check.what.startswith("baseline of") for check in gated(before, after).checks)
+
+
+def test_unknown_noise_is_a_quiet_hint_and_only_where_rankings_differ():
+    old, new = seen(run_of(RANKS), name="old"), seen(run_of([2, *RANKS[1:]]))
+    (hint,) = gated(old, new).hints
+    assert "Neither side was repeated" in hint
+    assert "`assay run --repeat 5 --out FOLDER`" in hint
+    assert hint in to_markdown(gate_document(gated(old, new))).replace("\\", "")
+    assert gated(old, seen(run_of(RANKS))).hints == ()
+    assert gated(old, seen(run_of(RANKS), run_of([2, *RANKS[1:]]))).hints == ()
+    assert judge_gate(new, CLAIM, (), None, engine=None, strict=False).hints == ()
+
+
+def test_loss_that_a_lucky_baseline_explains_does_not_fail_the_gate():
+    rng = np.random.default_rng(5)
+    old, new = seen(*noisy_runs(rng, 1, rate=0.95), name="old"), seen(*noisy_runs(rng, 5))
+    assert compare_evidence(old, new, CLAIM).rows[0].verdict is Verdict.WORSE
+    gate = gated(old, new)
+    check = next(check for check in gate.checks if check.kind == "comparison")
+    assert (gate.exit_code, gate.verdict, check.doubtful, gate.regressions) == (0, "inconclusive", True, ())
+    assert "against a lucky baseline" in check.detail
+    assert gated(old, new, strict=True).exit_code == 3
+    steady = seen(*[run_of([1] * 30 + [0] * 30)] * 5)
+    assert gated(old, steady).exit_code == 1
+    assert [row.verdict for row in gated(old, steady).regressions] == [Verdict.WORSE]

@@ -33,9 +33,9 @@ def shown(gate, limit=65_536):
 
 def test_regression_is_told_in_a_sentence_with_the_queries_that_lost():
     text = shown(gate_of([1] * 40, [0] * 20 + [1] * 20, "Hit@5>=0.9"))
-    assert text.startswith("### ❌ assay gate: fail\n\nA regression is proven: RR@10 of mine (new) is 0.500, ")
+    assert text.startswith("### ❌ assay gate: fail\n\nSignificant regression: RR@10 of mine (new) is 0.500, ")
     assert "of 40 queries 20 got worse, 0 better." in text
-    assert "mine: Hit@5 &gt;= 0.9: 0.500" in text.split("\n\n")[1]
+    assert "Below threshold: mine: Hit@5 &gt;= 0.9: 0.500" in text.split("\n\n")[1]
     assert "| gold0/q0 | mine | 1.000 | 0.000 | -1.000 |" in text
     assert text.count("| gold0/q") == 10
     assert text.endswith("commit 1\n")
@@ -45,8 +45,8 @@ def test_regression_is_told_in_a_sentence_with_the_queries_that_lost():
     ("old", "new", "strict", "begins"),
     [
         ([1] * 40, [1] * 40, False, "### ✅ assay gate: pass\n\nNothing that was checked got worse."),
-        ([1] * 40, [2] + [1] * 39, False, "### ⚠️ assay gate: inconclusive\n\nNot proven either way, so it passes"),
-        ([1] * 40, [2] + [1] * 39, True, "### ❌ assay gate: inconclusive\n\nNot proven either way, and --strict"),
+        ([1] * 40, [2] + [1] * 39, False, "### ⚠️ assay gate: inconclusive\n\nInconclusive, so it passes"),
+        ([1] * 40, [2] + [1] * 39, True, "### ❌ assay gate: inconclusive\n\nInconclusive, which fails under --strict"),
     ],
 )
 def test_verdict_stands_on_top(old, new, strict, begins):
@@ -58,7 +58,9 @@ def test_engine_that_failed_is_no_regression():
     new = gather((run_of([1] * 40, failed=range(20)),), CLAIM.measures, "new")
     found = compare_evidence(old, new, CLAIM)
     text = shown(judge_gate(new, CLAIM, (), found, engine=None, strict=False, old=old))
-    assert text.startswith("### ❌ assay gate: engine failed\n\nEngines failed, so their numbers prove nothing: mine")
+    assert text.startswith(
+        "### ❌ assay gate: engine failed\n\nEngines failed, so their scores are not comparable: mine"
+    )
 
 
 def test_names_are_text_and_call_nobody():

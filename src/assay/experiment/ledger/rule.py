@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 class Rule:
     """What a change must do to be accepted; gains are in the measure's good direction."""
 
-    preset: str = field(default="proven", metadata={"about": "the named rule that the rest changes"})
+    preset: str = field(default="significant", metadata={"about": "the named rule that the rest changes"})
     verdict: tuple[str, ...] = field(
         # Net positive is what half of all changes are that do nothing; the verdict keeps such luck below alpha.
         default=("better",),
@@ -61,7 +61,7 @@ class Rule:
 
 #: Rules by name. seed-001 is how ColGREP's ledger was kept: net positive, and no dataset regresses by 0.02 or more.
 PRESETS: Mapping[str, Rule] = {
-    "proven": Rule(),
+    "significant": Rule(),
     "seed-001": Rule("seed-001", verdict=(), least=0.0, worst_repository=-0.02, repository_queries=1),
 }
 

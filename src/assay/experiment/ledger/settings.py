@@ -17,7 +17,7 @@ class LedgerSettings:
     """The keys of [ledger]."""
 
     file: str = field(default=FILE, metadata={"about": "the ledger, relative to assay.toml"})
-    rule: object = field(default="proven", metadata={"about": "a rule's name, or a table of what it asks for"})
+    rule: object = field(default="significant", metadata={"about": "a rule's name, or a table of what it asks for"})
 
 
 @dataclass(frozen=True, slots=True)

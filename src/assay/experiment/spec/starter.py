@@ -94,7 +94,7 @@ kind = "builtin"
 # Where changes are written down (`assay ablate`, `tune` and `ledger`), and the rule that accepts them.
 # [ledger]
 # file = "ledger.jsonl"
-# rule = "proven"           # or "seed-001", or a table of what a rule asks for
+# rule = "significant"      # or "seed-001", or a table of what a rule asks for
 
 # What report.html holds.
 # [report]

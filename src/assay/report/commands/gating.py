@@ -1,4 +1,4 @@
-"""Pass or fail: floors, failures and proven regressions, and the exit code they add up to."""
+"""Pass or fail: thresholds, failures and significant regressions, and the exit code that follows."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from assay.report.evidence.record import EngineEvidence, Evidence
 from assay.report.evidence.steadiness import (
     Steadiness,
     answered_text,
-    noise_reach,
+    chance_between,
     steadiness,
     steadiness_blocks,
     wavering_text,
@@ -28,6 +28,7 @@ from assay.report.wording import difference_text, ends
 from assay.scoring import parse_measure
 from assay.stats import means
 from assay.stats.records import Comparison, ComparisonRow, Verdict
+from assay.stats.repeating import RunChance, is_regression
 from assay.types import Claim
 
 _OPERATORS: dict[str, Callable[[float, float], bool]] = {
@@ -72,8 +73,13 @@ class Check:
 
     @property
     def doubtful(self) -> bool:
-        """Whether nothing was proven either way."""
+        """Whether the comparison was inconclusive."""
         return self.warning and self.exit_code == DOUBT
+
+    @property
+    def fails_as_regression(self) -> bool:
+        """Whether a comparison shows a significant regression beyond the margin."""
+        return self.kind == "comparison" and self.exit_code == 1 and not self.passed
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,18 +92,25 @@ class Gate:
     notes: tuple[str, ...] = ()  # what limits every number, where no comparison says it
     steadiness: tuple[Steadiness, ...] = ()  # of the engines under the gate, and of what they are compared with
     losses: tuple[Loss, ...] = ()  # of comparisons that did not come out well
+    hints: tuple[str, ...] = ()  # what would make the next gate more reliable
 
     @property
     def exit_code(self) -> int:
-        """Failed engines first: a number made of failures proves nothing. Then proven harm, then doubt."""
+        """The first of: engine failed, not comparable, significant regression or below a threshold, inconclusive."""
         failed = {check.exit_code for check in self.checks if not check.passed}
         return next((code for code in (4, 5, 1, 3) if code in failed), 0)
 
     @property
     def verdict(self) -> str:
-        """The outcome in a word; doubt that passes is still doubt."""
+        """The outcome in a word; what passes because it is inconclusive is not called a pass."""
         doubtful = self.exit_code == 0 and any(check.doubtful for check in self.checks)
         return VERDICTS[DOUBT if doubtful else self.exit_code]
+
+    @property
+    def regressions(self) -> tuple[ComparisonRow, ...]:
+        """The comparisons that fail the gate."""
+        failed = {check.what for check in self.checks if check.fails_as_regression}
+        return tuple(row for row in (self.comparison.rows if self.comparison else ()) if _title(row) in failed)
 
 
 def parse_floor(text: str) -> Floor:
@@ -131,9 +144,10 @@ def judge_gate(
     gated = (engine,) if engine else contestants(seen)
     checks = [_failures(seen.engine(name), seen.repeats) for name in gated]
     checks += [_steady(seen.engine(name)) for name in gated if seen.engine(name).wavering]
+    sides = _Sides(old, seen)
+    checks += [_single_baseline(name, sides) for name in gated if sides.has_noisy_single_baseline(name)]
     checks += [check for floor in floors for check in _floor(seen, claim, floor, gated)]
     rows = [row for row in comparison.rows if row.in_family] if comparison else []
-    sides = _Sides(old, seen)
     checks += [_regression(row, claim, strict, sides) for row in rows]
     checks += [_uncompared(name) for name in (comparison.failed if comparison else ())]
     compared = [name for name in gated if engine or not claim.family or name in claim.family]
@@ -141,7 +155,8 @@ def judge_gate(
     checks += [_gone(name, sides) for name in (() if engine else _left(sides, gated, claim))]
     notes = () if comparison else notes_on(seen.synthetic, seen.golds)
     hurt = [loss for row in rows if row.verdict in _UNWELL for loss in sides.losses(row)]
-    return Gate(tuple(checks), comparison, strict, notes, sides.steadiness(gated, claim.primary), tuple(hurt))
+    steady = sides.steadiness(gated, claim.primary)
+    return Gate(tuple(checks), comparison, strict, notes, steady, tuple(hurt), sides.hints(rows))
 
 
 _UNWELL = (Verdict.WORSE, Verdict.INCONCLUSIVE)
@@ -174,18 +189,58 @@ class _Sides:
         return losses(self.old, self.new, name, row) if self.old and name else ()
 
     def chance(self, row: ComparisonRow, alpha: float) -> str:
-        """Say how much runs of the same engines differ, beside what they are said to differ by."""
-        name = self.shared(row)
-        if self.old is None or name is None:
+        """Describe how much repeats of the same engine differ, next to the difference between the two sides."""
+        repeats, chance = self._repeats(row), self.run_chance(row)
+        if repeats is None or chance is None:
             return ""
-        then, now = (steadiness(side, name, row.measure) for side in (self.old, self.new))
-        reach = noise_reach(then, now, alpha)
-        if reach is None:
-            return ""
-        spread = " and ".join(f"±{one.sd:.3f} ({called})" for one, called in _called(then, now))
+        reach = chance.reach(alpha)
+        spread = " and ".join(f"±{one.sd:.3f} ({called})" for one, called in _called(*repeats))
         lost = row.verdict is Verdict.INCONCLUSIVE and 0.0 < abs(row.difference) <= reach
         doubt = f"; chance between whole runs alone reaches {reach:.3f}, so repeat more often" if lost else ""
         return f"; sd between repeats {spread}{doubt}"
+
+    def run_chance(self, row: ComparisonRow) -> RunChance | None:
+        """Return how much runs vary by chance, where a row compares an engine with its own baseline."""
+        repeats = self._repeats(row)
+        return chance_between(*repeats) if repeats else None
+
+    def _repeats(self, row: ComparisonRow) -> tuple[Steadiness, Steadiness] | None:
+        """Return the repeats of both sides where a row compares an engine with its own baseline."""
+        name = self.shared(row)
+        if self.old is None or name is None:
+            return None
+        return steadiness(self.old, name, row.measure), steadiness(self.new, name, row.measure)
+
+    def has_noisy_single_baseline(self, name: str) -> bool:
+        """Whether repeats of an engine differ and its baseline is a single run."""
+        if self.old is None or self.old.repeats > 1 or name not in {engine.name for engine in self.old.engines}:
+            return False
+        return self.new.engine(name).is_noisy
+
+    def hints(self, rows: Sequence[ComparisonRow]) -> tuple[str, ...]:
+        """Say that noise is unknown where neither side was repeated and an engine may have become worse."""
+        if self.old is None or max(self.old.repeats, self.new.repeats) > 1:
+            return ()
+        unwell = [row for row in rows if row.verdict in _UNWELL and not row.identical and self.shared(row)]
+        return (f"{_UNREPEATED} {self.repeat_command}.",) if unwell else ()
+
+    @property
+    def repeat_command(self) -> str:
+        """Write the commands that replace the baseline by one of several runs."""
+        if self.old is not None and self.old.is_file:
+            return (
+                f"`assay run --repeat {_REPEATS} --out repeats`, then "
+                f"`assay gate repeats --write-baseline {self.old.name}`"
+            )
+        return f"`assay run --repeat {_REPEATS} --out FOLDER`, then `assay gate RESULTS --against FOLDER`"
+
+
+#: Runs that a baseline of a noisy engine should have.
+_REPEATS = 5
+_UNREPEATED = (
+    "Neither side was repeated, so noise is unknown. If rankings vary between runs of the unchanged engine, make the "
+    "baseline from several:"
+)
 
 
 def _called(then: Steadiness, now: Steadiness) -> list[tuple[Steadiness, str]]:
@@ -204,6 +259,15 @@ def _steady(engine: EngineEvidence) -> Check:
     """Name the queries that an engine fails on now and then."""
     detail = f"failed in some repeats only: {wavering_text(engine.wavering)}"
     return Check("steadiness", f"{engine.name} is steady", True, 4, detail, warning=True)
+
+
+def _single_baseline(name: str, sides: _Sides) -> Check:
+    """Warn that a single run of a noisy engine is the baseline: its luck is part of every comparison with it."""
+    detail = (
+        f"rankings of {sides.new.engine(name).changed:.0%} of the queries vary between repeats, and the baseline is a "
+        f"single run, lucky or not; make it from several runs of the unchanged engine: {sides.repeat_command}"
+    )
+    return Check("steadiness", f"baseline of {name} is repeated", True, 4, detail, warning=True)
 
 
 def _uncompared(name: str) -> Check:
@@ -265,18 +329,29 @@ def _floor(seen: Evidence, claim: Claim, floor: Floor, gated: Sequence[str]) -> 
 
 
 def _regression(row: ComparisonRow, claim: Claim, strict: bool, sides: _Sides) -> Check:
-    """Check one comparison: worse fails unless its interval lies inside the margin; doubt fails only when strict.
+    """Check one comparison: worse fails unless its interval lies inside the margin or a lucky baseline explains it.
 
-    Where every ranking is the same there is no doubt: nothing got worse, however small the set is.
+    Inconclusive fails only under --strict. Identical rankings are not inconclusive, however small the set is.
     """
-    what = f"{row.engine} against {row.baseline} on {row.measure}"
+    what = _title(row)
     detail = f"{difference_text(row.difference, row.interval)}: {row.claim}{sides.chance(row, claim.alpha)}"
-    if row.verdict is Verdict.WORSE:
-        return Check("comparison", what, row.within_margin, 1, detail, warning=row.within_margin)
+    chance = sides.run_chance(row)
+    if is_regression(row, chance, claim.alpha):
+        return Check("comparison", what, False, 1, detail)
+    if row.verdict is Verdict.WORSE and row.within_margin:
+        return Check("comparison", what, True, 1, detail, warning=True)
+    if row.verdict is Verdict.WORSE and chance is not None:
+        lucky = chance.lucky_reach(claim.alpha)
+        detail += f"; runs of an unchanged engine lose up to {lucky:.3f} against a lucky baseline, so repeat more often"
+        return Check("comparison", what, not strict, DOUBT, detail, warning=True)
     doubtful = row.verdict is Verdict.INCONCLUSIVE and not row.identical
     if doubtful:
         detail += f"; this set could have shown {row.mde_text}, the margin is {claim.margin:g}"
     return Check("comparison", what, not (doubtful and strict), DOUBT, detail, warning=doubtful)
+
+
+def _title(row: ComparisonRow) -> str:
+    return f"{row.engine} against {row.baseline} on {row.measure}"
 
 
 def floor_measures(floors: Sequence[Floor], k: int) -> tuple[str, ...]:
@@ -297,7 +372,8 @@ def gate_document(gate: Gate) -> Document:
     blocks += steadiness_blocks(gate.steadiness)
     doubtful = "; ".join(check.what for check in gate.checks if check.doubtful)
     if gate.exit_code == 0 and doubtful:
-        blocks.append(Paragraph(f"Passed, but not proven either way: {doubtful}.", "warning"))
+        blocks.append(Paragraph(f"Passed, but inconclusive: {doubtful}.", "warning"))
+    blocks += [Paragraph(hint, "quiet") for hint in gate.hints]
     passes = ", passes" if gate.exit_code == 0 and gate.verdict != VERDICTS[0] else ""
     return Document(f"assay gate: {gate.verdict}{passes} (exit {gate.exit_code})", tuple(blocks))
 

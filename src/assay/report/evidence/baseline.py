@@ -19,7 +19,7 @@ from assay.report.evidence.steadiness import answered_text
 from assay.report.pages.plain import plain
 from assay.types import Claim, CorpusFacts, Unit
 
-SCHEMA = "assay/baseline/1"
+SCHEMA = "assay/baseline/2"
 
 
 def write_baseline(path: Path, seen: Evidence, claim: Claim) -> None:
@@ -85,7 +85,8 @@ def _engine(engine: EngineEvidence, seen: Evidence, claim: Claim) -> dict[str, o
     fields = {
         key: getattr(engine, key) for key in ("name", "role", "settings", "asked", "failed", "answers", "changed")
     }
-    return fields | {"means": [[row[place] for place in places] for row in engine.means]}
+    means = [[row[place] for place in places] for row in engine.means]
+    return fields | {"noise": [engine.noise[place] for place in places], "means": means}
 
 
 def _queries(seen: Evidence, claim: Claim, engines: Sequence[EngineEvidence]) -> Iterator[dict[str, object]]:

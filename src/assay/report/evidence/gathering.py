@@ -27,11 +27,11 @@ def gather(runs: Sequence[Run], measures: Sequence[str], name: str) -> Evidence:
         _check_repeat(first, run, number)
     tables = [_headline(score(run, measures), [e.name for e in first.engines]) for run in runs]
     values = np.stack([table.values for table in tables])  # repeats × engines × measures × units
-    means = means_over(values)
+    means, noise = means_over(values), query_noise(values)
     return Evidence(
         name=name,
         k=first.k,
-        engines=tuple(_engine(runs, engine.name, means[:, at]) for at, engine in enumerate(first.engines)),
+        engines=tuple(_engine(runs, engine.name, means[:, at], noise[at]) for at, engine in enumerate(first.engines)),
         scores=replace(tables[0], values=values.mean(axis=0)),
         repeats=len(runs),
         corpora=first.header.corpora,
@@ -95,7 +95,22 @@ def means_over(values: FloatArray) -> FloatArray:
     return found
 
 
-def _engine(runs: Sequence[Run], name: str, means: FloatArray) -> EngineEvidence:
+def query_noise(values: FloatArray) -> FloatArray:
+    """Variance of a run's mean that comes from single queries: what is left of repeats × queries without both means.
+
+    The luck that all queries of a run share is in the means of the runs.
+    """
+    repeats = len(values)
+    counts = (~np.isnan(values[0])).sum(axis=-1)
+    if repeats == 1:
+        return np.zeros(counts.shape)
+    of_query = values.mean(axis=0)
+    own = values - of_query - (means_over(values) - means_over(of_query))[..., None]
+    squares = np.nansum(own**2, axis=(0, -1))
+    return np.asarray(squares / ((repeats - 1) * np.maximum(counts - 1, 1) * np.maximum(counts, 1)))
+
+
+def _engine(runs: Sequence[Run], name: str, means: FloatArray, noise: FloatArray) -> EngineEvidence:
     """Describe one engine over all repeats."""
     repeats = [_named(run, name) for run in runs]
     rankings = [ranking for engine in repeats for ranking in engine.rankings]
@@ -108,6 +123,7 @@ def _engine(runs: Sequence[Run], name: str, means: FloatArray) -> EngineEvidence
         answers=tuple(map(_answers, repeats)),
         means=tuple(tuple(map(float, row)) for row in means),
         changed=_changed(runs[0], repeats),
+        noise=tuple(map(float, noise)),
         troubles=_troubles(repeats),
     )
 

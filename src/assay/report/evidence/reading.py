@@ -38,6 +38,7 @@ class _Engine:
     failed: int
     answers: tuple[str, ...]
     changed: float
+    noise: tuple[float, ...]
     means: tuple[tuple[float | None, ...], ...]
 
 
@@ -180,6 +181,8 @@ def _check_engine(engine: _Engine, repeats: int, measures: int) -> None:
         raise ValueError(f"{engine.name!r} has not one mean and one digest a repeat")
     if not 0 <= engine.failed <= engine.asked:
         raise ValueError(f"{engine.name!r} failed on {engine.failed} of {engine.asked}")
+    if len(engine.noise) != measures or min(engine.noise) < 0.0:
+        raise ValueError(f"{engine.name!r} needs one variance per measure in 'noise', none of them negative")
     if not 0.0 <= engine.changed <= 1.0:
         raise ValueError(f"{engine.name!r} changed {engine.changed:g} of its rankings")
 
@@ -267,6 +270,7 @@ def _evidence(file: _File, shape: _Shape, rows: Sequence[_Row], path: Path) -> E
         gold_hash=file.gold_hash,
         assay=file.assay,
         date=file.date,
+        is_file=True,
     )
 
 
@@ -275,7 +279,7 @@ def _engine(row: _Engine, rows: Sequence[_Row]) -> EngineEvidence:
     means = tuple(tuple(math.nan if value is None else value for value in one) for one in row.means)
     troubles = tuple(one.troubles[row.name] for one in rows if row.name in one.troubles)
     return EngineEvidence(
-        row.name, row.role, row.settings, row.asked, row.failed, row.answers, means, row.changed, troubles
+        row.name, row.role, row.settings, row.asked, row.failed, row.answers, means, row.changed, row.noise, troubles
     )
 
 

@@ -40,6 +40,7 @@ class EngineEvidence:
     answers: tuple[str, ...]  # a digest of all its rankings, one a repeat; empty where it found nothing
     means: tuple[tuple[float, ...], ...]  # headline means: repeats × measures; NaN where a measure does not apply
     changed: float = 0.0  # share of its questions whose ranking is not the same in every repeat
+    noise: tuple[float, ...] = ()  # variance of a run's mean by chance of single queries, by measure; 0 of a single run
     troubles: tuple[Trouble, ...] = ()
 
     @property
@@ -51,6 +52,11 @@ class EngineEvidence:
     def silent(self) -> bool:
         """Whether it found nothing at all in some repeat, as a tool does that ends with 1 and prints nothing."""
         return self.asked > 0 and "" in self.answers
+
+    @property
+    def is_noisy(self) -> bool:
+        """Whether repeats differ: in a ranking, or in whether a query failed."""
+        return self.changed > 0.0 or bool(self.wavering)
 
     @property
     def wavering(self) -> tuple[Trouble, ...]:
@@ -78,6 +84,7 @@ class Evidence:
     assay: str = ""  # the version that scored it
     date: str = ""
     skipped: Mapping[str, str] = field(default_factory=dict)  # engine -> why it was not run
+    is_file: bool = False  # whether it was read from a baseline file
 
     @property
     def dead(self) -> frozenset[str]:

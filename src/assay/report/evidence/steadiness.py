@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from assay.report.evidence.record import EngineEvidence, Evidence, Trouble
 from assay.report.pages.document import Block, Cell, Heading, Paragraph, table
 from assay.report.wording import count
-from assay.stats.repeating import run_chance
+from assay.stats.repeating import RunChance, run_chance
 
 #: Queries that a sentence names; the JSON has them all.
 _NAMED = 5
@@ -26,6 +26,7 @@ class Steadiness:
     sd: float | None  # of those means; None of a single run
     changed: float  # share of questions whose ranking is not the same in every repeat
     wavering: tuple[Trouble, ...]  # questions that failed in some repeats only
+    noise: float = 0.0  # variance of a run's mean by chance of single queries
 
     @property
     def repeats(self) -> int:
@@ -35,9 +36,9 @@ class Steadiness:
 
 def steadiness(seen: Evidence, name: str, measure: str) -> Steadiness:
     """Say how steady an engine is on one measure."""
-    engine = seen.engine(name)
-    means = tuple(row[seen.scores.measures.index(measure)] for row in engine.means)
-    return Steadiness(seen.name, name, measure, means, _sd(means), engine.changed, engine.wavering)
+    engine, place = seen.engine(name), seen.scores.measures.index(measure)
+    means = tuple(row[place] for row in engine.means)
+    return Steadiness(seen.name, name, measure, means, _sd(means), engine.changed, engine.wavering, engine.noise[place])
 
 
 def _sd(values: Sequence[float]) -> float | None:
@@ -48,14 +49,9 @@ def _sd(values: Sequence[float]) -> float | None:
     return math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (len(values) - 1))
 
 
-def noise_reach(old: Steadiness, new: Steadiness, alpha: float) -> float | None:
-    """Give the difference of two sides that chance between runs alone reaches in `alpha` of the cases.
-
-    It holds for chance that all queries of a run share, such as an index that is built by lot, which the spread over
-    queries cannot show. None where no side was repeated.
-    """
-    chance = run_chance(old.means, new.means)
-    return None if chance is None else chance.reach(alpha)
+def chance_between(old: Steadiness, new: Steadiness) -> RunChance | None:
+    """Return how much runs of the two sides vary by chance; None where neither was repeated."""
+    return run_chance(old.means, new.means, (old.noise, new.noise))
 
 
 def wavering_text(found: Sequence[Trouble]) -> str:

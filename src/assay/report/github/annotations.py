@@ -39,14 +39,14 @@ class Annotation:
 
 
 def of_gate(gate: Gate, places: Mapping[tuple[str, str], Spot]) -> list[Annotation]:
-    """Make annotations of the checks that did not come out well, and of the queries behind a proven regression."""
+    """Make annotations of the checks that did not come out well, and of the queries behind a significant regression."""
     found = [
         Annotation("warning" if check.passed else "error", "assay gate", f"{check.what}: {check.detail}")
         for check in gate.checks
         if check.warning or not check.passed
     ]
-    proven = any(check.kind == "comparison" and check.exit_code == 1 and not check.passed for check in gate.checks)
-    return found + ([_of_loss(loss, places) for loss in gate.losses] if proven else [])
+    regressed = any(check.fails_as_regression for check in gate.checks)
+    return found + ([_of_loss(loss, places) for loss in gate.losses] if regressed else [])
 
 
 def _of_loss(loss: Loss, places: Mapping[tuple[str, str], Spot]) -> Annotation:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from assay.errors import AssayError
-from assay.report.commands.gating import DOUBT, VERDICTS, Gate, check_table
+from assay.report.commands.gating import DOUBT, VERDICTS, Check, Gate, check_table
 from assay.report.comparison_blocks import comparison_blocks
 from assay.report.evidence.losses import loss_blocks
 from assay.report.evidence.steadiness import steadiness_blocks
@@ -14,7 +14,6 @@ from assay.report.pages.document import Block, Code, Document, Heading, Paragrap
 from assay.report.pages.markdown import block_markdown
 from assay.report.pages.texts import tame
 from assay.report.wording import count
-from assay.stats.records import Verdict
 
 #: What a comment and the summary of a step hold. GitHub counts characters of the first; bytes are never fewer.
 COMMENT_BYTES = 65_536
@@ -50,7 +49,7 @@ def gate_page(gate: Gate) -> Page:
         gate.verdict,
         gate.exit_code,
         (*first, *loss_blocks(gate.losses)),
-        (*behind, *steadiness_blocks(gate.steadiness)),
+        (*behind, *steadiness_blocks(gate.steadiness), *(Paragraph(hint, "quiet") for hint in gate.hints)),
     )
 
 
@@ -67,32 +66,33 @@ def _sentence(gate: Gate) -> str:
     """Say the verdict in a sentence."""
     failed = [check for check in gate.checks if not check.passed and check.exit_code == gate.exit_code]
     if gate.exit_code == 1:
-        return " ".join(
-            [*_regressions(gate), *(f"{check.what}: {check.detail}." for check in failed if check.kind == "floor")]
-        )
+        return " ".join([*_regressions(gate), *(_missed(check) for check in failed if check.kind == "floor")])
     if failed:
         return f"{_REASONS[gate.exit_code]}: {'; '.join(check.what for check in failed)}."
     doubtful = [check.what for check in gate.checks if check.doubtful]
     if doubtful:
-        return f"Not proven either way, so it passes (--strict would stop it): {'; '.join(doubtful)}."
+        return f"Inconclusive, so it passes (--strict would stop it): {'; '.join(doubtful)}."
     return "Nothing that was checked got worse."
 
 
+def _missed(check: Check) -> str:
+    side = "Above" if check.what.rsplit(" ", 2)[1].startswith("<") else "Below"
+    return f"{side} threshold: {check.what}: {check.detail}."
+
+
 def _regressions(gate: Gate) -> list[str]:
-    """Say what was proven, a sentence for each engine."""
-    rows = gate.comparison.rows if gate.comparison else ()
-    proven = [row for row in rows if row.verdict is Verdict.WORSE and not row.within_margin]
+    """Describe the significant regressions, a sentence for each engine."""
     return [
-        f"A regression is proven: {row.measure} of {row.engine} is {row.mean:.3f}, of {row.baseline} "
+        f"Significant regression: {row.measure} of {row.engine} is {row.mean:.3f}, of {row.baseline} "
         f"{row.baseline_mean:.3f}; of {count(row.queries, 'query', 'queries')} {row.losses} got worse, "
         f"{row.wins} better."
-        for row in proven
+        for row in gate.regressions
     ]
 
 
 _REASONS = {
-    DOUBT: "Not proven either way, and --strict asks for proof, so it fails",
-    4: "Engines failed, so their numbers prove nothing",
+    DOUBT: "Inconclusive, which fails under --strict",
+    4: "Engines failed, so their scores are not comparable",
     5: "Not everything can be compared",
 }
 
