@@ -153,7 +153,7 @@ def test_copies_of_every_query_add_no_evidence(copies):
     assert more.interval.low == pytest.approx(once.interval.low)
     assert more.interval.high == pytest.approx(once.interval.high)
     assert more.mde == pytest.approx(once.mde)
-    assert more.notes == (f"{40 * copies} queries form 40 units: queries with the same targets count as one",)
+    assert more.notes == (f"{40 * copies} queries form 40 units: queries that share targets count as one",)
     assert once.notes == ()
 
 

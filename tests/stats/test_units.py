@@ -121,7 +121,7 @@ def test_queries_that_share_targets_are_one_cluster_inside_repositories():
     units = [replace(unit(f"q{i}", f"r{i % 2}"), shared=f"s{i // 4}" if i < 8 else "") for i in range(20)]
     found = partition(units)
     assert found.count == 12 + 4  # two groups, each in two repositories
-    assert found.shared == "20 queries form 16 units: queries with the same targets count as one"
+    assert found.shared == "20 queries form 16 units: queries that share targets count as one"
     assert found.nouns == "16 units"
     assert found.label == partition([replace(one, shared="") for one in units]).label
     assert partition(units, "intent").count == 16

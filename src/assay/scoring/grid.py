@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from assay.errors import InputError
 from assay.scoring.marking import rivals
 from assay.scoring.match import Level, Match, Projection, claim, hit_span, project, target_span, touches
-from assay.scoring.shared_targets import repository_of, shared_targets
-from assay.types import Adversary, EngineRun, Gold, Hit, Query, Ranking, Run, Span, Status, Target, Unit
+from assay.scoring.shared_targets import gold_repositories, shared_targets
+from assay.types import Adversary, EngineRun, Hit, Query, Ranking, Run, Span, Status, Target, Unit
 
 if TYPE_CHECKING:
     from assay.types import FloatArray
@@ -221,20 +221,18 @@ def _units(run: Run, asked: frozenset[str]) -> tuple[tuple[Unit, ...], tuple[Que
     """List the columns: queries in suite order, their forms in the order of FORMS; forms that were not run are none."""
     units: list[Unit] = []
     queries: list[Query] = []
-    shared = shared_targets(run)
+    shared, repositories = shared_targets(run), gold_repositories(run)
     for gold in run.suite.golds:
         for query in gold.queries:
             ran = [form for form in query.ordered_forms if form in asked]
+            digest = run.hashes.get(f"{gold.name}/{query.id}", "")
             group = shared.get((gold.name, query.id), "")
-            units.extend(_unit(run, gold, query, form, form == ran[0], group) for form in ran)
+            units.extend(
+                Unit(gold.name, query.id, form, repositories[gold.name], digest, form == ran[0], query.tags, group)
+                for form in ran
+            )
             queries.extend([query] * len(ran))
     return tuple(units), tuple(queries)
-
-
-def _unit(run: Run, gold: Gold, query: Query, form: str, headline: bool, shared: str) -> Unit:
-    """Make the column of one form of one query."""
-    digest = run.hashes.get(f"{gold.name}/{query.id}", "")
-    return Unit(gold.name, query.id, form, repository_of(run, gold), digest, headline, query.tags, shared)
 
 
 def _row(engine: EngineRun, column: Mapping[tuple[str, str, str], int]) -> tuple[Ranking | None, ...]:

@@ -15,27 +15,38 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from assay.digests import digest_of
-from assay.types import Gold, Query, Run, Target
+from assay.types import Query, Run, Target
 
 #: Linked units hold at most this share of a repository's queries. Simulated on pairs, rings, mined commits and
 #: TREC-like sets: a twentieth leaves rings at .07, a fifth leaves too few units for a p-value.
 LARGEST = 0.1
 _DIGITS = 12
+#: Kinds of synthetic sets whose corpus is a copy (`gold.synth.sets`).
+_ON_A_COPY = ("doc", "keyword")
 
 
 def shared_targets(run: Run) -> dict[tuple[str, str], str]:
     """Name the unit of each query (gold, id) that shares targets with another; queries that share none are left out."""
     homes: dict[str, list[tuple[tuple[str, str], frozenset[str]]]] = {}
+    repositories = gold_repositories(run)
     for gold in run.suite.golds:
-        queries = homes.setdefault(repository_of(run, gold), [])
+        queries = homes.setdefault(repositories[gold.name], [])
         queries += [((gold.name, query.id), _keys(query)) for query in gold.queries]
     return {query: name for queries in homes.values() for query, name in _units(queries)}
 
 
-def repository_of(run: Run, gold: Gold) -> str:
-    """Name the repository of a gold set, as the run recorded it."""
-    facts = run.header.corpora.get(gold.name)
-    return facts.repository if facts else gold.corpus.repository
+def gold_repositories(run: Run) -> dict[str, str]:
+    """Name the repository of each gold set, as the run recorded it.
+
+    Synthetic sets made from one repository belong to it, though some are asked on a copy without comments.
+    """
+    facts = run.header.corpora
+    found = {g.name: facts[g.name].repository if g.name in facts else g.corpus.repository for g in run.suite.golds}
+    origins: dict[str, str] = {}
+    for gold in sorted(run.suite.golds, key=lambda gold: gold.provenance.get("synthetic") in _ON_A_COPY):
+        if gold.synthetic and "from" in gold.provenance:
+            found[gold.name] = origins.setdefault(gold.provenance["from"], found[gold.name])
+    return found
 
 
 def _keys(query: Query) -> frozenset[str]:

@@ -6,7 +6,9 @@ from assay.corpus import open_corpus, read_text
 from assay.errors import ConfigError
 from assay.gold import load_gold, resolve
 from assay.gold.synth import Draw, synthesise, write_sets
-from assay.types import CorpusSpec
+from assay.scoring import score
+from assay.stats.units import partition
+from assay.types import CorpusSpec, EngineRun, Run, Suite
 
 
 def asked(sets, kind):
@@ -133,3 +135,20 @@ def test_bad_wishes_are_refused(corpus, kinds, wanted, said):
     with pytest.raises(ConfigError) as error:
         synthesise(corpus, name="x", kinds=kinds, wanted=wanted)
     assert said in str(error.value)
+
+
+def test_sentences_and_keywords_about_the_same_code_count_as_one_unit(corpus):
+    def units_of(*kinds):
+        golds = synthesise(corpus, name="shop", kinds=kinds).golds
+        return score(Run(Suite(golds), 10, (EngineRun("mine", ()),)), ["RR@10"]).units
+
+    units = units_of("doc", "keyword")
+    assert {unit.gold for unit in units} == {"shop-synthetic-doc", "shop-synthetic-keyword"}
+    found = partition(units)
+    assert (len(units), found.count) == (6, 5)
+    assert found.shared == "6 queries form 5 units: queries that share targets count as one"
+    every = units_of("symbol", "doc", "keyword")
+    assert {unit.repository for unit in every} == {corpus.spec.repository}  # the copy is no other repository
+    assert partition(every).label == "on this repository"
+    shared = {unit.query: unit.shared for unit in every if unit.shared}
+    assert len({name.partition("-")[0] for name in shared}) == 3
