@@ -256,9 +256,43 @@ def test_plan_from_a_pilot_and_from_assumptions(answers, capsys):
     code, data = as_json(capsys, "plan", pilot, "--detect", "0.02", "--engine", "mine")
     assert code == 0
     assert data["queries"] > 40
+    assert data["queries_range"]["low"] < data["queries"] < data["queries_range"]["high"]
+    assert (data["icc"], data["icc_source"]) == (pytest.approx(0.1), "assumed")
+    code, given = as_json(capsys, "plan", pilot, "--detect", "0.02", "--engine", "mine", "--icc", "0.3")
+    assert (code, given["icc"], given["icc_source"]) == (0, pytest.approx(0.3), "given")
+    assert given["repositories"] > data["repositories"]
     code, data = as_json(capsys, "plan", "--detect", "0.05", "--sd", "0.3", "--icc", "0.1", "--repositories", "10")
     assert code == 0
     assert data["repositories"] > 10
+    assert data["repositories_range"] is None
+
+
+def test_plan_prints_the_answer_first(answers, capsys):
+    pilot = answers(20, references=True)
+    capsys.readouterr()
+    code, out, _ = call(capsys, "plan", pilot, "--detect", "0.1", "--engine", "mine")
+    assert code == 0
+    assert out.startswith("A difference of 0.1 needs ")
+    assert "95% CI" in out
+    assert "set it with --icc" in " ".join(out.split())
+    _, out, _ = call(capsys, "plan", "--detect", "0.1", "--sd", "0.3")
+    assert "ICC 0.1, assumed; set it with --icc" in " ".join(out.split())
+    assert "95% CI" not in out
+
+
+def test_plan_from_a_pilot_that_shows_nothing_is_refused(finished_shop, capsys):
+    code, _, err = call(capsys, "plan", "results", "--detect", "0.1")
+    assert code == 2
+    assert "at least 6 are needed" in err
+    code, _, _ = call(capsys, "plan", *err.split("assay plan ")[1].split())  # the hint works
+    assert code == 0
+
+
+@pytest.mark.parametrize("flag", [["--sd", "nan"], ["--icc", "2"], ["--repositories", "0"], ["--alpha", "0.9"]])
+def test_plan_from_impossible_assumptions_is_a_usage_error(capsys, flag):
+    code, _, err = call(capsys, "plan", "--detect", "0.1", "--sd", "0.3", *flag)
+    assert code == 2
+    assert "cannot plan" in err
 
 
 def test_init_writes_files_that_run_at_once(shop, capsys):
@@ -330,7 +364,7 @@ JSON_COMMANDS = [
     ["score", "results"],
     ["compare", "results"],
     ["gate", "results"],
-    ["plan", "results", "--detect", "0.05"],
+    ["plan", "--detect", "0.05", "--sd", "0.3"],
 ]
 
 
@@ -484,7 +518,7 @@ FLAGS_WITHOUT_MEANING = [
     ["compare", "a.csv", "b.csv", "--baseline", "x"],
     ["compare", "results", "--all-pairs", "--baseline", "oracle"],
     ["compare", "results", "results", "--baseline", "oracle"],
-    ["plan", "results", "--detect", "0.1", "--icc", "0.5"],
+    ["plan", "results", "--detect", "0.1", "--queries", "5"],
     ["plan", "--detect", "0.1", "--sd", "0.3", "--engine", "x"],
 ]
 

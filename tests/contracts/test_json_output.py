@@ -221,7 +221,7 @@ def test_comparing(documents):
     documents.recorded("compare-csv", "compare", *csv, shapes=["means"])
     documents.recorded("show", "show", "results", "cart-total", "--engines", "keywords", "flaky")
     documents.recorded("plan", "plan", "--detect", "0.1", "--sd", "0.3")
-    documents.recorded("plan-of-a-run", "plan", "results", "--detect", "0.1")
+    documents.recorded("plan-of-a-run", "plan", "results", "--detect", "0.1", "--baseline", "random")
     documents.recorded("gate", "gate", "results", code=4, shapes=["comparison"])
     steady = ["--engine", "keywords", "--engine", "builtin", "--no-references", "--gold", "gold/library.yaml"]
     assert documents.workspace.call("run", *steady, "--out", "steady", "--quiet").code == 0

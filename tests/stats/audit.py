@@ -6,6 +6,8 @@
 `margin`    true difference at the margin: wrong "equivalent" and "not inferior"
 `power`     true difference at the MDE that sets of the same design report
 `price`     true difference 0 with a standard deviation of .15: how often "equivalent" is found
+`plan`      sets of the size that a plan states for a true difference: power
+`pilot`     pilots of this size: how often the range of their plan holds the size that the true variance needs
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ import math
 import sys
 from collections.abc import Callable, Mapping
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -24,8 +26,13 @@ import numpy as np
 
 from assay.stats.config import DEFAULT, Settings
 from assay.stats.family import judge
-from assay.stats.records import ComparisonRow, Range, Verdict
+from assay.stats.paired import Components
+from assay.stats.planning import read_pilot
+from assay.stats.power import Pilot
+from assay.stats.power import plan as plan_size
+from assay.stats.records import ComparisonRow, Plan, Range, SizeRange, Verdict
 from assay.stats.rows import Pair, comparison_rows
+from assay.stats.units import repository_codes
 from tests.stats.audit_worlds import (
     DESIGNS,
     RARE_LOSSES,
@@ -137,12 +144,117 @@ def price(shape: Shape, design: Design, count: int) -> Figures:
     }
 
 
+# Mean and mean square of the factor exp(−|Z|) of repositories in a shape that scales.
+ENDLESS = 1e9  # degrees of freedom
+SCALES = 1_000  # repositories of a pilot that stands for all
+SCALE, SCALE_SQUARE = math.exp(0.5) * math.erfc(1.0 / math.sqrt(2.0)), math.exp(2.0) * math.erfc(math.sqrt(2.0))
+
+
+def _equal_sets(
+    rng: np.random.Generator, shape: Shape, repositories: int, queries: int, icc: float, count: int
+) -> Sets:
+    """Draw sets whose repositories have equal sizes, or sizes that differ by one query."""
+    sizes = [queries // repositories + (at < queries % repositories) for at in range(repositories)]
+    parts = [draw_sets(rng, shape, Design(1, size, icc), count) for size in sizes]
+    units = tuple(replace(unit, query=f"r{at}{unit.query}", repository=f"r{at}") for at, part in enumerate(parts)
+                  for unit in part.units)  # fmt: skip
+    return Sets(units, np.concatenate([part.differences for part in parts]), parts[0].truth)
+
+
+def _true_plan(shape: Shape, repositories: int, queries: float, icc: float, delta: float) -> Plan:
+    """Plan with the variance components that a shape has, as if from an endless pilot."""
+    scale, square = (SCALE, SCALE_SQUARE) if shape.scales else (1.0, 1.0)
+    within = square * shape.sd**2 * (1.0 - icc)
+    between = square * shape.sd**2 * icc + (square - scale**2) * shape.mean**2
+    if shape.scales:
+        factors = np.exp(-np.abs(np.random.default_rng(SEED).standard_normal(SCALES)))
+        values = np.outer(factors, shape.values).ravel()
+        shares = np.tile(shape.shares, SCALES) / SCALES
+    else:
+        values, shares = np.array(shape.values), np.array(shape.shares)
+    pilot = Pilot(ENDLESS, ENDLESS, values, shares)
+    return plan_size(Components(between, within, repositories, queries), delta, pilot=pilot)
+
+
+def plan(shape: Shape, design: Design, count: int) -> Figures:
+    """Find the smallest difference for which a plan states this design, and the power of such sets.
+
+    The pilot compares two equal engines, or two with the true difference.
+    """
+    figures: dict[str, float] = {}
+    each, scale = design.queries / design.repositories, SCALE if shape.scales else 1.0
+    for name, differs in (("", False), (", pilot with the difference", True)):
+        low, high = 0.0, 0.9 * scale * max(shape.values)
+        for _ in range(14):
+            delta = 0.5 * (low + high)
+            world = tilted(shape, delta / scale) if differs else shape
+            found = _true_plan(world, design.repositories, each, design.icc, delta)
+            size = found.queries if design.repositories == 1 else found.repositories
+            enough = size is not None and size <= (design.queries if design.repositories == 1 else design.repositories)
+            low, high = (low, delta) if enough else (delta, high)
+        moved, rows = tilted(shape, high / scale), list[ComparisonRow]()
+        if high >= 0.89 * scale * max(shape.values):
+            continue
+        for rng in _generators(moved, design, count):
+            sets = _equal_sets(rng, moved, design.repositories, design.queries, design.icc, BATCH)
+            rows += rows_of(sets, DEFAULT.margin, 0)
+        power = _share(rows, lambda row: row.verdict is Verdict.BETTER)
+        figures |= {f"delta{name}": high, f"power{name}": power}
+    return figures
+
+
+def pilot(shape: Shape, design: Design, count: int) -> Figures:
+    """Plan from small pilots for a difference that needs four times their size; the ICC is given if they are few."""
+    each = design.queries / design.repositories
+    shown = _true_plan(shape, design.repositories, each, design.icc, 0.1).mde_now
+    if shown is None:
+        return {}
+    delta = min(shown / 2.0, 0.5 * max(shape.values))
+    truth = _true_plan(shape, design.repositories, each, design.icc, delta)
+    icc = design.icc if design.repositories < DEFAULT.repositories_as_clusters else None
+    plans: list[Plan] = []
+    for rng in _generators(shape, design, count):
+        sets = _equal_sets(rng, shape, design.repositories, design.queries, design.icc, BATCH)
+        groups = repository_codes(sets.units)
+        for column in sets.differences.T:
+            if np.count_nonzero(column) >= DEFAULT.p_value_clusters:
+                found = read_pilot(column, groups, icc)
+                plans.append(plan_size(found.components, delta, pilot=found.pilot))
+    return {
+        "repositories": truth.repositories or math.inf,
+        "in range": sum(_holds(one.repositories_range, truth.repositories) for one in plans) / len(plans),
+        "median": float(np.median([one.repositories or math.inf for one in plans])),
+        "queries": truth.queries or math.inf,
+        "queries in range": sum(_holds(one.queries_range, truth.queries) for one in plans) / len(plans),
+        "refused": 1.0 - len(plans) / (BATCH * math.ceil(count / BATCH)),
+    }
+
+
+def _holds(sizes: SizeRange | None, size: int | None) -> bool:
+    """Whether a range holds a size; no size is the largest."""
+    low, high = (None, None) if sizes is None else (sizes.low, sizes.high)
+    found = [math.inf if one is None else float(one) for one in (low, size, high)]
+    return sizes is not None and found == sorted(found)
+
+
 AUDITS: Mapping[str, Callable[[Shape, Design, int], Figures]] = {
     "null": null,
     "margin": margin,
     "power": power,
     "price": price,
+    "plan": plan,
+    "pilot": pilot,
 }
+
+
+ICCS = (0.0, 0.05, 0.15, 0.3)
+#: What a plan states, roughly: repositories of 10 or 30 queries, or queries in one repository.
+PLANS = (
+    *(Design(1, queries) for queries in (10, 20, 30, 100, 300)),
+    *(Design(r, 10 * r, icc) for r in (6, 7, 8, 10, 20, 60) for icc in ICCS),
+    *(Design(r, 30 * r, icc) for r in (6, 10, 20) for icc in ICCS),
+)
+PILOTS = (Design(1, 60), *(Design(r, 10 * r, icc) for r in (6, 10, 20) for icc in ICCS))
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,10 +270,19 @@ def cells_of(kind: str, shape: str = "", design: str = "") -> list[Cell]:
 
     A shape that scales each repository has no fixed mean in a single one, so a margin has no meaning there.
     """
-    shapes = (*SHAPES, RARE_LOSSES) if kind == "margin" else SHAPES
-    designs = (Design(1, 600), Design(60, 600)) if kind == "price" else (*DESIGNS, Design(1, 50), Design(1, 600))
+    shapes = {
+        "margin": (*SHAPES, RARE_LOSSES),
+        "plan": [one for one in SHAPES if one.symmetric],
+        "pilot": [one for one in SHAPES if one.symmetric],
+    }.get(kind, SHAPES)
+    designs = {
+        "price": (Design(1, 600), Design(60, 600)),
+        "plan": PLANS,
+        "pilot": PILOTS,
+    }.get(kind, (*DESIGNS, Design(1, 50), Design(1, 600)))
     cells = [Cell(s, d) for s in shapes for d in designs if shape in s.name and design in d.name]
-    return [one for one in cells if kind != "margin" or one.design.repositories > 1 or not one.shape.scales]
+    fixed = kind in ("margin", "plan", "pilot")
+    return [one for one in cells if not fixed or one.design.repositories > 1 or not one.shape.scales]
 
 
 def audit(kind: str, count: int, cell: Cell) -> Figures:

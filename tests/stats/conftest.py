@@ -51,3 +51,8 @@ def random_table(
     base = rng.choice([0.0, 0.3, 0.5, 0.63, 1.0], size=queries)
     lifted = {f"e{i}": np.clip(base + rng.normal(0.05 * i, 0.2, queries), 0, 1) for i in range(engines)}
     return scores_of(lifted, homes, **options)
+
+
+def or_none(value: float | None) -> float:
+    """Return the value, or infinity for a size or difference that does not exist."""
+    return float("inf") if value is None else value

@@ -8,7 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import special, stats
 
-from assay.stats.distributions import incomplete_beta, normal_cdf, normal_quantile, t_quantile, t_sf
+from assay.stats.distributions import (
+    chi_square_quantile,
+    incomplete_beta,
+    normal_cdf,
+    normal_quantile,
+    t_quantile,
+    t_sf,
+)
 
 PROBABILITIES = [1e-100, 1e-30, 1e-12, 1e-6, 1e-3, 0.005, 0.025, 0.05, 0.1, 0.2, 0.45, 0.4999, 0.51, 0.8, 0.95, 0.9999]
 DEGREES = [0.5, 1, 1.5, 2, 3, 4, 5, 7, 9, 10, 19, 29, 59, 100, 500, 1249, 1e4, 1e6]
@@ -29,6 +36,13 @@ def test_t_quantile_equals_scipy(df):
     usable = [p for p in PROBABILITIES if not (df < 2 and p < 1e-30)]  # beyond, the quantile leaves the doubles
     ours = [t_quantile(p, df) for p in usable]
     np.testing.assert_allclose(ours, stats.t.ppf(usable, df), rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("df", DEGREES)
+def test_chi_square_quantile_equals_scipy(df):
+    usable = [p for p in PROBABILITIES if p >= 1e-6]
+    ours = [chi_square_quantile(p, df) for p in usable]
+    np.testing.assert_allclose(ours, stats.chi2.ppf(usable, df), rtol=1e-9 if df < 2_000 else 1e-4)
 
 
 @pytest.mark.parametrize("df", DEGREES)

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -9,9 +11,19 @@ from scipy import optimize, special, stats
 from assay.errors import ConfigError
 from assay.stats.clustered import cluster_table
 from assay.stats.paired import sign_flip
-from assay.stats.power import components_of, minimal_difference, observed_minimal_difference, plan, reach
+from assay.stats.power import (
+    Pilot,
+    components_of,
+    minimal_difference,
+    observed_minimal_difference,
+    plan,
+    planned_minimal_difference,
+    reach,
+)
 from assay.stats.units import partition
 from assay.types import Unit
+
+from .conftest import or_none
 
 
 @pytest.mark.parametrize("df", [5, 9, 19, 59, 500])
@@ -54,11 +66,91 @@ def test_a_plan_reaches_its_difference_and_no_smaller_set_does(sd, icc, reposito
 
     def mde(count: int) -> float:
         variance = (components.between + components.within / queries) / count
-        return minimal_difference(np.sqrt(variance), count - 1)
+        return planned_minimal_difference(np.sqrt(variance), count - 1, count)
 
     assert found.repositories is not None
     assert mde(found.repositories) <= delta
     assert found.repositories == 6 or mde(found.repositories - 1) > delta
+    assert found.repositories_range is found.queries_range is None
+
+
+def test_planned_difference_is_that_of_the_exact_test():
+    # Six clusters must all lean one way: √6·Φ⁻¹(.8^(1/6)); the t form would have power .60 there.
+    unanimous = np.sqrt(6) * stats.norm.ppf(0.8 ** (1 / 6))
+    assert planned_minimal_difference(1.0, 5, 6) == pytest.approx(unanimous, rel=0.01)
+    assert planned_minimal_difference(1.0, 59, 60) == minimal_difference(1.0, 59)
+    found = [planned_minimal_difference(count**-0.5, count - 1, count) for count in range(6, 40)]
+    assert found == sorted(found, reverse=True)
+
+
+@pytest.mark.parametrize(("clusters", "alpha"), [(5, 0.05), (6, 0.01), (100, 1e-5)])
+def test_no_difference_is_shown_where_the_test_cannot_reach_its_level(clusters, alpha):
+    assert planned_minimal_difference(1.0, clusters - 1, clusters, alpha=alpha) == math.inf
+
+
+def pilot_of(values: dict[float, float], within_df: float = 59.0, means_df: float | None = 5.0) -> Pilot:
+    return Pilot(within_df, means_df, np.array([*values]), np.array([*values.values()]))
+
+
+def test_true_difference_adds_spread_where_most_queries_tie():
+    ties = pilot_of({-1.0: 0.05, 0.0: 0.9, 1.0: 0.05})
+    # Tilted to a mean of .2: the odds of win and tie grow by x, those of loss and tie shrink by it.
+    x = optimize.brentq(lambda x: 0.05 * (x - 1 / x) / (0.9 + 0.05 * (x + 1 / x)) - 0.2, 1, 100)
+    share = 0.05 * (x + 1 / x) / (0.9 + 0.05 * (x + 1 / x))
+    assert ties.added_spread(0.2) == pytest.approx(math.sqrt((share - 0.04) / 0.1), rel=1e-6)
+    assert ties.added_spread(1e-6) == pytest.approx(1.0)
+    half = pilot_of({-1.0: 0.5, 1.0: 0.5})
+    assert half.added_spread(0.5) == 1.0
+    # A pilot that has the difference has its spread too, in either direction.
+    assert pilot_of({0.0: 0.8, 1.0: 0.2}).added_spread(0.1) == pilot_of({0.0: 0.8, -1.0: 0.2}).added_spread(0.1) == 1.0
+
+
+@given(st.integers(1, 60), st.floats(0.05, 1.0), st.floats(0.1, 0.9))
+def test_half_step_of_hits_and_misses_is_half_a_query(queries, size, ties):
+    pilot = pilot_of({-size: (1 - ties) / 2, 0.0: ties, size: (1 - ties) / 2})
+    if queries * (1 - ties) >= 5:
+        assert pilot.half_step(queries) == pytest.approx(size / (2 * queries), rel=0.15)
+    assert pilot.half_step(10 * queries) <= pilot.half_step(queries)
+
+
+def test_half_step_vanishes_where_sums_hardly_ever_tie():
+    values = np.random.default_rng(0).normal(0.0, 0.3, 200)
+    assert Pilot(199, None, values, np.full(200, 1 / 200)).half_step(10) < 1e-3
+
+
+@given(
+    icc=st.floats(0, 0.5),
+    repositories=st.integers(1, 30),
+    delta=st.floats(0.03, 0.2),
+    df=st.floats(2, 60),
+    source=st.sampled_from(["pilot", "given"]),
+)
+def test_range_holds_the_answer_and_narrows_with_the_pilot(icc, repositories, delta, df, source):
+    components = components_of(0.3, icc, repositories, 10)
+    shares = {-0.5: 0.18, 0.0: 0.64, 0.5: 0.18}
+
+    def sizes(df: float) -> list[list[float]]:
+        pilot = pilot_of(shares, df, df if source == "pilot" else None)
+        found = plan(components, delta, pilot=pilot)
+        few, many = found.repositories_range, found.queries_range
+        assert few is not None
+        assert many is not None
+        ends = [(few.low, found.repositories, few.high), (many.low, found.queries, many.high)]
+        return [[or_none(one) for one in kind] for kind in ends]
+
+    for rough, fine in zip(sizes(df), sizes(100 * df), strict=True):
+        assert rough[0] <= fine[0] <= fine[1] == rough[1] <= fine[2] <= rough[2]
+
+
+def test_sentence_has_the_range_and_the_icc():
+    pilot = pilot_of({-0.5: 0.18, 0.0: 0.64, 0.5: 0.18})
+    found = plan(components_of(0.3, 0.1, 6, 10), 0.1, pilot=pilot, icc_source="pilot")
+    sizes = found.repositories_range
+    assert sizes is not None
+    assert f"{found.repositories} repositories of 10 queries (95% CI {sizes.low} to {sizes.high})" in found.sentence
+    assert found.sentence.endswith("ICC 0.1, from the pilot.")
+    assert "90% CI" in plan(components_of(0.3, 0.1, 6, 10), 0.1, alpha=0.1, pilot=pilot).sentence
+    assert "or more)" in plan(components_of(0.3, 0.02, 6, 10), 0.12, pilot=pilot).sentence
 
 
 def test_queries_alone_do_not_help_when_repositories_differ_too_much():
@@ -73,11 +165,22 @@ def test_a_plan_for_one_repository_counts_queries():
     assert found.queries is not None
     assert found.queries == pytest.approx((2.8 * 0.3 / 0.05) ** 2, rel=0.03)
     assert "in this repository" in found.sentence
-    assert found.mde_now > 0.05
+    assert or_none(found.mde_now) > 0.05
 
 
 @pytest.mark.parametrize(
-    "arguments", [(0.0, 0.1, 5, 5), (0.3, -0.1, 5, 5), (0.3, 1.1, 5, 5), (0.3, 0.1, 0, 5), (0.3, 0.1, 5, 0)]
+    "arguments",
+    [
+        (0.0, 0.1, 5, 5),
+        (math.nan, 0.1, 5, 5),
+        (math.inf, 0.1, 5, 5),
+        (0.3, -0.1, 5, 5),
+        (0.3, 1.1, 5, 5),
+        (0.3, math.nan, 5, 5),
+        (0.3, 0.1, 0, 5),
+        (0.3, 0.1, 5, 0),
+        (0.3, 0.1, 5, math.nan),
+    ],
 )
 def test_impossible_components_are_refused(arguments):
     with pytest.raises(ConfigError):
@@ -88,3 +191,12 @@ def test_a_claim_of_no_size_is_refused():
     with pytest.raises(ConfigError, match="above 0") as caught:
         plan(components_of(0.3, 0.1, 8, 20), 0.0)
     assert caught.value.hint == "for example --detect 0.02"
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"delta": math.nan}, {"delta": math.inf}, {"alpha": 0.7}, {"power": 1.0}, {"power": 0.01}]
+)
+def test_impossible_plans_are_refused(wrong):
+    with pytest.raises(ConfigError) as caught:
+        plan(components_of(0.3, 0.1, 8, 20), **({"delta": 0.1} | wrong))
+    assert caught.value.hint

@@ -1,13 +1,16 @@
-"""Say how many queries or repositories a claim would need.
+"""Plan how many queries or repositories it takes to show a difference.
 
 assay plan --detect 0.02                                  from the run in results/
 assay plan --detect 0.02 --sd 0.3 --icc 0.1 --repositories 10 --queries 20      from assumptions
+
+A pilot run's answer has a confidence interval, because its variance is an estimate. A run with fewer than six
+repositories cannot estimate the ICC, so 0.1 is assumed unless --icc is given.
 """
 
 from __future__ import annotations
 
 import argparse
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from assay.cli.common.options import claim_for, log_look, read_results, refuse
@@ -20,53 +23,64 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the flags of this command."""
-    parser.add_argument("--detect", type=float, required=True, metavar="X", help="the difference to be shown")
-    parser.add_argument("--power", type=float, default=0.8, metavar="X", help="chance of showing it (0.8)")
+    parser.add_argument("--detect", type=float, required=True, metavar="X", help="the difference to show")
+    parser.add_argument("--power", type=float, default=0.8, metavar="X", help="probability of showing it (0.8)")
     parser.add_argument("--alpha", type=float, metavar="X", help="error rate of the verdict (0.05)")
+    parser.add_argument("--icc", type=float, metavar="X", help="correlation inside a repository (the pilot's, or 0.1)")
     pilot = parser.add_argument_group("from a pilot run")
     pilot.add_argument("results", nargs="?", help="its folder (results)")
-    pilot.add_argument("--engine", metavar="NAME", help="the engine whose differences are taken")
-    pilot.add_argument("--baseline", metavar="ENGINE", help="the engine it is compared with")
+    pilot.add_argument("--engine", metavar="NAME", help="the engine to compare")
+    pilot.add_argument("--baseline", metavar="ENGINE", help="the engine to compare it with")
     pilot.add_argument("--primary", metavar="M", help="the measure")
     pilot.add_argument("--cluster-by", metavar="UNIT", help="drawn independently: auto, repository, intent, tag:NAME")
     group = parser.add_argument_group("from assumptions, instead of a pilot")
     group.add_argument("--sd", type=float, metavar="X", help="standard deviation of the paired differences")
-    group.add_argument("--icc", type=float, metavar="X", help="correlation inside a repository (0)")
-    group.add_argument("--repositories", type=int, metavar="N", help="repositories there are (1)")
+    group.add_argument("--repositories", type=int, metavar="N", help="number of repositories (1)")
     group.add_argument("--queries", type=float, metavar="N", help="queries in each (20)")
 
 
 def handle(args: argparse.Namespace) -> int:
-    """Plan, and say it in a sentence."""
+    """Print the answer, then what it rests on."""
     from assay.report.pages.document import Document, Paragraph
+    from assay.stats.records import one_digit
 
     if not args.detect > 0 or not 0 < args.power < 1:
         raise ConfigError("--detect is above 0, --power between 0 and 1", hint="such as --detect 0.02 --power 0.8")
-    plan = _assumed(args) if args.sd is not None else _piloted(args)
-    level = f"{plan.power:.0%} power at α = {plan.alpha:g}"
-    now = f"The present size shows {plan.mde_now:.1g} with {level}, for one comparison."
-    document = Document("assay plan", (Paragraph(plan.sentence), Paragraph(now)))
+    plan, source = _assumed(args) if args.sd is not None else _piloted(args)
+    basis = f"{source}; {plan.power:.0%} power at α = {plan.alpha:g}, one comparison."
+    shown = "no difference at all" if plan.mde_now is None else one_digit(plan.mde_now)
+    document = Document(plan.sentence, (Paragraph(basis), Paragraph(f"The present size shows {shown}.")))
     emit(args, document, {"schema": "assay/plan/1", **asdict(plan)})
     return 0
 
 
-def _assumed(args: argparse.Namespace) -> Plan:
+def _assumed(args: argparse.Namespace) -> tuple[Plan, str]:
     """Plan from assumptions."""
     from assay.stats import components_of, plan
+    from assay.stats.config import DEFAULT
 
     refuse(args, "a plan from assumptions", "results", "engine", "baseline", "primary", "cluster_by")
-    alpha = {} if args.alpha is None else {"alpha": args.alpha}
-    components = components_of(args.sd, args.icc or 0.0, args.repositories or 1, args.queries or 20.0)
-    return plan(components, args.detect, power=args.power, **alpha)
+    icc, repositories = DEFAULT.assumed_icc if args.icc is None else args.icc, args.repositories
+    components = components_of(
+        args.sd, icc, 1 if repositories is None else repositories, 20.0 if args.queries is None else args.queries
+    )
+    found = plan(
+        components,
+        args.detect,
+        alpha=DEFAULT.alpha if args.alpha is None else args.alpha,
+        power=args.power,
+        icc_source="assumed" if args.icc is None else "given",
+    )
+    return found, f"Standard deviation {args.sd:g}, as given"
 
 
-def _piloted(args: argparse.Namespace) -> Plan:
+def _piloted(args: argparse.Namespace) -> tuple[Plan, str]:
     """Plan from the paired differences of a run."""
     from assay.report.case import dead_engines, family_of
     from assay.scoring import score
     from assay.stats import plan_claim
 
-    refuse(args, "a plan from a pilot", "icc", "repositories", "queries")
+    refuse(args, "a plan from a pilot", "repositories", "queries")
     folder = args.results or "results"
     run = read_results(folder)
     log_look(args, run, "plan")
@@ -84,5 +98,6 @@ def _piloted(args: argparse.Namespace) -> Plan:
         alpha=claim.alpha,
         power=args.power,
         cluster=claim.cluster,
+        icc=args.icc,
     )
-    return replace(plan, sentence=f"From {engine} − {claim.baseline} on {claim.primary} in {folder}. {plan.sentence}")
+    return plan, f"From {engine} − {claim.baseline} on {claim.primary} in {folder}"

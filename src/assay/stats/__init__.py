@@ -15,6 +15,7 @@ from assay.stats.records import (
     Plan,
     QueryValue,
     Range,
+    SizeRange,
     SliceRow,
     Verdict,
 )
@@ -32,6 +33,7 @@ __all__ = [
     "Plan",
     "QueryValue",
     "Range",
+    "SizeRange",
     "SliceRow",
     "Verdict",
     "all_pairs",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Literal
 
 
 def one_digit(value: float) -> str:
@@ -211,13 +212,25 @@ class QueryValue:
 
 
 @dataclass(frozen=True, slots=True)
+class SizeRange:
+    """Sizes that go with the ends of a pilot's confidence interval for its variance; None where no size is enough."""
+
+    low: int | None
+    high: int | None
+
+
+@dataclass(frozen=True, slots=True)
 class Plan:
-    """How large a set must be to show a difference; None where no size of that kind would do."""
+    """Size of a set that finds a difference with the given power; None where no size of that kind is enough."""
 
     delta: float
     alpha: float
     power: float
     repositories: int | None  # with as many queries in each as now
-    queries: int | None  # in all, in the repositories there are
-    mde_now: float
+    queries: int | None  # in total, in the present repositories
+    mde_now: float | None  # None where the present size cannot show any difference
     sentence: str
+    repositories_range: SizeRange | None = None  # at confidence 1 − alpha; None without a pilot
+    queries_range: SizeRange | None = None
+    icc: float = 0.0
+    icc_source: Literal["pilot", "given", "assumed"] = "given"

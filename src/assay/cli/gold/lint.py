@@ -13,6 +13,7 @@ Ends with 2 when there are errors, under --strict when there are warnings too. d
 from __future__ import annotations
 
 import argparse
+import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -183,7 +184,8 @@ def _power(margin: float) -> Power:
 
     def smallest(queries: int, repositories: int) -> float:
         components = components_of(sd, icc, repositories, queries / repositories)
-        return plan(components, margin).mde_now
+        shown = plan(components, margin).mde_now
+        return math.inf if shown is None else shown
 
     return Power(smallest, f"80 % power, assuming a standard deviation of {sd} and a correlation of {icc}")
 
