@@ -202,8 +202,8 @@ def test_repeating_both_sides_narrows_the_interval_of_a_noisy_engine():
     widths = []
     for runs in (1, 3, 10):
         rng = np.random.default_rng(5)
-        sides = [seen(*noisy_runs(rng, runs), name=name) for name in ("old", "new")]
-        row = compare_evidence(*sides, CLAIM).rows[0]
+        old, new = (seen(*noisy_runs(rng, runs), name=name) for name in ("old", "new"))
+        row = compare_evidence(old, new, CLAIM).rows[0]
         widths.append(row.interval.high - row.interval.low)
     assert widths[0] > widths[1] > widths[2]
 
