@@ -30,7 +30,7 @@ _STEEPEST = 500.0
 _HALVINGS = 40
 # Sums of more differences have steps too small to matter; and steps of one difference.
 _LONGEST_SUM = 64
-_GRID = 1_000
+_GRID = 200
 # A difference shown with one digit is found to this precision.
 _SHOWN = 1e-3
 
@@ -196,7 +196,7 @@ class Pilot:
 
     @cached_property
     def _zero_sums(self) -> list[float]:
-        """P(sum of n = 0), from n = 1, for differences rounded to a thousandth of the largest."""
+        """P(sum of n = 0), from n = 1, for differences rounded to 1/200 of the largest."""
         grid = np.zeros(2 * _GRID * _LONGEST_SUM)
         steps = np.rint(self.values / np.abs(self.values).max() * _GRID).astype(np.intp)
         np.add.at(grid, steps, self.shares / 2.0)
