@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 
 from assay.report.pages.document import Block, Cell, Estimate, Forest, Paragraph, Tone, table
 from assay.report.wording import difference_text, signed_ends
@@ -48,7 +49,7 @@ def comparison_blocks(found: Comparison) -> list[Block]:
         Estimate(f"{r.engine} − {r.baseline}", r.difference, r.interval.low, r.interval.high, verdict_tone(r))
         for r in rows
     )
-    return [grid, Paragraph(_LEGEND, "quiet"), Forest(points, -reach, reach, line=0.0)]
+    return [grid, Paragraph(_LEGEND, "quiet"), Forest(points, -reach, reach, line=0.0), *_limits(rows)]
 
 
 _LEGEND = (
@@ -57,6 +58,15 @@ _LEGEND = (
     "worse. ICC, n eff.: how alike queries of one repository, or of one declared cluster, are, and how many "
     "independent ones they are worth. MDE: the smallest difference this set would probably have shown."
 )
+
+
+def _limits(rows: Iterable[ComparisonRow]) -> list[Block]:
+    """State each limit once, with the comparisons it holds for."""
+    notes: dict[str, list[str]] = {}
+    for row in rows:
+        for note in row.notes:
+            notes.setdefault(note, []).append(f"{row.engine} − {row.baseline}")
+    return [Paragraph(f"{', '.join(pairs)}: {note}", "quiet") for note, pairs in notes.items()]
 
 
 def _round_up(reach: float) -> float:

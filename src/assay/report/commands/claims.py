@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from assay.report.comparison_blocks import comparison_blocks, verdict_tone
 from assay.report.pages.document import Block, Document, Heading, Paragraph, table
 from assay.report.wording import difference_text
@@ -18,7 +16,6 @@ def claims(found: Comparison | AllPairs) -> Document:
     if isinstance(found, AllPairs):
         blocks.append(Paragraph(_leaders(found)))
     blocks += comparison_blocks(found)
-    blocks += [Paragraph(f"{', '.join(who)}: {note}", "quiet") for note, who in _shared_notes(judged).items()]
     if found.secondary:
         blocks += [Heading("Other measures"), _secondary(found.secondary)]
     if len(judged) != 1:
@@ -27,15 +24,6 @@ def claims(found: Comparison | AllPairs) -> Document:
     return Document(
         f"{row.engine} against {row.baseline} on {row.measure}: {row.claim}", tuple(blocks), verdict_tone(row)
     )
-
-
-def _shared_notes(rows: Iterable[ComparisonRow]) -> dict[str, list[str]]:
-    """Say each limit once, with the comparisons it holds for."""
-    notes: dict[str, list[str]] = {}
-    for row in rows:
-        for note in row.notes:
-            notes.setdefault(note, []).append(f"{row.engine} − {row.baseline}")
-    return notes
 
 
 def _leaders(found: AllPairs) -> str:
