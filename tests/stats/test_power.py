@@ -97,12 +97,32 @@ def test_true_difference_adds_spread_where_most_queries_tie():
     # Tilted to a mean of .2: the odds of win and tie grow by x, those of loss and tie shrink by it.
     x = optimize.brentq(lambda x: 0.05 * (x - 1 / x) / (0.9 + 0.05 * (x + 1 / x)) - 0.2, 1, 100)
     share = 0.05 * (x + 1 / x) / (0.9 + 0.05 * (x + 1 / x))
-    assert ties.added_spread(0.2) == pytest.approx(math.sqrt((share - 0.04) / 0.1), rel=1e-6)
-    assert ties.added_spread(1e-6) == pytest.approx(1.0)
+    assert ties.shifted(0.2)[0] == pytest.approx(math.sqrt((share - 0.04) / 0.1), rel=1e-6)
+    assert ties.shifted(1e-6)[0] == pytest.approx(1.0)
     half = pilot_of({-1.0: 0.5, 1.0: 0.5})
-    assert half.added_spread(0.5) == 1.0
+    assert half.shifted(0.5)[0] == 1.0
     # A pilot that has the difference has its spread too, in either direction.
-    assert pilot_of({0.0: 0.8, 1.0: 0.2}).added_spread(0.1) == pilot_of({0.0: 0.8, -1.0: 0.2}).added_spread(0.1) == 1.0
+    there, back = (pilot_of({0.0: 0.8, side: 0.2}).shifted(0.1) for side in (1.0, -1.0))
+    assert there == back
+    assert there == pytest.approx((1.0, 1.5))
+
+
+def test_skewed_clusters_need_less_where_the_long_tail_is_on_the_side_of_the_difference():
+    for clusters in (6, 8, 12, 40):
+        left, none, right = (planned_minimal_difference(1.0, clusters - 1, clusters, skew=s) for s in (-1.0, 0.0, 1.0))
+        assert right < none < left
+
+
+@pytest.mark.parametrize("clusters", [12, 25])
+def test_skewed_difference_is_found_four_times_in_five(clusters):
+    """Gamma clusters with skewness 1 whose mean has an SE of one."""
+    delta = planned_minimal_difference(1.0, clusters - 1, clusters, skew=1.0)
+    drawn = (np.random.default_rng(5).gamma(4.0, size=(clusters, 4000)) - 4.0) / 2.0
+    values = delta + np.sqrt(clusters) * drawn
+    parts = partition([Unit("g", f"q{i}", "human", "r") for i in range(clusters)])
+    p = sign_flip(cluster_table(values, parts), np.random.default_rng(0), resamples=1_999)
+    assert p is not None
+    assert np.mean(p <= 0.05) == pytest.approx(0.8, abs=0.05)
 
 
 @given(st.integers(1, 60), st.floats(0.05, 1.0), st.floats(0.1, 0.9))
