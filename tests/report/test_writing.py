@@ -228,5 +228,7 @@ def test_only_some_engines_are_asked_and_the_others_keep_their_rows(shop, capsys
     }
     assert main(["run", "--quiet", "--forget", "--json"]) == 0
     assert "plain" not in capsys.readouterr().out
-    for command in (["score"], ["compare"], ["gate"], ["plan", "--detect", "0.1", "--baseline", "random"]):
-        assert main([*command, "results", "--quiet"]) in (0, 1), command
+    for command in ("score", "compare", "gate"):
+        assert main([command, "results", "--quiet"]) in (0, 1), command
+    assert main(["plan", "results", "--detect", "0.1", "--baseline", "random"]) == 2  # three queries are no pilot
+    assert "at least 6 are needed" in capsys.readouterr().err
