@@ -1,7 +1,7 @@
 """Queries that share targets: correlated evidence, which the statistics count as one unit.
 
 An engine that ranks a target well does so for every query that asks for it. Counted as independent, 40 pairs of queries
-with one target each give a type I error of .09 to .15 instead of .05 (tests/stats/leader_worlds.py).
+with differences correlated .3 to .6 give a type I error of .08 to .12 instead of .05 (tests/stats/leader_worlds.py).
 
 Queries of one repository that have a primary target in common form one unit, and so do queries that are linked by such
 steps. In sets with many targets per query those links would join everything, so a unit is linked further only while it
