@@ -16,6 +16,7 @@ from assay.training.config import TrainConfig
 from assay.training.recipe import settings_of
 from docs.commands_page import commands
 from docs.engines_page import MADE, engines
+from docs.gate_page import gate
 from docs.peers_page import peers
 from docs.python_page import exit_codes, python
 from docs.records_page import records
@@ -216,6 +217,7 @@ def search_schema() -> str:
 
 PAGES: dict[str, Callable[[], str]] = {
     "guides/training.md": training,
+    "how-we-know/gate.md": gate,
     "how-we-know/peers.md": peers,
     "how-we-know/statistics.md": statistics,
     "reference/commands.md": commands,
