@@ -56,7 +56,8 @@ class RunChance:
         A baseline in version control keeps its luck, so a test at 2.5 % over all baselines alarms in 20 % of the runs
         against the luckiest of twenty. The baseline is therefore taken at the end of its 1 − α interval, and the new
         runs must lie below that by a one-sided test at α: with a known variance, at most α of the runs alarm against
-        1 − α/2 of all baselines (docs/how-we-know/gate.md has what few runs achieve). Control charts with estimated limits are set up the same way (Albers & Kallenberg 2005).
+        1 − α/2 of all baselines (docs/how-we-know/gate.md has what few runs achieve). Control charts with estimated
+        limits are set up the same way (Albers & Kallenberg 2005).
         """
         old, new = self.runs
         return self._bound(1 - alpha / 2) / math.sqrt(old) + self._bound(1 - alpha) / math.sqrt(new)
