@@ -33,6 +33,9 @@ _LONGEST_SUM = 64
 _GRID = 200
 # Skewness of few clusters is rounded to a quarter, so that their exact test is worked out a few times only.
 _SKEWS = 4
+_LARGEST_SKEW = 1.5  # beyond, means of clusters are not like gamma variables
+# Up to here the exact test of skewed clusters is worked out, in a tenth of a second; beyond, `_skewed_reach` is close.
+_SKEWED_CLUSTERS = 10
 # A difference shown with one digit is found to this precision.
 _SHOWN = 1e-3
 
@@ -90,11 +93,19 @@ def planned_minimal_difference(
     if least is None or least > alpha + config.tie:
         return math.inf
     steps = _attainable_steps(clusters, alpha, config)
-    if 1 <= steps <= config.counted_steps:
-        reached, deciding = _counted_reach(clusters, steps, power, config, round(skew * _SKEWS) / _SKEWS)
+    rounded = round(max(-_LARGEST_SKEW, min(skew, _LARGEST_SKEW)) * _SKEWS) / _SKEWS
+    if 1 <= steps <= config.counted_steps or (rounded and steps and clusters <= _SKEWED_CLUSTERS):
+        reached, deciding = _counted_reach(clusters, steps, power, config, rounded)
         return reached * se + coarse(deciding)
     level = steps * 2.0 ** (1 - clusters) if steps else alpha
-    return _skewed_reach(df, clusters, skew, alpha=level, power=power) * se + coarse(clusters / 2.0)
+    reached = _skewed_reach(df, clusters, skew, alpha=level, power=power)
+    least_steps = _attainable_steps(_SKEWED_CLUSTERS, alpha, config)
+    if rounded and least_steps:  # the error of the expansion falls with the number of clusters
+        level = least_steps * 2.0 ** (1 - _SKEWED_CLUSTERS)
+        exact = _counted_reach(_SKEWED_CLUSTERS, least_steps, power, config, rounded)[0]
+        near = _skewed_reach(_SKEWED_CLUSTERS - 1, _SKEWED_CLUSTERS, rounded, alpha=level, power=power)
+        reached += (exact - near) * _SKEWED_CLUSTERS / clusters
+    return reached * se + coarse(clusters / 2.0)
 
 
 def _skewed_reach(df: float, clusters: int, skew: float, *, alpha: float, power: float) -> float:
