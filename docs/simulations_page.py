@@ -159,6 +159,17 @@ are read from allows for what a set of its size may not have shown.""",
 
 All engines are as good as the baseline. How often is at least one of them called better or worse? By Holm's adjustment,
 which reports use, and without any.""",
+    "leaders": """\
+## The leader of many engines
+
+All engines are equal, and the leader is the one with the highest mean on the same queries. `compare --all-pairs`
+adjusts over all pairs, so a leader that was chosen by looking is not called better than the others too often.""",
+    "shared": """\
+## Queries that share targets
+
+Queries about one target are alike: an engine that finds it finds it for all of them. They count as one statistical unit
+(inside a repository; where repositories are the units nothing changes). *Type I* and *interval* are those of a report;
+the first column is the test with every query as a unit.""",
     "slices": """\
 ## Many slices at once
 
