@@ -100,11 +100,11 @@ def planned_minimal_difference(
     level = steps * 2.0 ** (1 - clusters) if steps else alpha
     reached = _skewed_reach(df, clusters, skew, alpha=level, power=power)
     least_steps = _attainable_steps(_SKEWED_CLUSTERS, alpha, config)
-    if rounded and least_steps:  # the error of the expansion falls with the number of clusters
+    if rounded and least_steps:  # the error of the expansion at ten clusters, which soon vanishes
         level = least_steps * 2.0 ** (1 - _SKEWED_CLUSTERS)
         exact = _counted_reach(_SKEWED_CLUSTERS, least_steps, power, config, rounded)[0]
         near = _skewed_reach(_SKEWED_CLUSTERS - 1, _SKEWED_CLUSTERS, rounded, alpha=level, power=power)
-        reached += (exact - near) * _SKEWED_CLUSTERS / clusters
+        reached += (exact - near) * (_SKEWED_CLUSTERS / clusters) ** 2
     return reached * se + coarse(clusters / 2.0)
 
 
