@@ -387,28 +387,33 @@ def _from_the_audit() -> dict[str, Simulation]:
         for design in designs:
             interval = {"missed without a warning": Bound(0.0, 0.01)} if name == "skewed" else {"interval": Bound(0.93)}
             bounds = {"false better or worse": Bound(0.0, 0.07), **interval}
-            key, draw = f"hard/{name}/{design.name}", partial(audited, shape=shape, design=design)
+            key, draw = f"hard/{name}/{_slug(design)}", partial(audited, shape=shape, design=design)
             listed[key] = Simulation("hard", f"{about}, {_described(design)}", draw, bounds)
     for name, (about, shape, designs) in _AT_MARGIN.items():
         for design in designs:
             bounds = {"false equivalent": Bound(0.0, 0.06), "false not inferior": Bound(0.0, 0.06)}
-            key, draw = f"margin/{name}/{design.name}", partial(at_margin, shape=shape, design=design)
+            key, draw = f"margin/{name}/{_slug(design)}", partial(at_margin, shape=shape, design=design)
             listed[key] = Simulation("margin", f"{about}, {_described(design)}", draw, bounds)
     for engines, repositories in product((3, 10, 20), (1, 10)):
         where = "one repository" if repositories == 1 else f"{repositories} repositories"
         draw = partial(led, contest=Contest(engines, repositories, 300, 0.7))
         about, bounds = f"{engines} equal engines, 300 queries in {where}", {"leader better than any": Bound(0.0, 0.06)}
         listed[f"leaders/{engines}-{repositories}"] = Simulation("leaders", about, draw, bounds, LED_PART)
-    for world in shared_worlds():
+    for number, world in enumerate(shared_worlds()):
         about = f"{world.about}, correlation {world.correlation:g}"
         bounds = {"type I": Bound(0.0, 0.06), "interval": Bound(0.93)}
-        listed[f"shared/{about}"] = Simulation("shared", about, partial(sharing, world=world), bounds)
+        listed[f"shared/{number}"] = Simulation("shared", about, partial(sharing, world=world), bounds)
     for count, icc in product((6, 10, 20), (0.15, 0.3)):
         design = Design(count, 600, icc)
         draw = partial(averaged_alike, share=0.95, design=design)
         about = f"hits, 0.95 found, {_described(design)}"
-        listed[f"alike/{design.name}"] = Simulation("means", about, draw, {_WILSON: Bound(0.92)})
+        listed[f"alike/{_slug(design)}"] = Simulation("means", about, draw, {_WILSON: Bound(0.92)})
     return listed
+
+
+def _slug(design: Design) -> str:
+    """Name a design by its repositories, queries and ICC."""
+    return f"{design.repositories}x{design.queries}" + (f"-{design.icc:g}" if design.icc else "")
 
 
 def _described(design: Design) -> str:

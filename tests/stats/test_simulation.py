@@ -20,10 +20,20 @@ from tests.stats.simulating import LEVEL, SIMULATIONS, SMALL, STATED, error_of
 #: Slow for what they say; the stated counts run them.
 SOAK_ONLY = {"agreement/100", "beyond/percentile/30", "beyond/alike/20"}
 #: Of the groups that take long, these represent the others in `make test`.
-SLOW_GROUPS = ("differences", "power", "verdicts", "family", "slices", "repeats", "agreement")
+SLOW_GROUPS = (
+    *("differences", "power", "verdicts", "family", "slices", "repeats", "agreement"),
+    *("hard", "margin", "leaders", "alike"),
+)
 REPRESENTATIVES = {
     *("differences/3", "differences/6", "power/8", "verdicts/20", "family/5", "slices/some", "repeats/3-3-1"),
-    "agreement/20",
+    *(
+        "agreement/20",
+        "hard/skewed/1x100",
+        "hard/unequal/10x300-0.05",
+        "margin/rare/1x100",
+        "margin/ceiling/10x600-0.15",
+    ),
+    *("leaders/3-1", "alike/20x600-0.3"),
 }
 
 
