@@ -61,6 +61,9 @@ def test_rare_large_losses_against_frequent_small_gains_are_lopsided():
 
 
 def test_differences_of_like_sizes_are_not_lopsided():
+    small = np.random.default_rng(4).normal(0.05, 0.04, 40)
+    assert 0 < (small < 0).sum() < 10
+    assert not is_lopsided(small, 1.0), "small losses were seen, so losses are not taken for large ones"
     assert not is_lopsided(np.array([0.5, 0.37, 0.63, -0.5, 0.0, 0.0]), 1.0)
     assert not is_lopsided(np.array([0.05] * 30 + [-0.05] * 40), 1.0)
     assert not is_lopsided(np.array([0.1, -0.9]), 1.0), "neither side is the frequent one"

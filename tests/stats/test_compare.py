@@ -12,6 +12,7 @@ from assay.stats import Comparison, Verdict, all_pairs, compare
 from assay.stats.power import observed_minimal_difference, where_most_tie
 from assay.types import Scores, Unit
 from tests.properties import examples
+from tests.stats.worlds import make_units
 
 from .conftest import B, random_table
 
@@ -301,3 +302,28 @@ def test_arguments_are_not_changed(scores_of):
     table.values.setflags(write=False)
     all_pairs(table, "nDCG@10", B=B)
     np.testing.assert_array_equal(table.values, before)
+
+
+def test_queries_that_share_targets_do_not_add_evidence(scores_of):
+    """34 small gains and no loss cannot rule out rare large losses, and neither can two copies of each."""
+    values = np.linspace(0.2, 0.8, 34)
+    once = compare(scores_of({"a": values, "b": values + 0.05}), baseline="a", primary="nDCG@10", B=B).rows[0]
+    units = [replace(unit, shared=f"t{at // 2}") for at, unit in enumerate(make_units(np.zeros(68, dtype=int)))]
+    twice = np.repeat(values, 2)
+    table = scores_of({"a": twice, "b": twice + 0.05}, units=units)
+    doubled = compare(table, baseline="a", primary="nDCG@10", B=B).rows[0]
+    assert (doubled.clusters, doubled.effective_n) == (34, 34)
+    assert doubled.verdict is once.verdict is Verdict.INCONCLUSIVE
+    assert doubled.interval.low == pytest.approx(once.interval.low, abs=1e-6)
+
+
+def test_equal_differences_have_no_mde(scores_of):
+    values = np.linspace(0.2, 0.8, 60)
+    row = compare(scores_of({"a": values, "b": values - 0.1}), baseline="a", primary="nDCG@10", B=B).rows[0]
+    assert row.mde is None
+    assert any("all differences have one direction" in note for note in row.notes)
+
+
+def test_equal_scores_have_an_interval_of_some_width(scores_of):
+    found = compare(scores_of({"a": [0.6309] * 40, "b": [0.5] * 40}), baseline="a", primary="nDCG@10", B=B)
+    assert all(row.interval.high - row.interval.low > 0.2 for row in found.means)

@@ -100,3 +100,10 @@ def test_noise_of_both_sides_is_pooled_by_their_repeats():
     single = run_chance((0.5,), (0.4, 0.5), (math.nan, 0.04))
     assert single is not None
     assert single.of_queries == 0.04
+
+
+def test_notes_are_those_of_the_last_judgment():
+    gains = [0.3] * 8 + [-0.1] * 4 + [0.0] * 12
+    bare, wide = compared(gains, RunChance(0.2**2, 4, (3, 3), 0.0))
+    assert bare.rows[0].p != wide.rows[0].p
+    assert not any(f"p = {bare.rows[0].p:.2g}" in note for note in wide.rows[0].notes)

@@ -89,3 +89,20 @@ def test_a_missing_or_binary_file_is_refused(tmp_path):
     for name, message in (("none.csv", "cannot be read"), ("latin.csv", "not UTF-8")):
         with pytest.raises(InputError, match=message):
             read_values(tmp_path / name)
+
+
+def test_values_outside_the_unit_interval_may_fall_to_zero():
+    """The range of the values seen would bound unseen losses by almost nothing."""
+    before = table([5.0] * 30)
+    found = compare_values(before, table([5.05, *[5.0] * 29]), B=500).rows[0]
+    assert found.verdict is Verdict.INCONCLUSIVE
+    assert found.equivalence.low < -0.2
+
+
+@pytest.mark.parametrize("value", ["abc", "nan", "1e999"])
+def test_a_value_of_a_run_that_is_no_number_is_an_error_with_its_line(tmp_path, value):
+    head = "gold,query,form,repository,engine,nDCG@10\n"
+    path = write(tmp_path, f"{head}g,q1,human,r,e,0.5\ng,q2,human,r,e,{value}\n", "per-query.csv")
+    with pytest.raises(InputError, match="expected a number") as caught:
+        read_values(path, engine="e")
+    assert (caught.value.file, caught.value.line) == (str(path), 3)

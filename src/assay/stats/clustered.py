@@ -107,9 +107,12 @@ def cluster_table(values: FloatArray, parts: Partition) -> ClusterTable:
 
 
 def _plain_se(values: FloatArray) -> FloatArray:
-    """s/√n of each column; zero for a single unit."""
+    """Return s/√n of each column; zero for a single unit, and where s is only rounding."""
     n = len(values)
-    return values.std(axis=0, ddof=1) / math.sqrt(n) if n > 1 else np.zeros(values.shape[1])
+    if n < 2:
+        return np.zeros(values.shape[1])
+    spread = values.std(axis=0, ddof=1)
+    return np.where(spread <= DEFAULT.rounding * np.abs(values).max(axis=0), 0.0, spread) / math.sqrt(n)
 
 
 def estimate(table: ClusterTable) -> Estimate:

@@ -21,10 +21,7 @@ if TYPE_CHECKING:
 
 UNADJUSTED = "Intervals are not adjusted for multiplicity."
 SECONDARY = "Measures other than the primary are not in the family: no adjusted p-value, no verdict."
-OUTWEIGHED = (
-    "One cluster holds {share} of the queries and dominates the mean: read the mean over repositories too, "
-    "or add queries elsewhere."
-)
+OUTWEIGHED = "One cluster holds {share} of the queries and dominates the mean; more queries elsewhere would balance it."
 OUTSIDE = "Engines outside the declared family get no adjusted p-value and no verdict: {names}."
 
 

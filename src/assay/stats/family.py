@@ -45,26 +45,32 @@ def _judged(row: ComparisonRow, p: float | None, size: int, bounds: Range, setti
         config=settings.config,
         confirmed=row.confirmed,
     )
-    notes = row.notes + tuple(
-        note
-        for note in (undecidable(row, size, settings.alpha), _disagreement(row, p, verdict, settings.alpha))
-        if note
-    )
     mde = shown_difference(row, bounds, size, settings)
-    return replace(row, p_adjusted=p, in_family=True, verdict=verdict, mde=mde, notes=notes)
+    judged = replace(row, p_adjusted=p, in_family=True, verdict=verdict, mde=mde)
+    return replace(judged, notes=(*row.notes, *judgment_notes(judged, size, settings.alpha)))
 
 
-def _disagreement(row: ComparisonRow, p: float | None, verdict: Verdict, alpha: float) -> str:
+def judgment_notes(row: ComparisonRow, size: int, alpha: float) -> tuple[str, ...]:
+    """Return what limits the verdict on a row of a family of this size."""
+    return tuple(note for note in (undecidable(row, size, alpha), _disagreement(row, alpha)) if note)
+
+
+def _disagreement(row: ComparisonRow, alpha: float) -> str:
     """Say why the interval and the verdict differ; nothing where they agree."""
+    p, verdict = row.p_adjusted, row.verdict
     decided = verdict in (Verdict.BETTER, Verdict.WORSE)
     excludes = not row.interval.low <= 0.0 <= row.interval.high
     if p is None or (decided == excludes and (decided or p > alpha)):
         return ""
+    tested = f"p = {p:.2g}" + ("" if row.p is None or p <= row.p else f" ({row.p:.2g} before Holm's adjustment)")
     if decided:
-        return f"the interval includes 0, but the sign-flip test gives p = {p:.2g}"
+        return f"the interval includes 0, but the sign-flip test gives {tested}"
     if p <= alpha:
-        return f"no verdict: p = {p:.2g} assumes symmetric differences, and skewed ones do not confirm it"
-    return f"no verdict: the interval excludes 0, but the sign-flip test over {row.clusters} clusters gives p = {p:.2g}"
+        return f"not called better or worse: {tested} assumes symmetric differences, and skewed ones do not confirm it"
+    return (
+        "not called better or worse: the interval excludes 0, but the sign-flip test over "
+        f"{row.clusters} clusters gives {tested}"
+    )
 
 
 def undecidable(row: ComparisonRow, size: int, alpha: float) -> str:
@@ -82,7 +88,7 @@ def shown_difference(row: ComparisonRow, bounds: Range, size: int, settings: Set
 
     At α over the family: the level the first step of Holm asks for, so the figure holds whatever the other rows do.
     """
-    if row.se is None or not can_decide(row.smallest_p, size, settings.alpha):
+    if not row.se or not can_decide(row.smallest_p, size, settings.alpha):
         return None
     if row.differing < settings.config.p_value_clusters:
         return None

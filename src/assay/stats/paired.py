@@ -127,17 +127,17 @@ def effects(differences: FloatArray, groups: IntArray, se: float, *, higher_is_b
 
 
 def is_lopsided(differences: FloatArray, worst: float, *, times: float = DEFAULT.lopsided) -> bool:
-    """Whether rare large differences stand against frequent small ones, or could: then the mean hangs on few queries.
+    """Return whether rare large differences stand against frequent small ones, so that the mean hangs on few queries.
 
-    Sizes of both directions are compared, with one more difference of the largest possible size on the rarer side, so
-    that a set without any loss is not taken for proof that there is none. A t interval of such differences holds the
-    truth in 70 to 90 % of the sets only, and most often claims what the frequent side says.
+    The mean sizes of gains and losses are compared. Where one direction was not seen at all, the largest possible
+    difference stands for it: that a small set shows no loss does not prove that there is none. A t interval of such
+    differences holds the truth in 70 to 90 % of the sets only, and most often claims what the frequent side says.
     """
     gains, losses = differences[differences > DEFAULT.tie], -differences[differences < -DEFAULT.tie]
     many, few = (gains, losses) if len(gains) > len(losses) else (losses, gains)
     if len(many) == len(few):
         return False
-    return bool((few.sum() + worst) / (len(few) + 1) > times * many.mean())
+    return bool((few.mean() if len(few) else worst) > times * many.mean())
 
 
 @dataclass(frozen=True, slots=True)

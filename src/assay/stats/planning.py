@@ -58,7 +58,7 @@ def plan_claim(
         first = np.unique(parts.clusters, return_index=True)[1]
         differences, groups = np.bincount(parts.clusters, differences) / np.bincount(parts.clusters), groups[first]
     found = read_pilot(differences, groups, icc, config)
-    if found.components.between + found.components.within <= 0.0:
+    if found.components.between + found.components.within <= config.tie**2:
         raise ConfigError("all differences of the pilot are equal", hint=_without_pilot(delta, config))
     return plan(
         found.components,

@@ -11,9 +11,9 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from assay.stats.config import Settings
+from assay.stats.config import DEFAULT, Settings
 from assay.stats.distributions import normal_cdf, normal_quantile, t_quantile
-from assay.stats.family import judge, shown_difference
+from assay.stats.family import judge, judgment_notes, shown_difference
 from assay.stats.records import Comparison, ComparisonRow, Interval, Range, Verdict
 from assay.stats.traits import range_of
 
@@ -94,23 +94,24 @@ def with_run_chance(
     found: Comparison, chance_of: Callable[[ComparisonRow], RunChance | None], settings: Settings
 ) -> Comparison:
     """Give a comparison whose intervals, p-values and verdicts know of the chance between runs."""
-    rows = [_widened(row, chance_of(row), settings) for row in found.rows]
+    rows = [_widened(_unjudged(row, found.family_size, settings), chance_of(row), settings) for row in found.rows]
     judged = iter(judge([row for row in rows if row.in_family], range_of(found.primary), settings))
     return replace(
         found,
-        rows=tuple(_once(next(judged)) if row.in_family else row for row in rows),
+        rows=tuple(next(judged) if row.in_family else row for row in rows),
         secondary=tuple(_widened(row, chance_of(row), settings) for row in found.secondary),
     )
 
 
-def _once(row: ComparisonRow) -> ComparisonRow:
-    """Say once what both judgements of a row said."""
-    return replace(row, notes=tuple(dict.fromkeys(row.notes)))
+def _unjudged(row: ComparisonRow, family: int, settings: Settings) -> ComparisonRow:
+    """Drop the notes of an earlier judgment, which the next one replaces."""
+    stale = judgment_notes(row, family, settings.alpha) if row.in_family else ()
+    return replace(row, notes=tuple(note for note in row.notes if note not in stale))
 
 
 def _widened(row: ComparisonRow, chance: RunChance | None, settings: Settings) -> ComparisonRow:
     """Add the chance between runs to one row; where runs do not differ there is none."""
-    if chance is None or chance.variance == 0.0:
+    if chance is None or chance.variance <= DEFAULT.tie**2:  # rounding of equal means
         return row
     bounds, steady = range_of(row.measure), _steady_share(row, chance)
     equivalence = _wider(row.equivalence, row.difference, chance, steady, bounds)

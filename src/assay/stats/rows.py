@@ -112,11 +112,15 @@ def _row(pair: Pair, at: int, shared: _Shared, settings: Settings) -> Comparison
     found = shared.found
     differences, se = shared.differences[:, at], float(found.se[at])
     effect = effects(differences, shared.groups, se, higher_is_better=pair.bounds.higher_is_better)
+    if shared.parts.kind == "intent":  # queries that share targets are one observation
+        effect = replace(effect, effective_n=min(effect.effective_n, shared.parts.count))
     levels, config, differing = shared.levels[pair.bounds], settings.config, int(shared.differing[at])
     sparse = differing < config.p_value_clusters
-    lopsided = pair.bounds.finite and is_lopsided(differences, pair.bounds.width, times=config.lopsided)
+    bounded = pair.bounds.finite and not sparse
+    lopsided = bounded and is_lopsided(differences, pair.bounds.width, times=config.lopsided)
     # How alike queries of one cluster are is chance where clusters agree, and unknown where few differ or few decide.
-    effective_n = effect.effective_n if lopsided or found.clusters_differ(at, 1.0) else float(len(differences))
+    independent = len(differences) if shared.parts.kind != "intent" else found.clusters
+    effective_n = effect.effective_n if lopsided or found.clusters_differ(at, 1.0) else float(independent)
     if sparse or (lopsided and found.clusters < config.equivalence_clusters):
         effective_n = min(effective_n, found.clusters)
     interval = levels.interval.at(at, 1 - settings.alpha)
@@ -198,6 +202,12 @@ def _cross_check(shared: _Shared, at: int, bounds: Range, settings: Settings) ->
     return replace(raw, low=max(raw.low, limit.low), high=min(raw.high, limit.high))
 
 
+def _skew_note(differences: FloatArray) -> str:
+    if (differences > 0.0).any() and (differences < 0.0).any():
+        return "skewed: few large differences against many small ones; the interval allows for more large ones"
+    return "skewed: all differences have one direction and are small; the interval allows for large ones in the other"
+
+
 def _notes(shared: _Shared, at: int, lopsided: bool, config: StatsConfig) -> tuple[str, ...]:
     """Say what limits the row."""
     clusters, differing = shared.parts.count, int(shared.differing[at])
@@ -212,7 +222,7 @@ def _notes(shared: _Shared, at: int, lopsided: bool, config: StatsConfig) -> tup
         least = 2.0 ** (1 - differing)
         notes.append(f"only {differing} of {clusters} clusters differ: p cannot fall below {least:.3g}")
     if lopsided:
-        notes.append("skewed: few large differences against many small ones; the interval allows for more large ones")
+        notes.append(_skew_note(shared.differences[:, at]))
     if shared.left_out:
         notes.append(f"{shared.left_out} queries left out: the measure does not apply to them")
     return tuple(notes)

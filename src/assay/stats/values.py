@@ -72,21 +72,30 @@ def _own_values(
             f"no column {column!r}", file=file, line=1, hint=f"choose with --primary: {', '.join(measures)}"
         )
     rows: dict[str, QueryValue] = {}
-    for line in lines:
+    for number, line in enumerate(lines, start=2):
         name = f"{line['gold']}/{line['query']}"
         if line["engine"] == engine and name not in rows and line[column]:
-            rows[name] = QueryValue(name, float(line[column]), line["repository"], line.get("shared", ""))
+            value = _number(line[column])
+            if value is None:
+                raise InputError(f"expected a number, got {line[column]!r}", file=file, line=number)
+            rows[name] = QueryValue(name, value, line.get("repository", ""), line.get("shared", ""))
     return tuple(rows.values())
+
+
+def _number(text: str | None) -> float | None:
+    """Parse a finite number; None if it is none."""
+    try:
+        value = float(text or "")
+    except ValueError:
+        return None
+    return value if math.isfinite(value) else None
 
 
 def _value(line: Mapping[str | None, str | None], file: Path, number: int) -> QueryValue:
     """Read one line."""
     query, text, cluster = (line.get(name) for name in _COLUMNS)
-    try:
-        value = float(text or "")
-    except ValueError:
-        value = math.nan
-    if not query or not math.isfinite(value) or None in line:
+    value = _number(text)
+    if not query or value is None or None in line:
         raise InputError(
             f"not a query and a number: {query!r}, {text!r}", file=file, line=number, hint="query,value[,cluster]"
         )
@@ -137,6 +146,6 @@ def _check_clusters(shared: Sequence[str], old: Mapping[str, QueryValue], new: M
 
 
 def _seen(rows: Sequence[QueryValue]) -> Range:
-    """[0, 1] when every value fits, else the range of the values."""
+    """Return [0, 1] when every value fits, else the range of the values and 0: that is what a value may fall to."""
     low, high = min(row.value for row in rows), max(row.value for row in rows)
-    return Range() if low >= 0.0 and high <= 1.0 else Range(low, high)
+    return Range() if low >= 0.0 and high <= 1.0 else Range(min(0.0, low), max(0.0, high))

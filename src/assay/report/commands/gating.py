@@ -346,7 +346,8 @@ def _regression(row: ComparisonRow, claim: Claim, strict: bool, sides: _Sides) -
         return Check("comparison", what, not strict, DOUBT, detail, warning=True)
     doubtful = row.verdict is Verdict.INCONCLUSIVE and not row.identical
     if doubtful:
-        detail += f"; this set could have shown {row.mde_text}, the margin is {claim.margin:g}"
+        shown = "no difference" if row.mde is None else f"a difference of {row.mde_text}"
+        detail += f"; this set could have shown {shown}, the margin is {claim.margin:g}"
     return Check("comparison", what, not (doubtful and strict), DOUBT, detail, warning=doubtful)
 
 
