@@ -1,7 +1,7 @@
 """Equal engines whose best is chosen by looking, and queries that share targets: how often is a difference claimed?
 
-`test_leader_worlds.py` bounds small counts in `make test` and the stated ones in `make soak`. `leader_table` and
-`shared_table` return a title, a header and rows for the documentation.
+`test_leader_worlds.py` bounds small counts in `make test` and the stated ones in `make soak`; `simulating.py` has the
+documented rows.
 """
 
 from __future__ import annotations
@@ -42,8 +42,6 @@ BATCH = 100
 SMALL, STATED, STATED_SHARED = 300, 2000, 10_000
 #: Columns whose t-test is far from the level that Holm asks for are not tested by sign flips.
 _FILTER = 20.0
-
-Table = tuple[str, list[str], list[list[str]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,28 +145,6 @@ def _columns(table: ClusterTable, kept: np.ndarray) -> tuple[FloatArray, FloatAr
     return table.sums[:, kept], table.sizes, table.strata, table.plain_se[kept]
 
 
-def leader_table(sets: int = STATED) -> Table:
-    """Tabulate false claims about the best of equal engines; each figure is the highest of four settings."""
-    rows = []
-    for engines, repositories in product(ENGINES, REPOSITORIES):
-        found = [simulate(Contest(engines, repositories, *rest), sets) for rest in product(QUERIES, ALIKE)]
-        worst = [max(getattr(one, name) for one in found) for name in Claims.__slots__]
-        rows.append([str(engines), str(repositories), *(f"{share:.3f}" for share in worst)])
-    title = (
-        "Claims about the best of equal engines: share of sets, the highest of 100 and 300 queries with scores that "
-        f"are independent or correlated .7 ({sets:,} sets each)"
-    )
-    header = [
-        "engines",
-        "repositories",
-        "leader better than runner-up",
-        "leader better than any",
-        "outside the noise of the leader",
-        "best rival differs from the baseline",
-    ]
-    return title, header, rows
-
-
 @dataclass(frozen=True, slots=True)
 class SharedWorld:
     """Queries of one repository that share targets, with differences that are correlated through the target."""
@@ -206,7 +182,7 @@ def simulate_shared(world: SharedWorld, sets: int, resamples: int = 2000) -> Map
 
 
 def named_units(targets: Sequence[frozenset[int]]) -> list[Unit]:
-    """Make units through the rule that scores use."""
+    """Return units that are grouped by the rule of `assay.score`."""
     from assay.scoring import score
     from assay.types import CorpusSpec, EngineRun, Gold, Query, Run, Span, Suite, Target
 
@@ -232,22 +208,3 @@ def _differences(world: SharedWorld, rng: np.random.Generator) -> FloatArray:
     below = np.linspace(0.0, NONZERO / 2, len(SPIKES) + 1)[1:]
     cuts = [NormalDist().inv_cdf(p) for p in (*below, *(1.0 - below[::-1]))]
     return np.asarray(levels[np.searchsorted(cuts, latent)])
-
-
-def shared_table(sets: int = STATED_SHARED) -> Table:
-    """Tabulate type I error and coverage of queries that share targets."""
-    rows = []
-    for world in shared_worlds():
-        found = simulate_shared(world, sets)
-        names = [f"{figure} {how}" for figure in ("type I", "coverage") for how in ("apart", "together")]
-        rows.append([world.about, f"{world.correlation:g}", *(f"{found[name]:.3f}" for name in names)])
-    title = f"Queries that share targets ({sets:,} sets)"
-    header = [
-        "setting",
-        "correlation",
-        "type I, each query a unit",
-        "type I, shared targets one unit",
-        "coverage, each query a unit",
-        "coverage, shared targets one unit",
-    ]
-    return title, header, rows

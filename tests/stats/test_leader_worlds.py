@@ -20,8 +20,6 @@ from tests.stats.leader_worlds import (
     contests,
     count_claims,
     draw_values,
-    leader_table,
-    shared_table,
     shared_worlds,
     simulate,
     simulate_shared,
@@ -86,9 +84,3 @@ def test_queries_that_share_targets_hold_the_level_as_one_unit(world):
 @pytest.mark.parametrize("world", list(shared_worlds()), ids=named)
 def test_shared_targets_hold_the_level(world):
     check_shared(world, STATED_SHARED)
-
-
-def test_tables_have_a_title_and_rows_as_wide_as_their_header():
-    for title, header, rows in (shared_table(100), leader_table(2)):
-        assert "sets" in title
-        assert {len(row) for row in rows} == {len(header)}

@@ -40,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def handle(args: argparse.Namespace) -> int:
-    """Print the answer, then what it rests on."""
+    """Print the required size, then its assumptions."""
     from assay.report.pages.document import Document, Paragraph
     from assay.stats.records import one_digit
 

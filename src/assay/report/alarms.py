@@ -192,7 +192,7 @@ class _Table:
 
 
 def _table(case: Case, codes: IntArray) -> _Table:
-    """Take the engines that the leader is chosen from; of those with identical rankings the first is kept."""
+    """Return the engines that the leader is chosen from, one for each distinct set of rankings."""
     dead = dead_engines(case.run)
     names = [name for name in candidates(case.run, case.claim) if name not in dead]
     shown = headline(pick(case.scores, engines=names, measures=(case.primary,)))

@@ -141,7 +141,7 @@ def _icc(table: ClusterTable, mean: FloatArray) -> FloatArray:
 
 
 def residuals(table: ClusterTable, part: slice) -> FloatArray:
-    """Give D_g − n_g m_h of one stratum; what is only rounding is 0."""
+    """Return D_g − n_g m_h of one stratum, with rounding errors set to 0."""
     sums, sizes = table.sums[part], table.sizes[part]
     found = np.asarray(sums - np.outer(sizes, sums.sum(axis=0) / sizes.sum()))
     found[np.abs(found) <= DEFAULT.rounding * np.abs(sums).max(axis=0, initial=0.0)] = 0.0
@@ -149,13 +149,13 @@ def residuals(table: ClusterTable, part: slice) -> FloatArray:
 
 
 def correction(sizes: FloatArray) -> FloatArray:
-    """Give 1/(1 − n_g/n_h) of the clusters of a stratum; 1 for a cluster alone, whose residual is 0."""
+    """Return 1/(1 − n_g/n_h) of the clusters of a stratum; 1 for a single cluster, whose residual is 0."""
     rest = 1.0 - sizes / sizes.sum()
     return np.asarray(np.divide(1.0, rest, out=np.ones_like(rest), where=rest > 0.0))
 
 
 def plain_spread(table: ClusterTable) -> FloatArray:
-    """Give n²SE² of each column by CR1: its resamples are matrix products, so resampled statistics use it."""
+    """Return n²SE² of each column by CR1, whose resamples are matrix products; the resampled statistics use it."""
     found = np.zeros(table.sums.shape[1])
     for part in table.strata:
         found += small_sample(part.stop - part.start) * (residuals(table, part) ** 2).sum(axis=0)
@@ -163,7 +163,7 @@ def plain_spread(table: ClusterTable) -> FloatArray:
 
 
 def small_sample(clusters: int) -> float:
-    """Give G/(G − 1), the correction of CR1; 1 for a cluster alone, whose residual is 0."""
+    """Return G/(G − 1), the correction of CR1; 1 for a single cluster, whose residual is 0."""
     return clusters / (clusters - 1) if clusters > 1 else 1.0
 
 

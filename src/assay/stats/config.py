@@ -29,6 +29,8 @@ class StatsConfig:
     # How many times larger the rare differences are than the frequent ones before a set counts as skewed: at 3 that is
     # 0 to 6 % of symmetric sets and 99 % of those with rare large losses (tests/stats/audit.py).
     lopsided: float = 3.0
+    # Standard deviations by which the F ratio of clusters exceeds 1 before their design effect lowers the effective n.
+    alike_clusters: float = 1.0
     # Standard deviations by which the F ratio of clusters exceeds 1 before they count as different (1 % by chance), and
     # how many times worse than the worst cluster an unseen one may then be.
     unlike_clusters: float = 3.5

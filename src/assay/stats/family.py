@@ -56,7 +56,7 @@ def judgment_notes(row: ComparisonRow, size: int, alpha: float) -> tuple[str, ..
 
 
 def _disagreement(row: ComparisonRow, alpha: float) -> str:
-    """Say why the interval and the verdict differ; nothing where they agree."""
+    """Return why the interval and the verdict differ, or an empty string where they agree."""
     p, verdict = row.p_adjusted, row.verdict
     decided = verdict in (Verdict.BETTER, Verdict.WORSE)
     excludes = not row.interval.low <= 0.0 <= row.interval.high

@@ -120,7 +120,9 @@ def _row(pair: Pair, at: int, shared: _Shared, settings: Settings) -> Comparison
     lopsided = bounded and is_lopsided(differences, pair.bounds.width, times=config.lopsided)
     # How alike queries of one cluster are is chance where clusters agree, and unknown where few differ or few decide.
     independent = len(differences) if shared.parts.kind != "intent" else found.clusters
-    effective_n = effect.effective_n if lopsided or found.clusters_differ(at, 1.0) else float(independent)
+    effective_n = (
+        effect.effective_n if lopsided or found.clusters_differ(at, config.alike_clusters) else float(independent)
+    )
     if sparse or (lopsided and found.clusters < config.equivalence_clusters):
         effective_n = min(effective_n, found.clusters)
     interval = levels.interval.at(at, 1 - settings.alpha)

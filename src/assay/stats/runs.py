@@ -123,7 +123,7 @@ def take(table: Table, kept: Sequence[int]) -> Table:
 
 
 def _with_shared(old: Table, new: Table) -> Table:
-    """Take over which queries share targets: a baseline file written before that was recorded does not say."""
+    """Copy the groups of queries that share targets, which older baseline files do not record."""
     pairs = zip(old.units, new.units, strict=True)
     return replace(old, units=tuple(replace(unit, shared=other.shared or unit.shared) for unit, other in pairs))
 

@@ -143,7 +143,7 @@ def _label(repositories: Sequence[str]) -> str:
 
 
 def _shared(queries: int, units: int) -> str:
-    """Say how many units queries that share targets form."""
+    """Return a note on how many units queries that share targets form."""
     many = "1 unit" if units == 1 else f"{units} units"
     return f"{queries} queries form {many}: queries that share targets count as one"
 

@@ -77,7 +77,8 @@ def _own_values(
         if line["engine"] == engine and name not in rows and line[column]:
             value = _number(line[column])
             if value is None:
-                raise InputError(f"expected a number, got {line[column]!r}", file=file, line=number)
+                hint = "leave the cell empty where the measure does not apply"
+                raise InputError(f"expected a number, got {line[column]!r}", file=file, line=number, hint=hint)
             rows[name] = QueryValue(name, value, line.get("repository", ""), line.get("shared", ""))
     return tuple(rows.values())
 

@@ -18,7 +18,7 @@ NOTE = "40 queries form 20 units: queries that share targets count as one"
 
 
 def in_pairs(made: Run) -> Run:
-    """Give every second query the targets of the one before."""
+    """Return queries in pairs with the same targets."""
     (gold,) = made.suite.golds
     queries = [replace(query, targets=gold.queries[at - at % 2].targets) for at, query in enumerate(gold.queries)]
     return replace(made, suite=Suite((replace(gold, queries=tuple(queries)),)))

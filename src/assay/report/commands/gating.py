@@ -218,7 +218,7 @@ class _Sides:
         return self.new.engine(name).is_noisy
 
     def hints(self, rows: Sequence[ComparisonRow]) -> tuple[str, ...]:
-        """Say that noise is unknown where neither side was repeated and an engine may have become worse."""
+        """Return a hint to repeat runs where neither side was repeated and an engine may have become worse."""
         if self.old is None or max(self.old.repeats, self.new.repeats) > 1:
             return ()
         unwell = [row for row in rows if row.verdict in _UNWELL and not row.identical and self.shared(row)]

@@ -39,7 +39,7 @@ class Annotation:
 
 
 def of_gate(gate: Gate, places: Mapping[tuple[str, str], Spot]) -> list[Annotation]:
-    """Make annotations of the checks that did not come out well, and of the queries behind a significant regression."""
+    """Return annotations for failed and doubtful checks, and for the queries behind a significant regression."""
     found = [
         Annotation("warning" if check.passed else "error", "assay gate", f"{check.what}: {check.detail}")
         for check in gate.checks
