@@ -27,9 +27,8 @@ import numpy as np
 from assay.stats.config import DEFAULT, Settings
 from assay.stats.family import judge
 from assay.stats.paired import Components
-from assay.stats.planning import read_pilot
-from assay.stats.power import Pilot
-from assay.stats.power import plan as plan_size
+from assay.stats.pilot import Pilot, read_pilot
+from assay.stats.planning import plan as plan_size
 from assay.stats.records import ComparisonRow, Plan, Range, SizeRange, Verdict
 from assay.stats.rows import Pair, comparison_rows
 from assay.stats.units import repository_codes
@@ -177,29 +176,29 @@ def _true_plan(shape: Shape, repositories: int, queries: float, icc: float, delt
 
 
 def plan(shape: Shape, design: Design, count: int) -> Figures:
-    """Find the smallest difference for which a plan states this design, and the power of such sets.
+    """Plan for the difference that a design should just show, and find the power of sets of the stated size.
 
     The pilot compares two equal engines, or two with the true difference.
     """
     figures: dict[str, float] = {}
     each, scale = design.queries / design.repositories, SCALE if shape.scales else 1.0
-    for name, differs in (("", False), (", pilot with the difference", True)):
-        low, high = 0.0, 0.9 * scale * max(shape.values)
-        for _ in range(14):
-            delta = 0.5 * (low + high)
-            world = tilted(shape, delta / scale) if differs else shape
-            found = _true_plan(world, design.repositories, each, design.icc, delta)
-            size = found.queries if design.repositories == 1 else found.repositories
-            enough = size is not None and size <= (design.queries if design.repositories == 1 else design.repositories)
-            low, high = (low, delta) if enough else (delta, high)
-        moved, rows = tilted(shape, high / scale), list[ComparisonRow]()
-        if high >= 0.89 * scale * max(shape.values):
+    shown = _true_plan(shape, design.repositories, each, design.icc, 0.1).mde_now
+    if shown is None or shown >= 0.9 * scale * max(shape.values):
+        return figures
+    delta = 1.02 * shown  # or the answer may be a whole repository more than the design has
+    moved = tilted(shape, delta / scale)
+    for name, world in (("", shape), (", pilot with the difference", moved)):
+        found = _true_plan(world, design.repositories, each, design.icc, delta)
+        size = found.queries if design.repositories == 1 else found.repositories
+        if size is None:
             continue
+        stated = Design(1, size) if design.repositories == 1 else Design(size, round(size * each), design.icc)
+        rows: list[ComparisonRow] = []
         for rng in _generators(moved, design, count):
-            sets = _equal_sets(rng, moved, design.repositories, design.queries, design.icc, BATCH)
+            sets = _equal_sets(rng, moved, stated.repositories, stated.queries, stated.icc, BATCH)
             rows += rows_of(sets, DEFAULT.margin, 0)
         power = _share(rows, lambda row: row.verdict is Verdict.BETTER)
-        figures |= {f"delta{name}": high, f"power{name}": power}
+        figures |= {f"delta{name}": delta, f"size{name}": float(size), f"power{name}": power}
     return figures
 
 

@@ -1,21 +1,28 @@
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import optimize, stats
 
 from assay.errors import ConfigError
-from assay.stats import Plan, compare, plan_claim
-from assay.stats.planning import read_pilot
+from assay.stats import Plan, compare, components_of, plan, plan_claim
+from assay.stats.config import DEFAULT
+from assay.stats.pilot import Pilot, read_pilot
+from assay.stats.power import planned_minimal_difference
 from assay.types import Scores
 from tests.stats.audit import cells_of, pilot
 from tests.stats.audit import plan as planned_power
 from tests.stats.worlds import make_units
 
 from .conftest import B, or_none, random_table
+
+#: Few simulated sets, where exact sizes do not matter.
+ROUGH = replace(DEFAULT, plan_sets=50)
 
 
 def plan_of(scores_of, differences, repositories=None, **options) -> Plan:
@@ -99,6 +106,7 @@ def test_equal_differences_are_refused(scores_of):
         plan_of(scores_of, np.full(20, 0.25))
 
 
+@settings(max_examples=25)
 @given(st.integers(0, 10_000), st.integers(1, 9), st.floats(0.05, 0.3))
 def test_plan_does_not_depend_on_the_direction(seed, repositories, delta):
     differences, homes = drawn(repositories, 20, seed=seed)
@@ -106,7 +114,7 @@ def test_plan_does_not_depend_on_the_direction(seed, repositories, delta):
     values = np.stack([np.zeros(len(homes)), differences])[:, None]
     table = Scores(("old", "new"), ("nDCG@10",), units, values)
     there, back = (
-        plan_claim(table, baseline=a, engine=b, primary="nDCG@10", delta=delta)
+        plan_claim(table, baseline=a, engine=b, primary="nDCG@10", delta=delta, config=ROUGH)
         for a, b in (("old", "new"), ("new", "old"))
     )
     assert there.mde_now == pytest.approx(back.mde_now)
@@ -120,6 +128,158 @@ def test_heavy_tails_cost_degrees_of_freedom():
     assert read_pilot(light, groups).pilot.within_df == pytest.approx(99)
     # Kurtosis 1/.08: about 2n/(k − 1) degrees of freedom.
     assert read_pilot(rare, groups).pilot.within_df == pytest.approx(200 / 11.5, rel=0.05)
+
+
+def pilot_of(values: dict[float, float], within_df: float = 59.0, means_df: float | None = 5.0) -> Pilot:
+    return Pilot(within_df, means_df, np.array([*values]), np.array([*values.values()]))
+
+
+def test_true_difference_adds_spread_where_most_queries_tie():
+    ties = pilot_of({-1.0: 0.05, 0.0: 0.9, 1.0: 0.05})
+    # Tilted to a mean of .2: the odds of win and tie grow by x, those of loss and tie shrink by it.
+    x = optimize.brentq(lambda x: 0.05 * (x - 1 / x) / (0.9 + 0.05 * (x + 1 / x)) - 0.2, 1, 100)
+    share = 0.05 * (x + 1 / x) / (0.9 + 0.05 * (x + 1 / x))
+    assert ties.spread_at(0.2) == pytest.approx(math.sqrt((share - 0.04) / 0.1), rel=1e-6)
+    assert ties.spread_at(1e-6) == pytest.approx(1.0)
+    half = pilot_of({-1.0: 0.5, 1.0: 0.5})
+    assert half.spread_at(0.5) == pytest.approx(math.sqrt(0.75))
+    # A pilot that has the difference has its spread too, in either direction.
+    there, back = (pilot_of({0.0: 0.8, side: 0.2}) for side in (1.0, -1.0))
+    assert there.spread_at(0.2) == pytest.approx(1.0)
+    assert there.spread_at(0.1) == back.spread_at(0.1) < 1.0
+
+
+@pytest.mark.parametrize("delta", [-0.3, 0.0, 0.2, 0.9, 1.0, 3.0])
+def test_tilted_differences_have_the_mean(delta):
+    values, shares = pilot_of({-1.0: 0.05, 0.0: 0.9, 0.5: 0.05}).tilted(delta)
+    assert shares.sum() == pytest.approx(1.0)
+    assert shares @ values == pytest.approx(delta, abs=1e-6)
+
+
+@pytest.mark.parametrize(("clusters", "queries", "icc"), [(6, 10, 0.1), (20, 10, 0.0), (80, 1, 0.0)])
+def test_simulated_power_is_that_of_normal_means_where_differences_are_normal(clusters, queries, icc):
+    shares = stats.norm.pdf(np.linspace(-3, 3, 41))
+    pilot = Pilot(1e9, None, np.linspace(-3, 3, 41), shares / shares.sum())
+    components = components_of(0.3, icc, clusters, queries)
+    se = math.sqrt((components.between + components.within / queries) / clusters)
+    delta = planned_minimal_difference(se, clusters - 1, clusters)
+    power = pilot.power(delta, clusters, queries, components, 0.05, DEFAULT)
+    assert power == pytest.approx(0.8, abs=0.05)
+    assert pilot.power(1e-6, clusters, queries, components, 0.05, DEFAULT) == pytest.approx(0.025, abs=0.02)
+
+
+def test_many_distinct_differences_are_simulated_by_fewer():
+    values = np.random.default_rng(0).normal(0.0, 0.3, 300)
+    pilot = Pilot(1e9, None, np.sort(values), np.full(300, 1 / 300))
+    components = components_of(float(values.std()), 0.0, 1, 60)
+    delta = planned_minimal_difference(float(values.std()) / math.sqrt(60), 59, 60)
+    assert pilot.power(delta, 60, 1, components, 0.05, DEFAULT) == pytest.approx(0.8, abs=0.05)
+
+
+@given(
+    sd=st.floats(0.05, 0.6),
+    icc=st.floats(0, 0.5),
+    repositories=st.integers(1, 80),
+    queries=st.integers(3, 40),
+    delta=st.floats(0.005, 0.2),
+)
+def test_a_plan_reaches_its_difference_and_no_smaller_set_does(sd, icc, repositories, queries, delta):
+    components = components_of(sd, icc, repositories, queries)
+    found = plan(components, delta)
+
+    def mde(count: int) -> float:
+        variance = (components.between + components.within / queries) / count
+        return planned_minimal_difference(np.sqrt(variance), count - 1, count)
+
+    assert found.repositories is not None
+    assert mde(found.repositories) <= delta
+    assert found.repositories == 6 or mde(found.repositories - 1) > delta
+    assert found.repositories_range is found.queries_range is None
+
+
+@settings(max_examples=25)
+@given(
+    icc=st.floats(0, 0.5),
+    repositories=st.integers(1, 30),
+    delta=st.floats(0.03, 0.2),
+    df=st.floats(2, 60),
+    source=st.sampled_from(["pilot", "given"]),
+)
+def test_range_holds_the_answer_and_narrows_with_the_pilot(icc, repositories, delta, df, source):
+    components = components_of(0.3, icc, repositories, 10)
+    shares = {-0.5: 0.18, 0.0: 0.64, 0.5: 0.18}
+
+    def sizes(df: float) -> list[list[float]]:
+        pilot = pilot_of(shares, df, df if source == "pilot" else None)
+        found = plan(components, delta, pilot=pilot, config=ROUGH)
+        few, many = found.repositories_range, found.queries_range
+        assert few is not None
+        assert many is not None
+        ends = [(few.low, found.repositories, few.high), (many.low, found.queries, many.high)]
+        return [[or_none(one) for one in kind] for kind in ends]
+
+    for rough, fine in zip(sizes(df), sizes(100 * df), strict=True):
+        assert rough[0] <= fine[0] <= fine[1] == rough[1] <= fine[2] <= rough[2]
+
+
+def test_sentence_has_the_range_and_the_icc():
+    pilot = pilot_of({-0.5: 0.18, 0.0: 0.64, 0.5: 0.18})
+    found = plan(components_of(0.3, 0.1, 6, 10), 0.1, pilot=pilot, icc_source="pilot")
+    sizes = found.repositories_range
+    assert sizes is not None
+    assert f"{found.repositories} repositories of 10 queries (95% CI {sizes.low} to {sizes.high})" in found.sentence
+    assert found.sentence.endswith("ICC 0.1, from the pilot.")
+    assert "90% CI" in plan(components_of(0.3, 0.1, 6, 10), 0.1, alpha=0.1, pilot=pilot).sentence
+    assert "or more)" in plan(components_of(0.3, 0.02, 6, 10), 0.12, pilot=pilot).sentence
+
+
+def test_queries_alone_do_not_help_when_repositories_differ_too_much():
+    found = plan(components_of(0.3, 0.1, 8, 20), 0.01)
+    assert found.queries is None
+    assert "no number of queries in 8 repositories" in found.sentence
+    assert found.repositories is not None
+
+
+def test_a_plan_for_one_repository_counts_queries():
+    found = plan(components_of(0.3, 0.0, 1, 60), 0.05)
+    assert found.queries is not None
+    assert found.queries == pytest.approx((2.8 * 0.3 / 0.05) ** 2, rel=0.03)
+    assert "in one repository" in found.sentence
+    assert or_none(found.mde_now) > 0.05
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        (0.0, 0.1, 5, 5),
+        (math.nan, 0.1, 5, 5),
+        (math.inf, 0.1, 5, 5),
+        (0.3, -0.1, 5, 5),
+        (0.3, 1.1, 5, 5),
+        (0.3, math.nan, 5, 5),
+        (0.3, 0.1, 0, 5),
+        (0.3, 0.1, 5, 0),
+        (0.3, 0.1, 5, math.nan),
+    ],
+)
+def test_impossible_components_are_refused(arguments):
+    with pytest.raises(ConfigError):
+        components_of(*arguments)
+
+
+def test_a_claim_of_no_size_is_refused():
+    with pytest.raises(ConfigError, match="above 0") as caught:
+        plan(components_of(0.3, 0.1, 8, 20), 0.0)
+    assert caught.value.hint == "for example --detect 0.02"
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"delta": math.nan}, {"delta": math.inf}, {"alpha": 0.7}, {"power": 1.0}, {"power": 0.01}]
+)
+def test_impossible_plans_are_refused(wrong):
+    with pytest.raises(ConfigError) as caught:
+        plan(components_of(0.3, 0.1, 8, 20), **({"delta": 0.1} | wrong))
+    assert caught.value.hint
 
 
 @pytest.mark.nightly

@@ -13,7 +13,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from assay.cli.common.options import add_claim, claim_for, log_look, read_results, refuse
+from assay.cli.common.options import Once, add_claim, claim_for, log_look, read_results, refuse
 from assay.cli.common.output import emit
 from assay.errors import ConfigError, EngineError
 
@@ -25,7 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the flags of this command."""
     parser.add_argument("first", help="run folder, or CSV of the baseline")
     parser.add_argument("second", nargs="?", help="run folder, or CSV of the candidate")
-    parser.add_argument("--engine", metavar="NAME", help="compare this engine only")
+    parser.add_argument("--engine", action=Once, metavar="NAME", help="compare this engine only")
     parser.add_argument("--all-pairs", action="store_true", help="every engine against every other, as one family")
     parser.add_argument(
         "--allow-changed-corpus",

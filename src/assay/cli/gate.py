@@ -21,7 +21,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from assay.cli.common.options import add_claim, claim_for, log_look, read_results, refuse
+from assay.cli.common.options import Once, add_claim, claim_for, log_look, read_results, refuse
 from assay.cli.common.output import counted, emit, warn
 from assay.errors import AssayError, ConfigError, EnvironmentFailure
 
@@ -44,7 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--against", action="append", metavar="PLACE", help="folder of the baseline run, or a baseline file"
     )
     parser.add_argument("--write-baseline", metavar="FILE", help="write the run as a baseline file, and judge nothing")
-    parser.add_argument("--engine", metavar="NAME", help="gate this engine only")
+    parser.add_argument("--engine", action=Once, metavar="NAME", help="gate this engine only")
     parser.add_argument(
         "--require", action="append", default=[], metavar="RULE", help="a threshold such as 'Hit@5>=0.70'"
     )

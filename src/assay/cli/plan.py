@@ -47,11 +47,19 @@ def handle(args: argparse.Namespace) -> int:
     if not args.detect > 0 or not 0 < args.power < 1:
         raise ConfigError("--detect is above 0, --power between 0 and 1", hint="such as --detect 0.02 --power 0.8")
     plan, source = _assumed(args) if args.sd is not None else _piloted(args)
-    basis = f"{source}; {plan.power:.0%} power at α = {plan.alpha:g}, one comparison."
+    basis = f"{source}; {100 * plan.power:g}% power at α = {plan.alpha:g}, one comparison."
     shown = "no difference at all" if plan.mde_now is None else one_digit(plan.mde_now)
-    document = Document(plan.sentence, (Paragraph(basis), Paragraph(f"The present size shows {shown}.")))
+    document = Document(plan.sentence, (Paragraph(basis), Paragraph(f"{_size(args)} shows {shown}.")))
     emit(args, document, {"schema": "assay/plan/1", **asdict(plan)})
     return 0
+
+
+def _size(args: argparse.Namespace) -> str:
+    """Name the size whose smallest detectable difference is shown: the pilot's, or the assumed one."""
+    if args.sd is None:
+        return "The pilot's size"
+    repositories = args.repositories or 1
+    return f"{repositories} {'repository' if repositories == 1 else 'repositories'} of {args.queries or 20:g} queries"
 
 
 def _assumed(args: argparse.Namespace) -> tuple[Plan, str]:

@@ -12,7 +12,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from assay.cli.common.options import log_look, read_results
+from assay.cli.common.options import Once, log_look, read_results
 from assay.cli.common.output import emit
 from assay.errors import ConfigError
 
@@ -31,7 +31,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "words", nargs="+", metavar="QUERY", help="its id or a part of its text; before it a run (results), or two"
     )
     parser.add_argument("--engines", nargs=2, metavar=("A", "B"), help="whose rankings (baseline and best rival)")
-    parser.add_argument("--engine", metavar="NAME", help="this engine alone; of two runs, the one that is compared")
+    parser.add_argument(
+        "--engine", action=Once, metavar="NAME", help="this engine alone; of two runs, the one that is compared"
+    )
     parser.add_argument("--form", metavar="F", help="the phrasing (the one its score is about)")
 
 

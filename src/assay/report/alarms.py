@@ -224,11 +224,12 @@ def _noise(case: Case, table: _Table, config: AlarmConfig) -> Iterator[Alarm]:
     all_of_them = "all other variants" if len(near) == len(others) else f"{len(near)} of {len(others)} other variants"
     shows = "none at all" if found.smallest is None else f"from about {one_digit(found.smallest)} up"
     widest = max(float(found.lead[i]) for i in near)
+    behind = f"They are up to {one_digit(widest)} behind" if widest > 0.0 else "Their means are equal"
     yield Alarm(
         "within noise",
         (leader, *names),
         f"{leader} leads on {case.primary}, but {all_of_them} differ from it by noise or by less than the margin of "
-        f"{case.claim.margin:g}: {_listed(names, config.named)}. They are up to {widest:.3f} behind; between any two "
+        f"{case.claim.margin:g}: {_listed(names, config.named)}. {behind}; between any two "
         f"of {len(table.names)} variants this set would show differences {shows}.",
         "Choose among them by cost, or ask more queries: `assay plan` says how many.",
         {

@@ -31,7 +31,7 @@ def comparison_blocks(found: Comparison) -> list[Block]:
         "baseline",
         "verdict",
         f">difference [{level:.0%}]",
-        f">[{narrow:.0%}]",
+        f">equivalence [{narrow:.0%}]",
         ">p",
         ">d_z",
         ">win/tie/loss",
@@ -53,8 +53,8 @@ def comparison_blocks(found: Comparison) -> list[Block]:
 
 
 _LEGEND = (
-    "better and worse need Holm's p; equivalent and not inferior are read from the 90% interval, which allows for "
-    "unseen differences. d_z: the difference in standard deviations of the differences. harmed: queries that got "
+    "better and worse need Holm's p; equivalent and not inferior are read from the equivalence interval, which allows "
+    "for unseen differences. d_z: the difference in standard deviations of the differences. harmed: queries that got "
     "worse. ICC, n eff.: how alike queries of one repository, or of one declared cluster, are, and how many "
     "independent ones they are worth. MDE: the smallest difference this set would probably have shown."
 )

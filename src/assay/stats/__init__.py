@@ -3,8 +3,7 @@
 from assay.stats.compare import all_pairs, compare, means_only
 from assay.stats.intervals import paired_percentile_bootstrap, percentile_bootstrap
 from assay.stats.means import means
-from assay.stats.planning import plan_claim
-from assay.stats.power import components_of, plan
+from assay.stats.planning import components_of, plan, plan_claim
 from assay.stats.records import (
     AllPairs,
     Comparison,

@@ -38,6 +38,10 @@ class StatsConfig:
     power: float = 0.8
     counted_steps: int = 12  # attainable p-values at or below α; with more, the t form is within 2 % of the exact test
     power_draws: int = 10_000  # a difference the exact test can find is then known to 1 %; one digit of it is shown
+    plan_sets: int = 1_000  # simulated for a plan: a power of .8 is then known to ±.013, a size to 3 %
+    # Clusters and single queries up to which plans are simulated; beyond, the t form is as close as the simulation.
+    plan_clusters: int = 60
+    plan_queries: int = 400
     shared_queries: float = 0.8  # below this share of agreeing query hashes two runs are not comparable
     tie: float = 1e-9  # two values of a measure closer than this are one value; measures are exact to about 1e-15
     rounding: float = 1e-12  # a sum this small beside its terms is zero

@@ -37,13 +37,17 @@ class Ends:
         return Interval(float(self.low[column]), float(self.high[column]), level, self.method)
 
 
-def mean_interval(found: Estimate, bounds: Range, *, level: float = 1 - DEFAULT.alpha) -> Ends:
-    """Interval of a mean: Wilson at the effective n on the rescaled range, or cluster-t where there is no range."""
+def mean_interval(found: Estimate, bounds: Range, *, level: float = 1 - DEFAULT.alpha, units: float = math.inf) -> Ends:
+    """Interval of a mean: Wilson at the effective n on the rescaled range, or cluster-t where there is no range.
+
+    `units` is the number of independent queries where all values are equal and queries share targets.
+    """
     se = _at_least_plain(found)
     if not bounds.finite:
         return _clipped(found.mean, _quantile(found, level) * se, bounds, "cluster-t")
     unit = (found.mean - bounds.low) / bounds.width
-    low, high = _wilson(unit, _effective_n(found, unit, se / bounds.width, bounds), _quantile(found, level))
+    n = _effective_n(found, unit, se / bounds.width, bounds, units)
+    low, high = _wilson(unit, n, _quantile(found, level))
     return Ends(bounds.low + bounds.width * low, bounds.low + bounds.width * high, "wilson")
 
 
@@ -55,7 +59,7 @@ def _at_least_plain(found: Estimate) -> FloatArray:
     return found.se if found.stratified else np.maximum(found.se, found.plain_se)
 
 
-def _effective_n(found: Estimate, mean: FloatArray, se: FloatArray, bounds: Range) -> FloatArray:
+def _effective_n(found: Estimate, mean: FloatArray, se: FloatArray, bounds: Range, units: float) -> FloatArray:
     """Return the n at which a proportion has this standard error, mean(1 − mean)/SE².
 
     Near 0 and 1 the few queries that miss may all be in repositories that were not drawn, so an observed ICC of 0 says
@@ -69,7 +73,7 @@ def _effective_n(found: Estimate, mean: FloatArray, se: FloatArray, bounds: Rang
     shortfall = np.zeros_like(mean) if found.stratified else np.maximum(0.0, DEFAULT.assumed_icc_of_values - found.icc)
     extra = (found.size - 1.0) * shortfall * weight
     variance = se**2 + (found.plain_se / bounds.width) ** 2 * extra
-    independent = found.n / (1.0 + extra)
+    independent = np.minimum(found.n / (1.0 + extra), units)
     usable = np.isfinite(variance) & (variance > 0.0) & (spread > 0.0)
     return np.asarray(np.divide(spread, variance, out=independent, where=usable))
 

@@ -62,18 +62,21 @@ def _rows(
     """Give the rows of the cells that share their queries."""
     found = estimate(cluster_table(values, parts))
     sizes = np.bincount(repositories)
+    units = parts.count if parts.shared else len(values)
     return [
         MeanRow(
             engine=cell.engine,
             measure=cell.measure.name,
             mean=float(found.mean[at]),
-            interval=mean_interval(found.column(at), cell.measure.bounds, level=1 - alpha).at(0, 1 - alpha),
+            interval=mean_interval(found.column(at), cell.measure.bounds, level=1 - alpha, units=units).at(
+                0, 1 - alpha
+            ),
             repository_mean=float((np.bincount(repositories, weights=values[:, at]) / sizes).mean()),
             queries=len(values),
             left_out=left_out,
             clusters=parts.count,
             repositories=parts.repositories,
-            effective_n=_effective_n(found, at),
+            effective_n=min(_effective_n(found, at), units),
             label=parts.label,
         )
         for at, cell in enumerate(cells)

@@ -13,9 +13,9 @@ from assay.stats.config import Settings, StatsConfig
 from assay.stats.family import shown_difference
 from assay.stats.intervals import Ends, bootstrap_t, difference_interval, widened, widened_by_clusters
 from assay.stats.paired import effects, is_lopsided, sign_flip, smallest_p
+from assay.stats.power import unequal_factor
 from assay.stats.records import ComparisonRow, Interval, Range
 from assay.stats.tables import same_queries
-from assay.stats.unequal import unequal_factor
 from assay.stats.units import Partition, group_codes, partition
 
 if TYPE_CHECKING:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -23,6 +22,7 @@ from assay.stats.tables import Column, Table
 from assay.types import Unit
 
 _NAMES = Names()
+_LARGEST = 1e50
 _COLUMNS = ("query", "value", "cluster")
 _OWN_COLUMNS = ("engine", "gold", "query", "form", "repository", "hash", "shared")
 
@@ -84,12 +84,12 @@ def _own_values(
 
 
 def _number(text: str | None) -> float | None:
-    """Parse a finite number; None if it is none."""
+    """Parse a number; None if it is none, or too large to be squared and summed."""
     try:
         value = float(text or "")
     except ValueError:
         return None
-    return value if math.isfinite(value) else None
+    return value if abs(value) <= _LARGEST else None
 
 
 def _value(line: Mapping[str | None, str | None], file: Path, number: int) -> QueryValue:

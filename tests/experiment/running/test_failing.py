@@ -8,6 +8,7 @@ import pytest
 
 import assay
 from assay.cli.main import main
+from assay.engines import make_engine
 from assay.errors import EngineError
 from assay.types import Status
 
@@ -108,3 +109,9 @@ def test_a_comparison_that_lacks_an_engine_exits_4(ours: Path) -> None:
     assert main(["compare", "results", "--baseline", "bad"]) == 4
     assert main(["compare", "results", "--engine", "good"]) == 0
     assert main(["compare", "results", "--all-pairs"]) == 4
+
+
+def test_keywords_engine_under_another_name_is_under_test(shop: Path) -> None:
+    gold = assay.load_gold("gold.yaml")
+    run = assay.run({name: make_engine("keywords") for name in ("keywords", "grep")}, gold)
+    assert {engine.name: engine.role for engine in run.engines} == {"keywords": "yardstick", "grep": "contestant"}

@@ -16,6 +16,22 @@ if TYPE_CHECKING:
     from assay.types import Claim, Run, Suite
 
 
+class Once(argparse.Action):
+    """Store a value, and refuse a second one instead of dropping the first."""
+
+    def __call__(
+        self,
+        _parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: str | Sequence[Any] | None,
+        _option: str | None = None,
+    ) -> None:
+        """Store the value."""
+        if getattr(namespace, self.dest) is not None:
+            raise argparse.ArgumentError(self, "is given twice; name one, or leave it out for all")
+        setattr(namespace, self.dest, values)
+
+
 #: The flags that say which claim is made.
 _CLAIM: Mapping[str, Mapping[str, Any]] = {
     "measure": {"action": "append", "metavar": "M", "help": "a measure such as nDCG@10 (repeatable)"},

@@ -8,8 +8,9 @@ from typing import TypeVar, cast
 from assay.engines.base import FullEngine
 from assay.experiment.cells.keys import deciding_code
 from assay.experiment.running.asking import Stay
+from assay.experiment.spec.claim import BASELINE
 from assay.redaction import hiding
-from assay.types import EngineRun, Variation
+from assay.types import EngineRun, Role, Variation
 
 T = TypeVar("T")
 
@@ -25,7 +26,7 @@ def engine_run(name: str, engine: FullEngine, gold: str, stay: Stay) -> EngineRu
     return EngineRun(
         name=name,
         rankings=stay.rankings,
-        role=engine.role,
+        role=role_of(name, engine),
         oversample=engine.oversample,
         config=cast(dict[str, object], hide.value(engine.config)),
         index_seconds={} if stay.index_seconds is None else {gold: stay.index_seconds},
@@ -37,6 +38,11 @@ def engine_run(name: str, engine: FullEngine, gold: str, stay: Stay) -> EngineRu
         fingerprint=engine.fingerprint,
         code=deciding_code()[:_DIGITS],
     )
+
+
+def role_of(name: str, engine: FullEngine) -> Role:
+    """Return the role of an engine; a `keywords` engine under another name was declared by the user and is tested."""
+    return "contestant" if engine.role == "yardstick" and name != BASELINE else engine.role
 
 
 def joined(name: str, parts: Sequence[EngineRun], variation: Variation | None = None) -> EngineRun:

@@ -151,7 +151,8 @@ def judge_gate(
     checks += [_regression(row, claim, strict, sides) for row in rows]
     checks += [_uncompared(name) for name in (comparison.failed if comparison else ())]
     compared = [name for name in gated if engine or not claim.family or name in claim.family]
-    checks += [_counterpart(name, old) for name in compared if old is not None]
+    counterparts = [_counterpart(name, old) for name in compared if old is not None]
+    checks += [check for check in counterparts if not check.passed]
     checks += [_gone(name, sides) for name in (() if engine else _left(sides, gated, claim))]
     notes = () if comparison else notes_on(seen.synthetic, seen.golds)
     hurt = [loss for row in rows if row.verdict in _UNWELL for loss in sides.losses(row)]
@@ -196,8 +197,17 @@ class _Sides:
         reach = chance.reach(alpha)
         spread = " and ".join(f"±{one.sd:.3f} ({called})" for one, called in _called(*repeats))
         lost = row.verdict is Verdict.INCONCLUSIVE and 0.0 < abs(row.difference) <= reach
-        doubt = f"; chance between whole runs alone reaches {reach:.3f}, so repeat more often" if lost else ""
+        doubt = (
+            f"; chance between whole runs alone reaches {reach:.3f}, so repeat {self.less_repeated} more often"
+            if lost
+            else ""
+        )
         return f"; sd between repeats {spread}{doubt}"
+
+    @property
+    def less_repeated(self) -> str:
+        """Name the side that has fewer repeats, in the order to repeat them."""
+        return "this run" if self.old is not None and self.new.repeats < self.old.repeats else "the baseline"
 
     def run_chance(self, row: ComparisonRow) -> RunChance | None:
         """Return how much runs vary by chance, where a row compares an engine with its own baseline."""
@@ -319,9 +329,7 @@ def _floor(seen: Evidence, claim: Claim, floor: Floor, gated: Sequence[str]) -> 
     checks = []
     for row in rows:
         held = [floor.holds(end) for end in (row.interval.low, row.interval.high)]
-        clear = (
-            "clear of the bound" if all(held) else "on both sides of it" if any(held) else "wholly on the wrong side"
-        )
+        clear = "satisfies the rule" if all(held) else "contains the bound" if any(held) else "violates the rule"
         detail = f"{row.mean:.3f}, interval {ends(row.interval)} {clear}"
         rule = f"{row.engine}: {floor.measure} {floor.sign} {floor.bound:g}"
         checks.append(Check("floor", rule, floor.holds(row.mean), 1, detail))
@@ -342,7 +350,8 @@ def _regression(row: ComparisonRow, claim: Claim, strict: bool, sides: _Sides) -
         return Check("comparison", what, True, 1, detail, warning=True)
     if row.verdict is Verdict.WORSE and chance is not None:
         lucky = chance.lucky_reach(claim.alpha)
-        detail += f"; runs of an unchanged engine lose up to {lucky:.3f} against a lucky baseline, so repeat more often"
+        detail += f"; runs of an unchanged engine lose up to {lucky:.3f} against a lucky baseline, so repeat "
+        detail += f"{sides.less_repeated} more often"
         return Check("comparison", what, not strict, DOUBT, detail, warning=True)
     doubtful = row.verdict is Verdict.INCONCLUSIVE and not row.identical
     if doubtful:
