@@ -10,10 +10,10 @@ from typing import Any
 
 from assay.gold.lint import RULES
 from assay.scoring import MEASURES
-from assay.search.pages import config_schema
-from assay.training.adapting.config import AdaptConfig
+from assay.search.settings import config_schema
+from assay.training.adapt import AdaptConfig
 from assay.training.config import TrainConfig
-from assay.training.recipe import settings_of
+from assay.training.pipeline import settings_of
 from docs.commands_page import commands
 from docs.engines_page import MADE, engines
 from docs.gate_page import gate

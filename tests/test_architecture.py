@@ -192,7 +192,7 @@ def test_rooms_of_gold_keep_their_walls(room):
 
 
 def test_only_acceptance_makes_gold_of_proposals():
-    users = {path.name for path in SOURCE.rglob("*.py") if "assay.gold.review.applying" in _gold_modules(path)}
+    users = {path.name for path in SOURCE.rglob("*.py") if "assay.gold.review.accepting" in _gold_modules(path)}
     assert users == {"accepting.py"}
 
 

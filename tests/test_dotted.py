@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.dotted import applied, flat, joined, leaves, look_up, nested, parts
 from assay.errors import ConfigError
+from assay.settings import applied, flat, joined, leaves, look_up, nested, parts
 
 NAMES = st.lists(st.text(max_size=5), min_size=1, max_size=4).map(tuple)
 

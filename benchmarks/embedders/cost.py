@@ -14,10 +14,10 @@ import numpy as np
 
 from assay.corpus import open_corpus
 from assay.search import Index, Per
-from assay.search.dense import Embedder, make_embedder
-from assay.search.dense.matrices import unit_rows
-from assay.search.embedding import passage
+from assay.search.embedders import Embedder, make_embedder
+from assay.search.meaning import passage
 from assay.search.static import StaticEmbedder
+from assay.search.vectors import unit_rows
 from assay.types import Corpus, Gold
 from benchmarks.embedders.library import SMALL
 from benchmarks.embedders.models import minilm, model2vec

@@ -25,7 +25,6 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from assay.artefacts import Artefacts
 from assay.digests import digest_of
 from assay.experiment.cells.keeping import Keeper
 from assay.experiment.cells.outline import outline_of, run_of
@@ -38,6 +37,7 @@ from assay.experiment.records import write_run
 from assay.experiment.running.loading import load_suite
 from assay.experiment.running.matrix import How, matrix, plan_of
 from assay.experiment.spec import Spec
+from assay.store import Artefacts
 from assay.types import CorpusFacts, CorpusSpec, EngineRun, Gold, Hit, Query, Ranking, Span, Suite, Target
 from benchmarks.experiments import scaling
 from benchmarks.pages import Section, table

@@ -12,7 +12,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 from assay.search import Index
-from assay.search.dense.registry import make_embedder
+from assay.search.embedders import make_embedder
 
 Answering = Callable[[Any], object]
 #: Seconds between two looks whether to stop.

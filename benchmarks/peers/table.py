@@ -15,8 +15,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from assay.engines import FullEngine, make_engine
-from assay.engines.presets.installed import tool_version
-from assay.engines.presets.loading import find_preset
+from assay.engines.presets import find_preset, tool_version
 from assay.errors import AssayError
 from assay.experiment.running.asking import Progress
 from assay.experiment.running.turns import run

@@ -23,7 +23,7 @@ from assay.gold import load_gold
 from assay.gold.synth import Draw, synthesise, write_sets
 from assay.scoring import score
 from assay.search.laws import STAGES
-from assay.syntax.tokens import BYTES_PER_TOKEN
+from assay.syntax.text import BYTES_PER_TOKEN
 from assay.types import EngineRun, Gold, Hit, Ranking, Run, Scores, Suite
 from benchmarks.pages import Section, difference_text, table
 from benchmarks.quality.measuring import Fleet, by_repository, chosen, differences, housed, joined

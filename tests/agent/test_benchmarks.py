@@ -216,7 +216,7 @@ def test_sealed_results_are_not_read(shop):
 
     from assay import load_gold, run
     from assay.experiment import write_run
-    from assay.gold.split.parts import SEALED, TAG
+    from assay.gold.split import SEALED, TAG
 
     gold = load_gold(shop / "gold.yaml").golds[0]
     sealed: Gold = replace(gold, queries=tuple(replace(q, tags={**q.tags, TAG: SEALED}) for q in gold.queries))

@@ -11,8 +11,8 @@ import threading
 
 import pytest
 
-from assay.artefacts import Artefacts, Limits, parse_size
 from assay.errors import ConfigError, EnvironmentFailure
+from assay.store import Artefacts, Limits, parse_size
 from tests.artefacts.working import put
 
 FILES = {"a.bin": b"alpha" * 100, "sub/b.txt": b"beta", "sub/empty": b""}
@@ -185,7 +185,7 @@ def test_maker_on_a_full_disk_is_a_clear_error(store):
 MOUNTED = """
 import os, sys
 from pathlib import Path
-from assay.artefacts import Artefacts
+from assay.store import Artefacts
 from assay.errors import EnvironmentFailure
 
 def put(folder):

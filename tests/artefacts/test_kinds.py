@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import assay
-from assay.artefacts import KINDS
 from assay.corpus.cache import cache_dir
 from assay.experiment.running.experiments import run_experiment
+from assay.store import KINDS
 
 SOURCE = Path(assay.__file__).parent
 NAMES = {kind.name for kind in KINDS}
@@ -15,7 +15,7 @@ NAMES = {kind.name for kind in KINDS}
 BESIDE = {"artefacts", "refs", "locks", "_FILE"}
 #: What the constants of the source are called.
 CONSTANTS = {
-    name for name, value in vars(__import__("assay.artefacts.kinds", fromlist=["KINDS"])).items() if value in KINDS
+    name for name, value in vars(__import__("assay.store.paths", fromlist=["KINDS"])).items() if value in KINDS
 }
 
 

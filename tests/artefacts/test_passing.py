@@ -10,13 +10,13 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from assay.artefacts import scratch as public
-from assay.artefacts.passing import scratch, sweep
 from assay.errors import EnvironmentFailure
+from assay.store import scratch as public
+from assay.store.scratch import scratch, sweep
 
 _LEAVES = """
 import sys, time
-from assay.artefacts.passing import scratch
+from assay.store.scratch import scratch
 with scratch("assay-config-") as folder:
     (folder / "tool.toml").write_text("key = 'SECRET'")
     print(folder, flush=True)
@@ -66,7 +66,7 @@ def test_what_a_killed_process_left_is_removed_at_the_next_start(tmp):
 def test_what_a_living_process_has_stays(tmp):
     with scratch() as folder:
         sweep(folder.parent)
-        code = "from assay.artefacts.passing import scratch\nwith scratch(): pass"
+        code = "from assay.store.scratch import scratch\nwith scratch(): pass"
         subprocess.run([sys.executable, "-c", code], check=True)
         assert folder.is_dir()
 

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from assay.artefacts import Artefacts, Limits, Pruned
+from assay.store import Artefacts, Limits, Pruned
 from tests.artefacts.working import put
 
 
@@ -27,7 +27,7 @@ def aged(store, kind, key, age):
 
 
 def places_of(store, kind, key):
-    from assay.artefacts.places import place_of
+    from assay.store.paths import place_of
 
     return place_of(store.root, kind, key).path
 

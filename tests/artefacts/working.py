@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from assay.artefacts import Artefacts
+from assay.store import Artefacts
 
 KEYS = tuple(f"key {number}" for number in range(6))
 

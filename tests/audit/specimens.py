@@ -8,7 +8,7 @@ from collections import Counter
 from itertools import pairwise
 
 from assay.corpus import read_text
-from assay.corpus.walking.globs import select_paths
+from assay.corpus.ignore import select_paths
 from assay.errors import EngineError, EngineTimeout
 from assay.types import Hit
 

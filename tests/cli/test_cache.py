@@ -5,8 +5,8 @@ import os
 
 import pytest
 
-from assay.artefacts import KINDS, Artefacts
 from assay.cli.main import main
+from assay.store import KINDS, Artefacts
 from tests.artefacts.working import put
 
 

@@ -9,7 +9,7 @@ import pytest
 
 import assay
 from assay.cli.main import main
-from assay.corpus.walking.languages import LANGUAGES, extensions
+from assay.corpus.languages import LANGUAGES, extensions
 from tests.conftest import write_tree
 from tests.contracts.sample_corpora import (
     CORPORA,

@@ -9,7 +9,7 @@ from unittest import mock
 
 import pytest
 
-from assay.artefacts import Artefacts
+from assay.store import Artefacts
 from tests.conftest import write_tree
 from tests.contracts.calling import Workspace
 from tests.contracts.seen import (

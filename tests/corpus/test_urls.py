@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.corpus.urls import without_credentials
+from assay.corpus.spec import without_credentials
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from assay import load_gold
 from assay.cli.main import build_parser
 from assay.experiment.spec.reading import load_spec
 from assay.training.config import TrainConfig
-from assay.training.recipe import read_recipe
+from assay.training.pipeline import read_recipe
 from tests.docs.running import DOCS, LANGUAGES, NOT_RUN, Block, blocks, pages, run_page, runnable
 
 #: What the comment above a TOML block says when it is no assay.toml.

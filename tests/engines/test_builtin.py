@@ -8,19 +8,19 @@ from typing import Any
 import pytest
 
 import assay.data
-from assay.artefacts import Artefacts
 from assay.corpus import open_corpus, parse_spec
 from assay.engines import make_engine
 from assay.engines.base import FilteringSession, UpdatingSession, Wanted
 from assay.engines.builtin import BuiltinEngine, BuiltinSession
-from assay.engines.calling import ask, ask_filtered, open_session, update_session
+from assay.engines.runner import ask, ask_filtered, open_session, update_session
 from assay.engines.sharing import Shelf, kept_steps
 from assay.errors import ConfigError, EnvironmentFailure
 from assay.search import Index, SearchConfig
-from assay.search.embedding import embed_table
 from assay.search.laws import STAGES, setting_hints
-from assay.search.translating import make_translator
+from assay.search.meaning import embed_table
+from assay.search.query import make_translator
 from assay.search.view import View
+from assay.store import Artefacts
 from tests.search.samples import SAMPLES
 from tests.serving import talking
 

@@ -13,7 +13,7 @@ import pytest
 
 from assay.engines import as_engine
 from assay.engines.base import EngineCrash, Reply, Usage, Wanted
-from assay.engines.calling import (
+from assay.engines.runner import (
     ABANDONED,
     ask,
     ask_filtered,
@@ -221,7 +221,7 @@ def test_close_session_tells_problems(corpus: Corpus) -> None:
 def test_abandoned_thread_does_not_hold_up_the_end_of_the_process() -> None:
     code = f"""
     import time
-    from assay.engines.calling import ask
+    from assay.engines.runner import ask
 
     class Hangs:
         def search(self, query, k):

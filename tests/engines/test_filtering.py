@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.engines.base import Wanted
-from assay.engines.filtering import Filters, merge, read_filters
+from assay.engines.filters import Filters, merge, read_filters
 from assay.errors import ConfigError, EngineError
 
 WANTED = Wanted(("src/**", "{k}"), ("python",))

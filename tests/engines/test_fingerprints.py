@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from assay.engines import KINDS, as_engine, make_engine
-from assay.engines.command.engine import CommandEngine
+from assay.engines.command import CommandEngine
 from assay.engines.fingerprints import LookLimits, Told, code_in, file_seen, seen_of
 from assay.engines.sharing import sharing
 from assay.experiment.cells.keys import turns_key, who_is

@@ -10,7 +10,7 @@ import pytest
 
 from assay.engines import make_engine
 from assay.engines.base import Context
-from assay.engines.folders import Folders, place_names, settled_places
+from assay.engines.tool import Folders, place_names, settled_places
 from assay.errors import ConfigError
 
 

@@ -15,10 +15,16 @@ from hypothesis import strategies as st
 
 from assay.engines import make_engine
 from assay.engines.base import MeasuredSession
-from assay.engines.keywords.counting import GitCounter, PythonCounter, RipgrepCounter, WordCounter
-from assay.engines.keywords.engine import query_keywords
-from assay.engines.keywords.windows import Window, densest_window
-from assay.engines.reading.hits import read_reply
+from assay.engines.keywords import (
+    GitCounter,
+    PythonCounter,
+    RipgrepCounter,
+    Window,
+    WordCounter,
+    densest_window,
+    query_keywords,
+)
+from assay.engines.text_answers import read_reply
 from assay.errors import ConfigError, EngineError, EngineTimeout
 from assay.types import Corpus, CorpusSpec, Hit, SourceFile
 from tests.processes import HANG, pids_in, time_out, wait_until_gone

@@ -4,8 +4,7 @@ from importlib import import_module
 
 import pytest
 
-from assay.engines.kinds import KINDS, kind_named
-from assay.engines.parts import parts_of
+from assay.engines.kinds import KINDS, kind_named, parts_of
 
 
 def test_those_that_ship_and_need_no_stranger_are_ours():

@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.engines.programs import check_program, make_task, prepare, read_argv
-from assay.engines.witness import Witness
+from assay.engines.tool import Witness, check_program, make_task, prepare, read_argv
 from assay.errors import ConfigError, EngineError, EngineTimeout
 from assay.processes import Task
 from tests.processes import HANG

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from assay.engines import make_engine
 from assay.engines.random import draw
-from assay.engines.reading.hits import read_reply
+from assay.engines.text_answers import read_reply
 from assay.types import Corpus, Hit
 from tests.properties import examples
 

@@ -4,8 +4,8 @@ import time
 
 import pytest
 
-from assay.engines import restarting
-from assay.engines.restarting import Restarted, Restarts
+from assay.engines import tool as restarting
+from assay.engines.tool import Restarted, Restarts
 from assay.errors import EngineError
 
 

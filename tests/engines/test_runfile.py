@@ -9,11 +9,11 @@ import pytrec_eval
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.corpus.document_names import document_paths
+from assay.corpus.spec import document_paths
 from assay.engines import make_engine
 from assay.engines.base import Session
-from assay.engines.calling import ask
 from assay.engines.runfile import Docno, read_trec
+from assay.engines.runner import ask
 from assay.errors import EngineError, InputError
 from assay.types import Corpus, CorpusSpec, Gold, Hit, Query, Span, Status, Suite, Target
 from tests.properties import examples

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.engines import as_engine
-from assay.engines.calling import ask, open_session
 from assay.engines.normalise import normalise
+from assay.engines.runner import ask, open_session
 from assay.errors import ConfigError
 from assay.types import Corpus, Hit, Status
 from tests.properties import examples

@@ -11,9 +11,9 @@ from assay.cli.main import main
 from assay.errors import AssayError, GoldError
 from assay.files import read_utf8
 from assay.gold import load_gold
-from assay.gold.formats.common.opening import open_source
-from assay.gold.mining.traces.shell import read_shell
-from assay.gold.source import read_source
+from assay.gold.building import read_source
+from assay.gold.formats.rows import open_source
+from assay.gold.mining.traces import read_shell
 
 
 @pytest.fixture(autouse=True)

@@ -5,8 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.errors import GoldError
-from assay.gold.place import Place
-from assay.gold.targets import parse_target
+from assay.gold.building import Place, parse_target
 from assay.types import Span, Target
 
 HERE = Place("gold.yaml", 7)

@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from assay.gold import load_gold
-from assay.gold.split.looks import looks_file, read_looks
-from assay.gold.today import log_looks_again, set_today
+from assay.gold.loading import log_looks_again, set_today
+from assay.gold.looks import looks_file, read_looks
 from assay.types import Suite
 
 QUERY = (

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.gold.wrong_terms import replacements
+from assay.gold.leaks import replacements
 
 HUMAN = "how does the server answer when a server is asked for 7bit, quoted-printable and base64?"
 

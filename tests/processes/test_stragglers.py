@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from assay.processes import Child, Task, end_stragglers, kill_all, new_marker, run_process, stragglers
-from assay.processes.markers import carries, marked
+from assay.processes.watch import carries, marked
 from tests.processes import HANG, wait_until_gone
 from tests.waiting import WATCHDOG, wait_until
 

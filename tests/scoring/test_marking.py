@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.scoring.grid import Grid
-from assay.scoring.marking import Mark, Marker
+from assay.scoring.marks import Mark, Marker
 from assay.scoring.match import LEVELS
 from assay.types import Adversary, CorpusSpec, EngineRun, Gold, Hit, Query, Ranking, Run, Span, Suite, Target
 from tests.properties import examples

@@ -12,8 +12,7 @@ import pytrec_eval
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.gold.building import build_query
-from assay.gold.place import Place
+from assay.gold.building import Place, build_query
 from assay.scoring import AP, RR, Displacement, Hit, Judged, P, R, nDCG, score
 from assay.types import Hit as Result
 from assay.types import Query, Run, Span, Target

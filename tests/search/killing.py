@@ -16,8 +16,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from assay.search import Index, building
-from assay.search.refreshing import shape
-from assay.search.store.place import index_folder
+from assay.search.building import shape
+from assay.search.index_files import index_folder
 from assay.types import Hit
 from tests.search.conftest import write_files
 from tests.search.samples import EDITS, SAMPLES

@@ -9,12 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.corpus.walking.languages import detect
-from assay.search.chunking import Cut, Source, Unit, cut
-from assay.search.chunking.config import ChunkConfig, ChunkKind
-from assay.search.chunking.sections import cut_sections
-from assay.search.chunking.windows import cut_lines, cut_weighed
-from assay.syntax.lines import count_lines
+from assay.corpus.languages import detect
+from assay.search.chunking import ChunkConfig, ChunkKind, Cut, Source, Unit, cut, cut_lines, cut_sections, cut_weighed
+from assay.syntax.text import count_lines
 from tests.properties import examples
 from tests.search.samples import SAMPLES
 

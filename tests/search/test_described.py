@@ -11,10 +11,10 @@ import pytest
 
 from assay.errors import AssayError, ConfigError, EngineError, EnvironmentFailure
 from assay.search import Index, SearchConfig
+from assay.search.building import shape
 from assay.search.config import IndexConfig
+from assay.search.index_files import index_dir
 from assay.search.models import DescriptionSettings
-from assay.search.refreshing import shape
-from assay.search.store.place import index_dir
 from assay.search.words import runs, terms
 from assay.types import Hit
 from tests.search.conftest import write_files

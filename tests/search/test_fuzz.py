@@ -16,10 +16,9 @@ import pytest
 from assay.corpus import Walking, open_corpus, parse_spec
 from assay.search import Index
 from assay.syntax import outline as outlines
-from assay.syntax.guarding import guarded
-from assay.syntax.nesting import looks_torn, nesting_problem
+from assay.syntax.fork_guard import guarded
 from assay.syntax.outline import outline
-from assay.syntax.parsing import ParsingLimits
+from assay.syntax.parsing import ParsingLimits, looks_torn, nesting_problem
 from tests.search.conftest import CorpusOf, write_files
 from tests.waiting import WATCHDOG
 
@@ -155,7 +154,7 @@ def test_parser_that_crashes_is_reported(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_guard_is_only_for_a_process_without_threads() -> None:
     done = subprocess.run(
-        [sys.executable, "-c", "import threading, time; from assay.syntax.guarding import can_guard;print(can_guard());"
+        [sys.executable, "-c", "import threading, time; from assay.syntax.fork_guard import can_guard;print(can_guard());"
          "threading.Thread(target=time.sleep, args=(1,), daemon=True).start(); print(can_guard())"],
         capture_output=True, text=True, check=True,
     )  # fmt: skip

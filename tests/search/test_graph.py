@@ -6,8 +6,8 @@ from math import log2
 
 import numpy as np
 
-from assay.search.graph import Graph, GraphConfig, build_graph
-from assay.search.tables import Mentions
+from assay.search.names import Graph, GraphConfig, build_graph
+from assay.search.table import Mentions
 
 
 def mentions(*pairs: tuple[int, int]) -> Mentions:

@@ -20,13 +20,11 @@ from hypothesis import strategies as st
 
 from assay.corpus import open_corpus, parse_spec
 from assay.search import Index, Per, SearchConfig
-from assay.search.building import build_table
-from assay.search.chunking.config import ChunkConfig
-from assay.search.columns import read_table, table_arrays
+from assay.search.building import build_table, update
+from assay.search.chunking import ChunkConfig
 from assay.search.config import FieldConfig, IndexConfig
-from assay.search.embedding import embed_table
-from assay.search.refreshing import update
-from assay.search.tables import Table
+from assay.search.meaning import embed_table
+from assay.search.table import Table, read_table, table_arrays
 from assay.types import Corpus, Hit
 from tests.properties import examples
 from tests.search.conftest import CorpusOf, write_files

@@ -15,10 +15,9 @@ from hypothesis import strategies as st
 from assay.search import Index, SearchConfig
 from assay.search.chunking import Source, Unit, cut
 from assay.search.config import FieldConfig, IndexConfig
-from assay.search.naming import folder_name, stem_name
-from assay.search.question import ask
+from assay.search.query import ask
 from assay.search.signals import Lexical
-from assay.search.words import runs, terms
+from assay.search.words import folder_name, runs, stem_name, terms
 from assay.types import Corpus
 from tests.properties import examples
 from tests.search.samples import BY_WORDS, EDITS, SAMPLES

@@ -119,7 +119,7 @@ def test_search_imports_nothing_that_it_does_not_use(tmp_path: Path, model: str)
         "print([name for name in sys.modules if name.startswith(('assay.http', 'assay.search.rerank', 'scipy',"
         " 'assay.chat', 'urllib.request', 'onnxruntime', 'tokenizers', 'assay.training', *sys.argv[3:]))])"
     )
-    unused = [] if model else ["assay.search.dense", "assay.search.static"]
+    unused = [] if model else ["assay.search.embedders", "assay.search.static"]
     command = [sys.executable, "-c", code, str(root), model, *unused]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from assay.search.names import Matches, NameIndex, Prefixes
-from assay.search.naming import folder_name, name_row, names_table, stem_name, whole_hash
+from assay.search.words import folder_name, name_row, names_table, stem_name, whole_hash
 
 _NAMES = ["parseArgs", "parse", "configuration", "read_config_file", "x"]
 _EXACT = Prefixes(weight=0.0)

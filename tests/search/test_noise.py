@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from assay.corpus.walking.languages import detect
+from assay.corpus.languages import detect
 from assay.search.noise import ABOUT, NOISE, file_noise, is_test_name
-from assay.search.question import ask
+from assay.search.query import ask
 from assay.syntax.outline import outline
 
 

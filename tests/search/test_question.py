@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.search.naming import whole_hash
-from assay.search.question import ask, last_name, query_kind
+from assay.search.query import ask, last_name, query_kind
+from assay.search.words import whole_hash
 
 _SYMBOLS = (
     "HTTPServer", "parse_args", "foo.bar()", "std::vector", "Foo::bar", "Cart.total", "__init__", "getUserById",

@@ -13,11 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.errors import ConfigError
-from assay.search.chunking.config import ChunkConfig
+from assay.search.chunking import ChunkConfig
 from assay.search.config import IndexConfig, SearchConfig
 from assay.search.laws import STAGES, flatten, setting_hints
-from assay.search.pages import config_schema, config_text
-from assay.search.settings import find_config, load_config
+from assay.search.settings import config_schema, config_text, find_config, load_config
 from assay.search.signals import FileStem, Lexical
 from assay.toml import line_of
 

@@ -7,11 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.search.analysis import Document, analyse
-from assay.search.chunking import Source
-from assay.search.chunking.config import ChunkConfig
+from assay.search.chunking import ChunkConfig, Source
 from assay.search.config import IndexConfig
-from assay.search.graph import GraphConfig
-from assay.search.spans import Growth, SpanHit, order_of, select_spans
+from assay.search.names import GraphConfig
+from assay.search.results import Growth, SpanHit, order_of, select_spans
 from assay.search.view import View
 from tests.properties import examples
 

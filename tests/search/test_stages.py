@@ -10,7 +10,7 @@ import pytest
 
 from assay.search import Index, Per, SearchConfig
 from assay.search.pipeline import rank, retrieve, stages
-from assay.search.question import ask
+from assay.search.query import ask
 from assay.search.signals import References
 from assay.search.trace import StageTrace, find_loss
 from tests.search.conftest import CorpusOf

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.search.words import RUN, runs, term_hash, terms
-from assay.syntax.stems import stem
+from assay.syntax.identifiers import stem
 
 
 @pytest.mark.parametrize(

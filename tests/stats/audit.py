@@ -27,7 +27,7 @@ import numpy as np
 from assay.stats.config import DEFAULT, Settings
 from assay.stats.family import judge
 from assay.stats.paired import Components
-from assay.stats.pilot import Pilot, read_pilot
+from assay.stats.planning import Pilot, read_pilot
 from assay.stats.planning import plan as plan_size
 from assay.stats.records import ComparisonRow, Plan, Range, SizeRange, Verdict
 from assay.stats.rows import Pair, comparison_rows

@@ -18,8 +18,8 @@ import numpy as np
 from assay.stats.clustered import ClusterTable, cluster_table, estimate
 from assay.stats.config import DEFAULT
 from assay.stats.distributions import t_quantile
+from assay.stats.family import holm
 from assay.stats.intervals import difference_interval
-from assay.stats.multiple import holm
 from assay.stats.paired import sign_flip
 from assay.stats.records import Range
 from assay.stats.selection import near_leader

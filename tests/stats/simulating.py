@@ -13,19 +13,18 @@ from itertools import product
 
 import numpy as np
 
-from assay.gold.review.coefficients import Ratings, Resampling, cohen_kappa, with_interval
+from assay.gold.review.agreement import Ratings, Resampling, cohen_kappa, with_interval
 from assay.stats import percentile_bootstrap
 from assay.stats.clustered import cluster_table, estimate
 from assay.stats.config import DEFAULT, Settings
+from assay.stats.family import benjamini_hochberg, decide, holm
 from assay.stats.intervals import Ends, bootstrap_t, difference_interval, mean_interval
-from assay.stats.multiple import benjamini_hochberg, holm
 from assay.stats.paired import sign_flip
 from assay.stats.power import observed_minimal_difference
 from assay.stats.records import Comparison, Interval, Range, Verdict
 from assay.stats.repeating import RunChance, run_chance, with_run_chance
 from assay.stats.runs import compare_scores
 from assay.stats.units import partition
-from assay.stats.verdict import decide
 from assay.types import Scores
 from tests.stats import audit
 from tests.stats.audit_worlds import (

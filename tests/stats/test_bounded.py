@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from assay.stats.bounded import lower_bound, upper_bound
+from assay.stats.intervals import lower_bound, upper_bound
 from assay.stats.paired import is_lopsided
 from tests.properties import examples
 

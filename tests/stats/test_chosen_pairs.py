@@ -5,9 +5,9 @@ import pytest
 
 from assay.errors import ConfigError, NotComparableError
 from assay.stats import compare
-from assay.stats.joining import Side, join_sides
-from assay.stats.pairs import Versus, compare_pairs
-from assay.stats.repositories import RepositoryChange, by_repository, tally, worst
+from assay.stats.compare import Versus, compare_pairs
+from assay.stats.runs import Side, join_sides
+from assay.stats.slices import RepositoryChange, by_repository, tally, worst
 from assay.types import Scores, Unit
 
 HOMES = np.repeat(np.arange(7), [3, 4, 5, 6, 7, 8, 9])

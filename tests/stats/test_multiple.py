@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from assay.stats.multiple import benjamini_hochberg, can_decide, holm
+from assay.stats.family import benjamini_hochberg, can_decide, holm
 
 p_values = st.lists(st.floats(0, 1), min_size=1, max_size=12)
 

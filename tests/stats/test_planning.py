@@ -12,7 +12,7 @@ from scipy import optimize, stats
 from assay.errors import ConfigError
 from assay.stats import Plan, compare, components_of, plan, plan_claim
 from assay.stats.config import DEFAULT
-from assay.stats.pilot import Pilot, read_pilot
+from assay.stats.planning import Pilot, read_pilot
 from assay.stats.power import planned_minimal_difference
 from assay.types import Scores
 from tests.stats.audit import cells_of, pilot

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from assay.stats.family import decide
 from assay.stats.records import Interval, Verdict
-from assay.stats.verdict import decide
 
 
 def at(low: float, high: float) -> Interval:

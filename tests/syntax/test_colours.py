@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.syntax.colours import COLOURS, ColourLimits, coloured
 from assay.syntax.grammars import GRAMMARS
-from assay.syntax.lines import split_lines
+from assay.syntax.highlight import COLOURS, ColourLimits, coloured
+from assay.syntax.text import split_lines
 from tests.syntax.symbol_samples import SAMPLES
 from tests.timing import fastest
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from assay.syntax.headers import header_language
+from assay.syntax.grammars import header_language
 from tests.timing import fastest
 
 CPP = {

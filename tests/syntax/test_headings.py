@@ -1,6 +1,6 @@
 """Where sections begin."""
 
-from assay.syntax.headings import Heading, headings
+from assay.syntax.prose import Heading, headings
 
 
 def found(text: str) -> list[Heading]:

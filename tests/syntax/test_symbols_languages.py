@@ -4,12 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.gold.place import Place
-from assay.gold.targets import parse_target
+from assay.gold.building import Place, parse_target
 from assay.syntax.grammars import GRAMMARS
 from assay.syntax.outline import Definition
-from assay.syntax.qualified import qualified_names
-from assay.syntax.symbols import is_supported, parse_problem, symbols
+from assay.syntax.symbols import is_supported, parse_problem, qualified_names, symbols
 from tests.syntax.symbol_samples import SAMPLES
 
 HERE = Place("gold.yaml", 1)

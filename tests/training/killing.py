@@ -15,7 +15,7 @@ from typing import IO
 
 from assay import files
 from assay.cli.main import main
-from assay.search.store import format as store
+from assay.store import array_file as store
 
 
 def kill_at(name: str, number: int) -> None:

@@ -14,14 +14,21 @@ import pytest
 from assay.cli.main import main
 from assay.search.static import StaticEmbedder, open_static
 from assay.search.words import terms
-from assay.training.adapting.asking import as_units, find_questions, grade
-from assay.training.adapting.config import AdaptConfig, HeldConfig
-from assay.training.adapting.parent import extend, new_terms, read_parent
-from assay.training.adapting.run import mix
-from assay.training.adapting.splitting import hold_out_files
+from assay.training.adapt import (
+    AdaptConfig,
+    HeldConfig,
+    as_units,
+    extend,
+    find_questions,
+    grade,
+    hold_out_files,
+    mix,
+    new_terms,
+    read_parent,
+)
+from assay.training.bags import as_matrix, pool
 from assay.training.config import HeldOutConfig
-from assay.training.pairs import encode
-from assay.training.pooling import as_matrix, pool
+from assay.training.dataset import encode
 from assay.training.vectors import Table, limited
 from tests.contracts.snapshot import shape
 from tests.training.toy import JARGON, RECIPE, git, jargon_file, make_jargon, make_shard, make_toy

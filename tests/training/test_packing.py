@@ -7,10 +7,10 @@ import pytest
 
 from assay.errors import EnvironmentFailure
 from assay.search.static import open_static
-from assay.training.packing import pack, quantise, write_model
+from assay.training.dataset import make_vocabulary
+from assay.training.pipeline import pack, quantise, write_model
 from assay.training.translations import Translations
 from assay.training.vectors import Table
-from assay.training.vocabulary import make_vocabulary
 
 VOCABULARY = make_vocabulary([f"term{number}" for number in range(50)])
 

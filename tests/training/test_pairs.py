@@ -8,9 +8,8 @@ import pytest
 from assay.errors import InputError
 from assay.training.bags import row_keys, shared_entries, take_rows
 from assay.training.config import HeldOutConfig, VocabularyConfig
-from assay.training.pairs import encode, hold_out, read_pairs, write_pairs
+from assay.training.dataset import choose_vocabulary, encode, hold_out, make_vocabulary, read_pairs, write_pairs
 from assay.training.shards import Bags
-from assay.training.vocabulary import choose_vocabulary, make_vocabulary
 from tests.training.toy import bags, make_shard, synonyms
 
 KEEP_ALL = HeldOutConfig(share=0.0)

@@ -4,7 +4,7 @@ import pytest
 
 from assay.errors import ConfigError
 from assay.training.config import TrainConfig
-from assay.training.recipe import read_recipe
+from assay.training.pipeline import read_recipe
 
 
 def recipe(tmp_path, text: str) -> TrainConfig:

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from assay.cli.main import main
+from assay.search.index_files import writer_lock
 from assay.search.static import open_static
-from assay.search.store.lock import writer_lock
 from tests.contracts.snapshot import shape
 from tests.training.toy import RECIPE, THINGS, make_repository, make_toy
 from tests.waiting import WATCHDOG
@@ -193,7 +193,7 @@ def test_a_repository_that_could_not_be_mined_stops_the_training(toy, tmp_path, 
     def broken(*_: object) -> None:
         raise MemoryError("too large")
 
-    monkeypatch.setattr("assay.training.mining.mining.mine_repository", broken)
+    monkeypatch.setattr("assay.training.mine.mine_repository", broken)
     assert main(arguments(toy, tmp_path / "out")) == 4
     told = capsys.readouterr().err
     assert "toy/garden" in told

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from assay.training.config import HeldOutConfig, TranslationConfig, VocabularyConfig
-from assay.training.pairs import encode
+from assay.training.dataset import choose_vocabulary, encode
 from assay.training.translations import (
     Translations,
     _explained,
@@ -16,7 +16,6 @@ from assay.training.translations import (
     read_translations,
     write_translations,
 )
-from assay.training.vocabulary import choose_vocabulary
 from tests.training.toy import bags, make_shard, synonyms
 
 CONFIG = TranslationConfig(query_pairs=5, code_pairs=5, repositories=2, support=2, smoothing=5.0)

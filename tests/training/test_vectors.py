@@ -5,12 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from assay.training.adam import Moments
 from assay.training.config import HeldOutConfig, TrainConfig, VectorConfig, VocabularyConfig
-from assay.training.hard_negatives import find_hard
-from assay.training.pairs import encode
-from assay.training.vectors import Report, Table, random_table, train_vectors
-from assay.training.vocabulary import choose_vocabulary
+from assay.training.dataset import choose_vocabulary, encode, find_hard
+from assay.training.vectors import Moments, Table, TrainProgress, random_table, train_vectors
 from tests.training.toy import synonyms
 
 VECTORS = VectorConfig(dimension=16, steps=60, batch=64, group=16, rate=0.02, warmup=5, report=20, checkpoint=10)
@@ -61,7 +58,7 @@ def test_interrupted_training_ends_in_the_same_table(pairs, start, tmp_path, sto
     hard = find_hard(pairs, "kinds", replace(VECTORS.hard, common=1.0), 0)
     config = replace(CONFIG, vectors=replace(VECTORS, checkpoint=15, hard=replace(VECTORS.hard, share=0.2)))
 
-    def break_off(report: Report) -> None:
+    def break_off(report: TrainProgress) -> None:
         if report.step == stop:
             raise KeyboardInterrupt
 
@@ -80,7 +77,7 @@ def test_interrupted_training_ends_in_the_same_table(pairs, start, tmp_path, sto
 def test_finished_training_is_not_done_again(pairs, start, tmp_path):
     keep = tmp_path / "vectors.assay"
     one = train_vectors(pairs, start, CONFIG, keep=keep)
-    told: list[Report] = []
+    told: list[TrainProgress] = []
     other = train_vectors(pairs, start, CONFIG, keep=keep, tell=told.append)
     assert equal(one.table, other.table)
     assert not told

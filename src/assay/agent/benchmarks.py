@@ -143,7 +143,7 @@ class Benchmarks:
     def _specified(self, order: Order) -> Spec:
         """Put the specification of a run together."""
         from assay.experiment.spec import Spec, override
-        from assay.gold.shipped import SHIPPED
+        from assay.gold.loading import SHIPPED
 
         root, named = self._roots.folders[0], order.gold
         if order.gold is not None and order.gold not in SHIPPED:

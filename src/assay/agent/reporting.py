@@ -177,7 +177,7 @@ def read(house: House, folder: str, section: str | None) -> Answer:
     """Score a run again from its records, and show the report or a part of it."""
     from assay.experiment import read_run
     from assay.experiment.spec.claim import claim_of
-    from assay.gold.split.parts import sealed_queries
+    from assay.gold.split import sealed_queries
     from assay.report import analyse
 
     place = house.roots.existing(folder, "run")

@@ -126,7 +126,7 @@ def check_query(text: str) -> None:
 
 def _filter(asked: Asked) -> Filter:
     """Read the filters; what no result could be is an error, not an empty answer."""
-    from assay.corpus.walking.languages import language_name
+    from assay.corpus.languages import language_name
     from assay.search.filters import Filter
 
     if asked.regex is not None:
@@ -142,8 +142,8 @@ def _within(index: Index, asked: Asked, wanted: Filter, place: Inside) -> Iterat
 
 def _results(index: Index, asked: Asked, hits: Iterator[Hit]) -> Iterator[Result]:
     """Take of each result the lines that tell most, as long as there is room."""
-    from assay.search.excerpts import choose_lines, term_weights
-    from assay.search.question import ask
+    from assay.search.query import ask
+    from assay.search.trace import choose_lines, term_weights
 
     weights = term_weights(ask(asked.query), index.view)
     room = LIMITS.text

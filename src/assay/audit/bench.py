@@ -8,15 +8,15 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from assay.artefacts.passing import scratch
 from assay.audit.config import AuditConfig
 from assay.audit.rankings import Place, Reading
 from assay.audit.records import Finding, Question, Severity, Share
 from assay.audit.subject import Subject
 from assay.engines.base import Session, Wanted
-from assay.engines.calling import Answer, ask, ask_filtered, close_session, open_session, update_session
 from assay.engines.normalise import Normaliser
+from assay.engines.runner import Answer, ask, ask_filtered, close_session, open_session, update_session
 from assay.experiment.places.workplace import workplace
+from assay.store.scratch import scratch
 from assay.types import Corpus
 
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from assay.audit.bench import Bench, Reader
 from assay.audit.rankings import Reading
-from assay.engines.calling import Answer, ask, close_session, open_session
-from assay.engines.pinning import THREAD_VARIABLES, pinned
+from assay.engines.resources import THREAD_VARIABLES, pinned
+from assay.engines.runner import Answer, ask, close_session, open_session
 from assay.errors import AssayError, EngineError
 from assay.experiment.spec.recipe import Recipe
 from assay.processes import Task, run_process

@@ -12,7 +12,7 @@ from assay.audit.checks.base import Check
 from assay.audit.config import AuditConfig
 from assay.audit.records import Audit, Finding, Severity
 from assay.audit.subject import Subject
-from assay.engines.calling import one_line
+from assay.engines.runner import one_line
 from assay.errors import EngineError, EnvironmentFailure
 from assay.experiment.environment import environment
 from assay.redaction import Redactor, hiding

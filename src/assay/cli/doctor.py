@@ -62,7 +62,7 @@ def _tool(name: str, use: str, hint: str, *, required: bool = False) -> Callable
     def check() -> Finding:
         from shutil import which
 
-        from assay.engines.presets.installed import PROBE_LIMITS
+        from assay.engines.presets import PROBE_LIMITS
         from assay.processes import Task, run_process
 
         path = which(name)

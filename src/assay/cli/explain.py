@@ -107,7 +107,7 @@ def _trace_json(trace: Trace, lost: Lost | None) -> dict[str, Any]:
 
 def _waterfall(page: Page, index: Index, trace: Trace) -> Iterator[str]:
     """Write what was asked, then each result and the stages that moved it."""
-    from assay.search.translating import called_in_code
+    from assay.search.query import called_in_code
     from assay.types import Hit
 
     question = trace.question
@@ -173,7 +173,7 @@ def _handle_run(args: argparse.Namespace) -> int:
     """Explain a whole run."""
     from assay.cli.common.missed import diagnose, document
     from assay.cli.common.options import read_results, split_today
-    from assay.gold.split.parts import refuse_sealed
+    from assay.gold.split import refuse_sealed
 
     for flag, given in (("a query", args.query), ("--expect", args.expect), ("--config", args.config)):
         if given is not None:

@@ -17,7 +17,7 @@ from assay.cli.common.searching import add_folder, add_settings, config_of, fold
 
 if TYPE_CHECKING:
     from assay.report.pages.document import Block
-    from assay.search.refreshing import Opened
+    from assay.search.building import Opened
 
 _SHOWN = 5  # examples of a kind; --json has them all
 
@@ -34,9 +34,9 @@ def handle(args: argparse.Namespace) -> int:
     folder = folder_of(args.path)
     config, workers = config_of(args, folder), workers_of(args)
     from assay.report.pages.document import Document
-    from assay.search.embedding import embed_table
-    from assay.search.refreshing import open_table, shape
-    from assay.search.store.place import index_folder
+    from assay.search.building import open_table, shape
+    from assay.search.index_files import index_folder
+    from assay.search.meaning import embed_table
 
     if args.rebuild:
         _forget(index_folder(folder, shape(config.index)))

@@ -229,7 +229,7 @@ def published(
 
 def _tell_sealed(args: argparse.Namespace, spec: Spec, suite: Suite) -> None:
     """Say that sealed queries are left out, or that they are looked at."""
-    from assay.gold.split.parts import SEALED, select
+    from assay.gold.split import SEALED, select
 
     chosen = select(suite, spec.split)
     if chosen.sealed:

@@ -73,7 +73,7 @@ def _check_flags(args: argparse.Namespace) -> None:
 def _changed(run: Run, gold: Gold) -> int:
     """Count the queries of a set that are not what the run asked, or are new in its parts; no corpus is opened."""
     from assay.gold import load_gold
-    from assay.gold.split.parts import part_of
+    from assay.gold.split import part_of
 
     path = Path(gold.source or "")
     if not path.is_file():

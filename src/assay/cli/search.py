@@ -84,7 +84,7 @@ def handle(args: argparse.Namespace) -> int:
 
 def _show_config(args: argparse.Namespace) -> int:
     """Print the configuration that a search here would have."""
-    from assay.search.pages import config_text
+    from assay.search.settings import config_text
 
     if args.query is not None:
         raise ConfigError("--show-config does not search", hint="leave the query out")
@@ -108,7 +108,7 @@ def _filter(args: argparse.Namespace) -> Filter:
     check_known("kind", args.kind, KINDS)
     if args.min_score is not None and not math.isfinite(args.min_score):
         raise ConfigError(f"--min-score {args.min_score}", hint="it is a number")
-    from assay.corpus.walking.languages import language_name
+    from assay.corpus.languages import language_name
 
     languages = tuple(language_name(name) for name in args.language)
     return Filter(tuple(args.globs), languages, tuple(args.kind), args.regex, args.min_score)
@@ -116,7 +116,7 @@ def _filter(args: argparse.Namespace) -> Filter:
 
 def _languages(index: Index) -> set[str]:
     """List the languages that files have, here or anywhere."""
-    from assay.corpus.walking.languages import LANGUAGES
+    from assay.corpus.languages import LANGUAGES
 
     return {language for language in index.table.files.languages if language} | set(LANGUAGES)
 
@@ -169,8 +169,8 @@ def _print_hits(index: Index, query: str, hits: Iterable[Hit], lines: int) -> No
 
 def _shown(index: Index, query: str, hits: Iterable[Hit], lines: int) -> Iterator[str]:
     """Write each result, with the lines of it that tell most."""
-    from assay.search.excerpts import choose_lines, term_weights
-    from assay.search.question import ask
+    from assay.search.query import ask
+    from assay.search.trace import choose_lines, term_weights
 
     where = page()
     weights = term_weights(ask(query), index.view)

@@ -41,7 +41,7 @@ def handle(args: argparse.Namespace) -> int:
     """Find the query, show it."""
     from assay.experiment.records.folders import is_run
     from assay.experiment.spec.claim import claim_of
-    from assay.gold.split.parts import SEALED, part_of
+    from assay.gold.split import SEALED, part_of
     from assay.report.commands.finding import find_query, no_query
     from assay.report.commands.showing import show_query
     from assay.report.commands.showing_page import show_document, show_json

@@ -23,9 +23,9 @@ from assay.errors import ConfigError, EnvironmentFailure, install_hint
 
 if TYPE_CHECKING:
     from assay.report.pages.document import Block
-    from assay.training.adapting.config import AdaptConfig
+    from assay.training.adapt import AdaptConfig
     from assay.training.config import TrainConfig
-    from assay.training.run import Order
+    from assay.training.pipeline import Order
 
     C = TypeVar("C", AdaptConfig, TrainConfig)
 
@@ -56,9 +56,9 @@ def handle(args: argparse.Namespace) -> int:
     """Train, and report."""
     _check_extra()
     from assay.report.pages.document import Document
-    from assay.training.adapting.config import AdaptConfig
+    from assay.training.adapt import AdaptConfig
     from assay.training.config import TrainConfig
-    from assay.training.run import MODEL, train
+    from assay.training.pipeline import MODEL_DIR, train
 
     if args.adapt is not None:
         from assay.cli.common.adapting import adapt
@@ -67,8 +67,11 @@ def handle(args: argparse.Namespace) -> int:
     order, config = _order(args), _config(args, TrainConfig)
     began = time.perf_counter()
     packed = train(order, config, lambda line: say(args, f"{time.perf_counter() - began:7.1f} s  {line}"))
-    data = _data(order.out / MODEL) | {"identity": packed.identity, "seconds": round(time.perf_counter() - began, 1)}
-    emit(args, Document(f"The model in {order.out / MODEL}", tuple(_blocks(data))), data)
+    data = _data(order.out / MODEL_DIR) | {
+        "identity": packed.identity,
+        "seconds": round(time.perf_counter() - began, 1),
+    }
+    emit(args, Document(f"The model in {order.out / MODEL_DIR}", tuple(_blocks(data))), data)
     return 0
 
 
@@ -89,8 +92,8 @@ def _check_extra() -> None:
 def _order(args: argparse.Namespace) -> Order:
     """Check what to train on and where to."""
     from assay.cli.common.searching import workers_of
-    from assay.training.mining.exclusion import Exclusions, read_exclusions
-    from assay.training.run import Order
+    from assay.training.exclusion import Exclusions, read_exclusions
+    from assay.training.pipeline import Order
 
     if args.folder is None:
         raise ConfigError("nothing to train on", hint="name a folder that holds git repositories, or --adapt REPO")
@@ -106,7 +109,7 @@ def _order(args: argparse.Namespace) -> Order:
 
 def _config(args: argparse.Namespace, kind: type[C]) -> C:
     """Read the recipe, and put the seed of the command line in its place."""
-    from assay.training.recipe import read_recipe
+    from assay.training.pipeline import read_recipe
 
     config = read_recipe(Path(args.recipe), kind) if args.recipe else kind()
     if args.seed is None:
@@ -120,7 +123,7 @@ def _data(folder: Path) -> dict[str, Any]:
     """Collect what there is to say."""
     import json
 
-    from assay.training.packing import MANIFEST, MODEL
+    from assay.training.pipeline import MANIFEST, MODEL
 
     about, manifest = (json.loads((folder / name).read_text(encoding="utf-8")) for name in (MODEL, MANIFEST))
     kept = ("terms", "repositories", "pairs", "translations", "reports")
@@ -132,7 +135,7 @@ def _data(folder: Path) -> dict[str, Any]:
 def _blocks(data: dict[str, Any]) -> list[Block]:
     """Say it in sentences."""
     from assay.report.pages.document import Paragraph
-    from assay.training.run import unchecked_line
+    from assay.training.pipeline import unchecked_line
 
     pairs = ", ".join(f"{kind} {count:,}" for kind, count in data["pairs"].items())
     table = data["translations"]

@@ -2,10 +2,10 @@
 
 from assay.corpus.cache import cache_dir
 from assay.corpus.config import Limits, Walking
+from assay.corpus.copying import decode_text, read_bytes, read_text
 from assay.corpus.opening import open_corpus
-from assay.corpus.read import decode_text, read_bytes, read_text
 from assay.corpus.spec import parse_spec, spec_text
-from assay.corpus.walking.memory import Memory
+from assay.corpus.stat_cache import Memory
 
 __all__ = [
     "Limits",

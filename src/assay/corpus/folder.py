@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from assay.corpus.git.worktree import find_top
-from assay.corpus.source import Located, Request, subfolder
-from assay.corpus.walking.walk import Ground
+from assay.corpus.git import find_top
+from assay.corpus.kinds import Located, Request, subfolder
+from assay.corpus.walk import Ground
 from assay.errors import CorpusError
 
 

@@ -5,12 +5,18 @@ A new one is a line here, its name in `types.CorpusKind`, a module, and what `Co
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from types import MappingProxyType
-from typing import Final
+from typing import Final, Protocol
 
-from assay.types import CorpusKind
+from assay.corpus.cache import Entry, Store
+from assay.corpus.config import Limits
+from assay.corpus.walk import Ground
+from assay.errors import CorpusError
+from assay.types import CorpusKind, CorpusSpec
 
 _SELECTION: Final = ("root", "include", "exclude")
 
@@ -38,8 +44,8 @@ class Kind:
 _ALL = (
     Kind("path", "assay.corpus.folder", "a folder", _SELECTION),
     Kind("stdlib", "assay.corpus.stdlib", "stdlib", _SELECTION),
-    Kind("git", "assay.corpus.git.commit", "git:URL@REV", ("rev", *_SELECTION)),
-    Kind("pypi", "assay.corpus.pypi.package", "pypi:NAME==VERSION", _SELECTION),
+    Kind("git", "assay.corpus.git_source", "git:URL@REV", ("rev", *_SELECTION)),
+    Kind("pypi", "assay.corpus.pypi", "pypi:NAME==VERSION", _SELECTION),
     Kind("npm", "assay.corpus.npm", "npm:NAME@VERSION", _SELECTION),
 )
 
@@ -50,3 +56,71 @@ def words() -> str:
     """List what each kind looks like, for a hint."""
     *most, last = (kind.word for kind in KINDS.values())
     return f"{', '.join(most)} or {last}"
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What is asked for, and what may be used to get it."""
+
+    spec: CorpusSpec
+    base: Path  # relative folders begin here
+    store: Store
+    limits: Limits
+
+
+@dataclass(frozen=True, slots=True)
+class Located:
+    """A corpus that is on this machine now."""
+
+    ground: Ground
+    revision: str | None = None
+    notes: tuple[str, ...] = ()
+    entry: Entry | None = None  # where in the cache, for trees that came from elsewhere
+
+
+class Door(Protocol):
+    """What the module of a kind offers."""
+
+    def locate(self, request: Request) -> Located:
+        """Bring a corpus of this kind onto this machine."""
+
+
+def locate(request: Request) -> Located:
+    """Bring a corpus onto this machine."""
+    kind = KINDS.get(request.spec.kind)
+    if kind is None:
+        raise CorpusError(f"unknown kind of corpus {request.spec.kind!r}", hint=f"known: {', '.join(KINDS)}")
+    if request.spec.rev is not None and not kind.has_revision:
+        raise CorpusError(
+            f"a corpus of kind {kind.name!r} has no revision", hint=f"for a commit write git:{request.spec.value}@REV"
+        )
+    door: Door = importlib.import_module(kind.module)
+    return door.locate(request)
+
+
+def from_entry(request: Request, entry: Entry, *, built_in: bool, notes: tuple[str, ...] = ()) -> Located:
+    """Place a cached tree: what was published counts, whatever its .gitignore says."""
+    tree = entry.tree.resolve()
+    top = tree / entry.root if entry.root else tree
+    published = frozenset(f"{tree}/{path}" for path in entry.manifest)
+    ground = Ground(subfolder(request.spec, top), top, git=False, built_in=built_in, published=published)
+    return Located(ground, entry.revision, (*entry.notes, *notes), entry)
+
+
+def subfolder(spec: CorpusSpec, top: Path) -> Path:
+    """Find the sub-folder that becomes the corpus root."""
+    if spec.root is None:
+        return top
+    parts = [part for part in spec.root.split("/") if part not in ("", ".")]
+    if spec.root.startswith("/") or ".." in parts or "\0" in spec.root:
+        raise CorpusError(f"root {spec.root!r} is not inside the corpus", hint="name a folder below it, such as src")
+    found = top.joinpath(*parts).resolve()
+    if not found.is_dir() or not found.is_relative_to(top):
+        raise CorpusError(f"root {spec.root!r} is no folder of the corpus", file=top, hint=_folders_hint(top))
+    return found
+
+
+def _folders_hint(top: Path) -> str:
+    """List the folders there are."""
+    names = sorted(child.name for child in top.iterdir() if child.is_dir()) if top.is_dir() else []
+    return f"its folders are: {', '.join(names)}" if names else "it has no folders"

@@ -13,9 +13,8 @@ from typing import Final, NoReturn
 
 from assay.corpus.cache import Fetched
 from assay.corpus.config import Limits
-from assay.corpus.fingerprint import npm_fingerprint
-from assay.corpus.source import Located, Request, from_entry
-from assay.corpus.tools import Answer, run
+from assay.corpus.kinds import Located, Request, from_entry
+from assay.corpus.tools import Answer, npm_fingerprint, run
 from assay.corpus.unpack import hash_of, unpack
 from assay.errors import CorpusError, EnvironmentFailure
 

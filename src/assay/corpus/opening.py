@@ -5,18 +5,18 @@ from __future__ import annotations
 import hashlib
 import os
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from assay.corpus.cache import Entry, Store, cache_dir
+from assay.corpus.cache import Entry, Fetched, Store, cache_dir
 from assay.corpus.config import DEFAULT_LIMITS, DEFAULT_WALKING, Limits, Walking
-from assay.corpus.source import Located, Request, locate
-from assay.corpus.spec import spec_text
-from assay.corpus.urls import without_credentials
-from assay.corpus.walking.globs import Globs, compile_globs
-from assay.corpus.walking.memory import Memory
-from assay.corpus.walking.walk import Walked, walk
+from assay.corpus.copying import decode_text, inside
+from assay.corpus.ignore import Globs, compile_globs
+from assay.corpus.kinds import Located, Request, locate
+from assay.corpus.spec import is_url, spec_text, without_credentials
+from assay.corpus.stat_cache import Memory
+from assay.corpus.walk import Walked, walk
 from assay.errors import CorpusError, EnvironmentFailure
 from assay.types import Corpus, CorpusSpec
 
@@ -125,3 +125,40 @@ def _empty(request: Request, opened: _Opened) -> CorpusError:
         file=opened.located.ground.root,
         hint=hint,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class KeptCorpus:
+    """The folder of a corpus; which of its files count is for whoever asks to know."""
+
+    root: str  # real
+    revision: str | None
+
+    def text(self, path: str) -> str:
+        """Read a file below the root; OSError where it cannot be read."""
+        with open(inside(self.root, path), "rb") as stream:
+            return decode_text(stream.read())
+
+
+class _Shut(Store):
+    """A cache that fetches nothing."""
+
+    def obtain(self, request: str, fetch: Callable[[Path], Fetched]) -> Entry:  # noqa: ARG002 - a cache's signature
+        """Give what is there."""
+        found = self.recall(request)
+        if found is None:
+            raise CorpusError("it is no longer in the cache", hint="a run, or `assay gold lint`, fetches it again")
+        return found
+
+    refresh = obtain
+
+
+def find_kept(
+    spec: CorpusSpec, *, base: Path | None = None, cache: Path | None = None, revision: str | None = None
+) -> KeptCorpus:
+    """Find a corpus on this machine; of a repository here, the revision that was used then."""
+    if spec.kind == "git" and revision and not is_url(spec.value):
+        spec = CorpusSpec(spec.kind, spec.value, revision, spec.root, spec.include, spec.exclude)
+    store = _Shut((cache or cache_dir()).absolute())
+    located = locate(Request(spec, (base or Path.cwd()).absolute(), store, DEFAULT_LIMITS))
+    return KeptCorpus(os.path.realpath(located.ground.root), located.revision)

@@ -5,8 +5,12 @@ Sub-folder and globs follow a question mark: `git:../repo@v1?root=src&exclude=te
 
 from __future__ import annotations
 
+import hashlib
 import re
+from collections import Counter
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, field
+from pathlib import PurePosixPath
 from typing import Final
 from urllib.parse import quote, unquote
 
@@ -126,3 +130,70 @@ def _split_options(text: str) -> tuple[str, _Options]:
         return text, _Options()
     values = {name: tuple(unquote(value) for key, _, value in pairs if key == name) for name in _OPTIONS}
     return body, _Options(values["root"][-1] if values["root"] else None, values["include"], values["exclude"])
+
+
+#: In a message a URL ends at a space: a closing quote after a query is lost, as a quote may be part of a token.
+#: The authority ends at the first / ? or #, and its credentials at the last @ before that (RFC 3986, 3.2).
+_URLS_URL: Final = re.compile(
+    r"""(?P<scheme>\b[A-Za-z][A-Za-z0-9+.-]*://|^//)
+    (?:[^\s/?#]*@)?
+    (?P<rest>[^\s?#]*)
+    (?:[?#]\S*)?""",
+    re.VERBOSE,
+)
+
+
+def without_credentials(text: str) -> str:
+    """Leave user, password, query and fragment out of a URL, or of every URL in a message; tokens stand in all four."""
+    return _URLS_URL.sub(r"\g<scheme>\g<rest>", text)
+
+
+_STEP = re.compile(r"[A-Za-z0-9_]([A-Za-z0-9_.-]*[A-Za-z0-9_-])?")
+_UNSAFE = re.compile(r"[^A-Za-z0-9_.-]|^[.-]|\.\Z")
+_LONGEST = 100  # characters of a name: file systems end at 255 bytes
+_LONGEST_PATH = 400  # and of a path: some end at 1,024 bytes, with the folders above
+_DIGITS = 16  # of the hash that tells apart names which would be the same
+
+
+def document_paths(ids: Iterable[str]) -> dict[str, str]:
+    """Return the file of each document; names differ where case is ignored, and none is a folder of another."""
+    names = {name: document_path(name) for name in ids}
+    apart: set[str] = set()
+    while clash := _clashing(names) - apart:  # again, since an id may be the very name that another was given
+        names |= {name: _hashed(name) for name in clash}
+        apart |= clash
+    return names
+
+
+def document_path(name: str) -> str:
+    """Return the file of a document whose name clashes with no other."""
+    steps = name.split("/")
+    if len(name) <= _LONGEST_PATH and all(len(step) <= _LONGEST and _STEP.fullmatch(step) for step in steps):
+        return name
+    encoded = _encoded(name)
+    return encoded if len(encoded) <= _LONGEST else _hashed(name)
+
+
+def find_document(name: str, paths: Container[str]) -> str | None:
+    """Return the file of a document among those of a corpus."""
+    return next((path for path in (name, document_path(name), _hashed(name)) if path in paths), None)
+
+
+def _encoded(name: str) -> str:
+    return _UNSAFE.sub(lambda found: _percent(found[0].encode("utf-8", "surrogatepass")), name)
+
+
+def _percent(data: bytes) -> str:
+    return "".join(f"%{byte:02X}" for byte in data)
+
+
+def _hashed(name: str) -> str:
+    digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:_DIGITS]
+    return f"{_encoded(name)[:_LONGEST]}-{digest}"
+
+
+def _clashing(names: Mapping[str, str]) -> set[str]:
+    """Return the ids whose files would be one, or lie in one."""
+    files = Counter(path.casefold() for path in names.values())
+    folders = {str(above) for path in files for above in PurePosixPath(path).parents}
+    return {name for name, path in names.items() if files[path.casefold()] > 1 or path.casefold() in folders}

@@ -7,8 +7,8 @@ import sysconfig
 from pathlib import Path
 from typing import Final
 
-from assay.corpus.source import Located, Request, subfolder
-from assay.corpus.walking.walk import Ground
+from assay.corpus.kinds import Located, Request, subfolder
+from assay.corpus.walk import Ground
 from assay.errors import EnvironmentFailure
 
 #: What pip and distributions put inside the library folder; not part of it.

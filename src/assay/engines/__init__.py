@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import cast
 
 from assay.engines.base import Context, Engine, EngineCrash, FullEngine, Session, TimedEngine, TimedSession
-from assay.engines.kinds import KINDS, Kind
-from assay.engines.pages import KindPage, SettingPage, describe
+from assay.engines.kinds import KINDS, Kind, KindPage, SettingPage, describe
 from assay.engines.wrapping import as_engine, with_notes
 from assay.errors import ConfigError
 from assay.redaction import declare
@@ -58,8 +57,7 @@ def _make(kind: str, settings: Mapping[str, object], context: Context) -> FullEn
 
 def _make_preset(named: str, changes: Mapping[str, object], context: Context) -> FullEngine:
     """Make the engine of a preset, which ships or is a file, with some settings changed."""
-    from assay.engines.presets.installed import check_needs, told
-    from assay.engines.presets.loading import named_preset, place, settings_of
+    from assay.engines.presets import check_needs, named_preset, place, settings_of, told
 
     preset = named_preset(named, context.folder)
     if "kind" in changes:

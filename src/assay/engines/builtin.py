@@ -5,24 +5,25 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from assay.artefacts import code_digest
 from assay.digests import digest_of
 from assay.engines.base import Context, InHouse, Session, Wanted
 from assay.engines.fingerprints import fingerprint_of
-from assay.engines.parts import Part
+from assay.engines.kinds import Part
 from assay.engines.sharing import Shelf, Step, step_key
 from assay.search import Index, Per, SearchConfig
-from assay.search.identity import (
+from assay.search.laws import STAGES, flatten
+from assay.search.settings import TABLE, from_environment
+from assay.search.sharing import (
+    Keys,
     candidates_digest,
     ranking_digest,
     search_identity,
+    share_index,
     table_digest,
     vectors_digest,
 )
-from assay.search.laws import STAGES, flatten
-from assay.search.settings import TABLE, from_environment
-from assay.search.sharing import Keys, share_index
 from assay.settings import read_settings
+from assay.store import code_digest
 from assay.types import Corpus, Hit, Role, Waterfall
 
 

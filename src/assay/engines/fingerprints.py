@@ -9,16 +9,19 @@ from __future__ import annotations
 
 import hashlib
 import os
+import platform
 import re
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Final
 
 from assay.digests import digest_of
 from assay.engines.templates import FOLDERS, fill, find_python, named_secrets
 from assay.errors import AssayError
+from assay.store import code_digest
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,3 +156,13 @@ def _variables(told: Told) -> str:
         return digest_of(named_secrets(named))
     except AssayError:
         return "not set"
+
+
+#: What every engine of ours reads its corpus with.
+_READING: Final = ("corpus", "syntax", "engines/answers.py", "engines/text_answers.py", "engines/json_answers.py")
+
+
+def identity_of(config: Mapping[str, object], *places: str, facts: object = None) -> str:
+    """Digest settings, the code of some modules, and whatever else decides an answer."""
+    code = code_digest(*places, *_READING)
+    return digest_of([config, code, facts, platform.python_version()])

@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import TypeGuard
 
 from assay.corpus import read_text
-from assay.corpus.links import ListedPaths
+from assay.corpus.unpack import ListedPaths
 from assay.errors import EngineError
-from assay.syntax.lines import count_lines
+from assay.syntax.text import count_lines
 from assay.types import Corpus, Hit
 
 ABSOLUTE = "absolute, read as relative to the corpus root"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from assay.corpus import read_text
 from assay.engines.base import Context, InHouse, Session
-from assay.engines.identity import identity_of
+from assay.engines.fingerprints import identity_of
 from assay.errors import ConfigError, EngineError
 from assay.settings import read_settings
 from assay.syntax.symbols import symbols

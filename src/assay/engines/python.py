@@ -13,8 +13,7 @@ from typing import cast
 
 from assay.engines.base import Context, Engine, FullEngine, Session, TimedEngine, TimedSession
 from assay.engines.fingerprints import fingerprint_of, looked_at
-from assay.engines.sources import sources_seen
-from assay.engines.wrapping import Search, as_engine, bad_signature, call_style
+from assay.engines.wrapping import Search, as_engine, bad_signature, call_style, sources_seen
 from assay.errors import AssayError, ConfigError, EngineError
 from assay.settings import check_counts, read_settings
 from assay.types import Corpus, Role

@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 
 from assay.corpus import read_text
 from assay.engines.base import Context, InHouse, Session
-from assay.engines.identity import identity_of
+from assay.engines.fingerprints import identity_of
 from assay.settings import check_counts, read_settings
-from assay.syntax.tokens import line_bytes
+from assay.syntax.text import line_bytes
 from assay.types import Corpus, Hit, Role
 
 

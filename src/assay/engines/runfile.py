@@ -13,21 +13,62 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import pairwise
 from typing import Literal, NamedTuple
+from urllib.parse import unquote
 
-from assay.corpus.document_names import find_document
+from assay.corpus.spec import find_document
 from assay.digests import text_digest
 from assay.engines.base import Context, InHouse, Session
-from assay.engines.identity import identity_of
-from assay.engines.reading.docnos import TAG, from_column, from_docno
-from assay.engines.reading.hits import parse_location, read_hit
+from assay.engines.fingerprints import identity_of
+from assay.engines.text_answers import parse_location, read_hit
 from assay.errors import ConfigError, EngineError, InputError
 from assay.files import read_utf8
 from assay.settings import read_settings
 from assay.types import Corpus, Gold, Hit, Query, Role, Suite
+
+#: How the last column of a run that Assay wrote begins.
+TAG = "assay:"
+#: What would end a column, steer a screen, or be read as something else.
+_UNFIT = re.compile("[\\s%\x00-\x1f\x7f-\x9f\ud800-\udfff]")
+
+
+def to_column(text: str) -> str:
+    """Write a text that is one column."""
+    return _UNFIT.sub(_percent, text) or "%"
+
+
+def to_docno(hit: Hit) -> str:
+    """Write where a hit points: `path` or `path:start-end`."""
+    path = path_column(hit.path)
+    return path if hit.start is None else f"{path}:{hit.start}-{hit.end}"
+
+
+@lru_cache(maxsize=10_000)  # the same files come up again and again, in every ranking of every engine
+def path_column(path: str) -> str:
+    """Write a path; a colon is where lines begin."""
+    return to_column(path).replace(":", "%3A")
+
+
+def from_column(text: str) -> str:
+    """Read a text that was written into one column."""
+    return "" if text == "%" else unquote(text, errors="surrogatepass")
+
+
+def from_docno(text: str) -> Hit:
+    """Read where a hit points."""
+    place = parse_location(text)
+    return Hit(from_column(place.path), place.start, place.end)
+
+
+def _percent(found: re.Match[str]) -> str:
+    """Write the bytes of a character as addresses do."""
+    return "".join(f"%{byte:02X}" for byte in found[0].encode("utf-8", "surrogatepass"))
+
 
 _COLUMNS = 6  # of a TREC run
 _NAMING = (

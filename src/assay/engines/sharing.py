@@ -9,13 +9,13 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, TypeVar, cast, runtime_checkable
 
-from assay.artefacts.kinds import TABLES, VECTORS
 from assay.digests import digest_of
 from assay.engines.base import Engine, FullEngine, Session, TimedEngine, TimedSession
+from assay.store.paths import TABLES, VECTORS
 from assay.types import Corpus
 
 if TYPE_CHECKING:
-    from assay.artefacts import Artefacts
+    from assay.store import Artefacts
 
 T = TypeVar("T")
 

@@ -15,8 +15,7 @@ from assay.engines.base import FullEngine
 from assay.errors import CorpusError
 from assay.experiment.running.asking import Tell
 from assay.experiment.running.turns import run
-from assay.gold.synth.config import Draw
-from assay.gold.synth.sets import synthesise
+from assay.gold.synth.sets import Draw, synthesise
 from assay.syntax.identifiers import split
 from assay.types import TIME_LIMITS, Corpus, EngineRun, Gold, Hit, Query, Ranking, Resources, Span, Status, Target
 

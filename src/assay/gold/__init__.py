@@ -5,26 +5,25 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from assay.gold.anchors.resolving import Problem, Resolution, resolve
-    from assay.gold.identity import gold_hash, query_hash
+    from assay.gold.anchors import Problem, Resolution, resolve
+    from assay.gold.building import gold_hash, query_hash
     from assay.gold.leaks import leak, overlaps
-    from assay.gold.loading import join, load_gold
-    from assay.gold.native.writing import write_native
-    from assay.gold.tags import TagRule
+    from assay.gold.loading import TagRule, join, load_gold
+    from assay.gold.native.layers import write_native
 
 #: Where each name lives. They are fetched on first use: a report needs no format of a gold set, and there are many.
 _HOMES = {
-    "Problem": "anchors.resolving",
-    "Resolution": "anchors.resolving",
-    "TagRule": "tags",
-    "gold_hash": "identity",
+    "Problem": "anchors",
+    "Resolution": "anchors",
+    "TagRule": "loading",
+    "gold_hash": "building",
     "join": "loading",
     "leak": "leaks",
     "load_gold": "loading",
     "overlaps": "leaks",
-    "query_hash": "identity",
-    "resolve": "anchors.resolving",
-    "write_native": "native.writing",
+    "query_hash": "building",
+    "resolve": "anchors",
+    "write_native": "native.layers",
 }
 
 __all__ = [

@@ -2,10 +2,150 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 
-from assay.gold.place import Place
-from assay.types import PRIMARY, Adversary, CorpusSpec, Gold, Label, Query, Rationale, Target
+from assay.digests import text_digest
+from assay.errors import GoldError
+from assay.files import read_utf8
+from assay.gold.anchors import DIGEST_LENGTH
+from assay.types import PRIMARY, Adversary, CorpusSpec, Gold, Label, Query, Rationale, Span, Target
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A line of a file."""
+
+    file: str
+    line: int | None = None
+
+    def error(self, message: str, hint: str | None = None) -> GoldError:
+        """Make the error that points here."""
+        return GoldError(message, file=self.file, line=self.line, hint=hint)
+
+    def text(self, value: str, what: str) -> str:
+        """Give back a text that says something and can be written to a file again."""
+        if not value.strip():
+            raise self.error(f"{what} is empty", "write it, or leave the key out where it is optional")
+        if any("\ud800" <= character <= "\udfff" for character in value):
+            raise self.error(f"{what} holds half a surrogate pair, which is no character", "write the whole character")
+        return value
+
+    def name(self, value: str, what: str) -> str:
+        """Give back a text that can be part of a key, a file name and a TREC line."""
+        self.text(value, what)
+        if "/" in value or any(character.isspace() for character in value):
+            raise self.error(f"{what} '{value}' has a blank or a slash in it", "use words joined by '-'")
+        return value
+
+
+@dataclass(frozen=True, slots=True)
+class SourceLimits:
+    """How much of a gold file is read."""
+
+    bytes: int = 32_000_000  # some 50,000 five-layer queries; beyond it a file is not a gold set somebody wrote
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A gold file and what it says."""
+
+    path: Path
+    text: str
+
+    def at(self, line: int | None = None) -> Place:
+        """Point to a line of it."""
+        return Place(str(self.path), line)
+
+
+def read_source(path: Path, limits: SourceLimits | None = None) -> Source:
+    """Read a UTF-8 file, byte order mark dropped."""
+    most, size = (limits or SourceLimits()).bytes, _size(path)
+    if size > most:
+        raise GoldError(f"the file has {size} bytes; a gold file has at most {most}", file=path, hint="split the set")
+    return Source(path, read_utf8(path, GoldError))
+
+
+def _size(path: Path) -> int:
+    """Look how large a file is; one that cannot be looked at is refused by the read that follows."""
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0
+
+
+_SYNTAX = "a target is written path, path:10-42 or path::Scope.symbol"
+_RANGE = re.compile(r"(?P<path>.*):(?P<start>[0-9]{1,9})-(?P<end>[0-9]{1,9})(?:#(?P<digest>.*))?", re.DOTALL)
+_DIGEST = re.compile(rf"[0-9a-f]{{{DIGEST_LENGTH}}}")
+_REPEAT = re.compile(r"~([0-9]+)$")
+
+
+def parse_target(text: str, place: Place, *, grade: int = PRIMARY) -> Target:
+    """Read a target; a symbol anchor has no lines yet."""
+    path, colons, symbol = text.partition("::")
+    if colons:
+        return Target(Span(check_path(path, place)), grade, _check_symbol(symbol, text, place))
+    ranged = _RANGE.fullmatch(text)
+    if ranged is None:
+        return Target(Span(check_path(text, place)), grade)
+    span = ranged_span(ranged["path"], int(ranged["start"]), int(ranged["end"]), place)
+    return Target(span, grade, digest=_check_digest(ranged["digest"], text, place))
+
+
+def ranged_span(path: str, start: int, end: int, place: Place) -> Span:
+    """Make the span of lines `start` to `end`, both counted from 1 and both included."""
+    if start < 1:
+        raise place.error(f"'{path}:{start}-{end}' begins before line 1", "lines are counted from 1")
+    if start > end:
+        raise place.error(f"'{path}:{start}-{end}' ends before it begins", f"write {path}:{end}-{start}?")
+    return Span(check_path(path, place), start, end)
+
+
+def check_path(path: str, place: Place) -> str:
+    """Give back a path that is POSIX, relative to the corpus root, and cannot leave it."""
+    problem = path_problem(path)
+    if problem:
+        raise place.error(f"'{path}' {problem}", f"{_SYNTAX}; paths are relative to the corpus root, with '/'")
+    return place.text(path, "the path of a target")
+
+
+def path_problem(path: str) -> str | None:
+    """Say what is wrong with a path, if anything."""
+    checks = {
+        "has no path": not path,
+        "has a backslash in it": "\\" in path,
+        "is an absolute path": path.startswith("/"),
+        "has blanks around its path": path != path.strip(),
+        "has a control character in its path": any(ord(character) < 32 or character == "\x7f" for character in path),
+        "names a folder": path.endswith("/"),
+        "has a ':' in its path": ":" in path,
+        "climbs with '..'": ".." in path.split("/"),
+        "has an empty or '.' step in its path": not {"", "."}.isdisjoint(path.split("/")),
+    }
+    return next((problem for problem, found in checks.items() if found), None)
+
+
+def _check_digest(digest: str | None, text: str, place: Place) -> str | None:
+    """Give back the hash of the content, if there is one and it is one."""
+    if digest is not None and not _DIGEST.fullmatch(digest):
+        message = f"'{text}' has no content hash of {DIGEST_LENGTH} hex digits behind its '#'"
+        raise place.error(message, "leave it out, and let `assay gold reanchor --digest` write it")
+    return digest
+
+
+def _check_symbol(symbol: str, text: str, place: Place) -> str:
+    """Give back a symbol whose scopes are joined by dots and whose repeat number says something."""
+    if ":" in symbol:
+        raise place.error(f"'{text}' has a ':' in its symbol", f"scopes are joined by '.': {symbol.replace('::', '.')}")
+    if not all(symbol.split(".")) or any(character.isspace() for character in symbol):
+        raise place.error(f"'{text}' does not name a symbol", _SYNTAX)
+    repeat = _REPEAT.search(symbol)
+    if repeat and (repeat[1].startswith("0") or repeat[1] == "1"):
+        raise place.error(f"'{text}' counts from ~2", "the first definition of a name has no number")
+    return place.text(symbol, "the symbol of a target")
 
 
 def build_query(
@@ -120,3 +260,28 @@ def _one_holds_the_other(one: Target, other: Target) -> bool:
     """Tell whether one of two targets is the whole file that the other lies in."""
     whole = [target.symbol is None and target.span.start is None for target in (one, other)]
     return one.span.path == other.span.path and any(whole)
+
+
+def query_hash(query: Query, corpus: CorpusSpec) -> str:
+    """Hash id, forms, labels as written, and the corpus; not lines, rationale, measures or tags."""
+    return _digest(
+        {
+            "id": query.id,
+            "forms": dict(query.forms),
+            "targets": [[target.anchor, target.grade] for target in query.targets],
+            "adversaries": [[a.target.anchor, a.relationship, a.strength, a.confusion] for a in query.adversaries],
+            **({"irrelevant": [target.anchor for target in query.irrelevant]} if query.irrelevant else {}),
+            "corpus": [corpus.kind, corpus.value, corpus.rev, corpus.root, list(corpus.include), list(corpus.exclude)],
+        }
+    )
+
+
+def gold_hash(gold: Gold) -> str:
+    """Hash the set of its queries and its corpus; their order, its name and where it was read from do not count."""
+    return _digest(sorted(query_hash(query, gold.corpus) for query in gold.queries))
+
+
+def _digest(value: object) -> str:
+    """Hash a JSON value in its canonical writing."""
+    text = json.dumps(value, sort_keys=True, ensure_ascii=True, separators=(",", ":"))
+    return text_digest(text)

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import getpass
 import re
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
-from assay.corpus import Limits
-from assay.corpus.git.command import git, git_stream
-from assay.errors import EnvironmentFailure
+from assay.corpus.config import Limits
+from assay.corpus.git import find_top, git, git_stream
+from assay.errors import AssayError, EnvironmentFailure
+from assay.types import Corpus
 
 #: Begins a commit in what git prints: no path begins with it, and a line of source has a sign before it.
 _BEGIN: Final = "\x01"
@@ -139,3 +142,39 @@ def _pass(lines: Iterator[str], count: int) -> None:
     """Leave out the lines of a hunk; a note that a file lacks its last newline is not one of them."""
     while count > 0:
         count -= not next(lines, "").startswith("\\ ")
+
+
+def now() -> str:
+    """Give the time in UTC, to the millisecond: votes of one reviewer follow each other within a second."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
+
+
+def today() -> str:
+    """Give the day in UTC."""
+    return datetime.now(UTC).date().isoformat()
+
+
+def commit_of(corpus: Corpus) -> str:
+    """Name the commit or version of a corpus: what was checked out, or where the work tree of a folder stands."""
+    if corpus.revision:
+        return corpus.revision
+    top = find_top(corpus.root)
+    return _said("rev-parse", "--verify", "--quiet", "HEAD", folder=top) if top else ""
+
+
+def user_name(folder: Path) -> str:
+    """Name who sits here: git's user.name, else the login."""
+    name = _said("config", "user.name", folder=folder)
+    try:
+        return name or getpass.getuser()
+    except (KeyError, OSError):  # a container may have no entry for its user
+        return "unknown"
+
+
+def _said(*arguments: str, folder: Path) -> str:
+    """Give the line that git answers; nothing where there is no git, or nothing to say."""
+    try:
+        answer = git(*arguments, cwd=folder, limits=Limits())
+    except (AssayError, OSError):
+        return ""
+    return answer.out.decode("utf-8", "replace").strip() if answer.code == 0 else ""

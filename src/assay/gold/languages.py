@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from assay.corpus.walking.languages import detect
+from assay.corpus.languages import detect
 from assay.types import Query
 
 #: Of files that no language is known of, and of queries that nothing is right for.

@@ -3,19 +3,88 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from assay.corpus import parse_spec
-from assay.errors import CorpusError, GoldError
-from assay.gold.formats.common.opening import open_source
-from assay.gold.formats.detect import FORMATS, SUFFIXES, Format, detect, detect_folder, is_aside, named
-from assay.gold.review.queue import SUFFIX as REVIEW
-from assay.gold.shipped import SHIPPED
-from assay.gold.split.looks import SUFFIX as LOOKS
-from assay.gold.tags import TagRule, apply_tags
-from assay.types import CorpusSpec, Gold, Suite
+from assay.errors import AssayError, ConfigError, CorpusError, GoldError
+from assay.gold.building import Place
+from assay.gold.formats.registry import FORMATS, SUFFIXES, Format, detect, detect_folder, is_aside, named
+from assay.gold.formats.rows import open_source
+from assay.gold.looks import SUFFIX as LOOKS
+from assay.gold.looks import log_looks
+from assay.gold.review.items import SUFFIX as REVIEW
+from assay.gold.split import TAG, sealed_queries
+from assay.types import CorpusSpec, Gold, Query, Suite
+
+#: Known by name: questions about the code, and about what its docstrings say.
+SHIPPED = ("stdlib", "stdlib-docs")
+
+
+_RULE = re.compile(
+    r"(?P<key>[^=:\s]+)=(?P<value>[^=:\s]+):(?P<rows>[0-9]{1,9}(-[0-9]{1,9})?(,[0-9]{1,9}(-[0-9]{1,9})?)*)"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class RowRange:
+    """Queries `first` to `last` of a gold file, counted from 1, both included."""
+
+    first: int
+    last: int
+
+
+@dataclass(frozen=True, slots=True)
+class TagRule:
+    """Say that some queries of a gold file carry a tag."""
+
+    key: str
+    value: str
+    rows: tuple[RowRange, ...]
+
+    @classmethod
+    def parse(cls, text: str) -> TagRule:
+        """Read `key=value:101-127` or `key=value:3,7-9`."""
+        match = _RULE.fullmatch(text)
+        if match is None:
+            raise ConfigError(f"'{text}' is not a tag rule", hint="write it like difficulty=hard:101-127")
+        if match["key"] == TAG:
+            raise ConfigError(
+                f"'{text}' would move queries to another part", hint="parts are given by `assay gold split`, in the set"
+            )
+        return cls(match["key"], match["value"], tuple(_row_range(part, text) for part in match["rows"].split(",")))
+
+    def covers(self, row: int) -> bool:
+        """Tell whether a query, counted from 1, carries the tag."""
+        return any(rows.first <= row <= rows.last for rows in self.rows)
+
+
+def apply_tags(gold: Gold, rules: Sequence[TagRule]) -> Gold:
+    """Add the tags of the rules; a later rule wins over an earlier one and over the file."""
+    for rule in rules:
+        last = max(rows.last for rows in rule.rows)
+        if last > len(gold.queries):
+            raise Place(gold.source or gold.name).error(
+                f"the tag rule {rule.key}={rule.value} goes to row {last}, but there are {len(gold.queries)} queries",
+                "rows are counted from 1, the header left out",
+            )
+    queries = [
+        replace(query, tags={**query.tags, **{rule.key: rule.value for rule in rules if rule.covers(row)}})
+        for row, query in enumerate(gold.queries, 1)
+    ]
+    return replace(gold, queries=tuple(queries))
+
+
+def _row_range(part: str, text: str) -> RowRange:
+    """Read `7` or `101-127`."""
+    first, _, last = part.partition("-")
+    rows = RowRange(int(first), int(last or first))
+    if not 1 <= rows.first <= rows.last:
+        raise ConfigError(f"'{text}' has the empty row range {part}", hint="rows are counted from 1, smallest first")
+    return rows
+
 
 #: Lies in a folder of synthetic gold: what is below it is the corpus of the sets, no gold.
 SYNTHETIC_MARK = ".assay-synth"
@@ -137,3 +206,38 @@ def _suite(golds: Sequence[Gold]) -> Suite:
             )
         first[gold.name] = gold
     return Suite(tuple(golds))
+
+
+#: Of the queries that a run asked, how many its set must still have: sets that share a template of questions differ in
+#: where the answers lie, while one that is tended keeps most of its queries.
+SHARE = 0.5
+
+
+def set_today(gold: Gold) -> Gold | None:
+    """Read a set that a run asked as it is now; None where its file is not here, is no gold or holds another set."""
+    if gold.source is None or not Path(gold.source).exists():
+        return None
+    try:
+        golds = load_gold(gold.source, corpus=gold.corpus).golds
+    except AssayError:  # a file that is being edited says nothing of the run
+        return None
+    return next((now for now in golds if now.name == gold.name and _is_same(now, gold)), None)
+
+
+def _is_same(now: Gold, ran: Gold) -> bool:
+    """Tell whether a set is the one that was asked, whatever changed in it since."""
+    today = {query.id: query for query in now.queries}
+    kept = sum(query.id in today and _asks_the_same(today[query.id], query) for query in ran.queries)
+    return kept >= SHARE * len(ran.queries)
+
+
+def _asks_the_same(now: Query, ran: Query) -> bool:
+    """Tell whether a query is in the same words, with an answer in a file that had one; lines move with the code."""
+    files, before = ({target.link or target.span.path for target in query.targets} for query in (now, ran))
+    return all(now.forms.get(form) == text for form, text in ran.forms.items()) and not before.isdisjoint(files)
+
+
+def log_looks_again(suite: Suite, command: str, engines: Sequence[str]) -> tuple[Path, ...]:
+    """Write down a look at a run that was made before: in the log of the very sets it asked, and in no other."""
+    here = [gold for gold in suite.golds if sealed_queries(gold) and set_today(gold) is not None]
+    return log_looks(Suite(tuple(here)), command, engines)

@@ -9,12 +9,25 @@ name inside the network that the proxy does not know belongs into `no_proxy`.
 
 from __future__ import annotations
 
-from assay.http.address import shown_url, web_address
-from assay.http.asking import Heard, Patience, ask, post_json
-from assay.http.calls import Answer, Call, Denied, Refused, make_call, read_token
-from assay.http.connections import Connections
-from assay.http.limits import DEFAULT_HTTP, HttpLimits
-from assay.http.wording import asked_again, read_json
+from assay.http.client import (
+    DEFAULT_HTTP,
+    Answer,
+    Call,
+    Connections,
+    Denied,
+    Heard,
+    HttpLimits,
+    Patience,
+    Refused,
+    ask,
+    asked_again,
+    make_call,
+    post_json,
+    read_json,
+    read_token,
+    shown_url,
+    web_address,
+)
 
 __all__ = [
     "DEFAULT_HTTP",

@@ -3,10 +3,20 @@
 from __future__ import annotations
 
 from assay.processes.child import CHILD_LIMITS, Child, ChildFlood, ChildGone, ChildLimits, ChildProblem, ChildTimeout
-from assay.processes.groups import ANSWER_BYTES, Task, last_line
-from assay.processes.markers import new_marker
-from assay.processes.running import PROCESS_LIMITS, End, Finished, ProcessLimits, run_process
-from assay.processes.stragglers import end_stragglers, kill_all, stragglers
+from assay.processes.running import (
+    ANSWER_BYTES,
+    PROCESS_LIMITS,
+    End,
+    Finished,
+    ProcessLimits,
+    Task,
+    end_stragglers,
+    kill_all,
+    last_line,
+    run_process,
+    stragglers,
+)
+from assay.processes.watch import new_marker
 
 __all__ = [
     "ANSWER_BYTES",

@@ -17,7 +17,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import IO
 
-from assay.processes.groups import ANSWER_BYTES, Group, GroupLimits, Task, last_line, signal_name
+from assay.processes.running import ANSWER_BYTES, Group, GroupLimits, Task, last_line, signal_name
 
 _Find = Callable[[bytearray, int], "_Found | None"]
 

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from assay.dotted import look_up
 from assay.report.case import SAME_MEAN, Case, candidates, choose_leader, dead_engines, pick
 from assay.report.pages.texts import SHOWN, clip
 from assay.report.results import Alarm
 from assay.scoring import parse_measure, ranking_codes
+from assay.settings import look_up
 from assay.stats.records import one_digit
 from assay.stats.selection import best_of_many, near_leader
 from assay.stats.tables import headline

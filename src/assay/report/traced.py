@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from assay.gold.split.parts import SEALED, part_of
+from assay.gold.split import SEALED, part_of
 from assay.report.case import Case, dead_engines, rank_measure
 from assay.report.wording import count
 from assay.scoring import parse_measure

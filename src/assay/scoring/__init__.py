@@ -1,6 +1,5 @@
 """How good is one ranking? Targets and hits in, numbers out; nothing here knows which engine it was."""
 
-from assay.scoring.adversarial import Slice, breakdown
 from assay.scoring.audit import Ties, Twins, identical_rankings, ranking_codes, ties
 from assay.scoring.match import LEVELS, Level, Match, match
 from assay.scoring.measure import Measure
@@ -27,6 +26,7 @@ from assay.scoring.measures import (
     nDCG,
     parse_measure,
 )
+from assay.scoring.robustness import Slice, breakdown
 from assay.scoring.score import EvaluationMean, evaluation_means, evaluation_measures, score
 
 __all__ = [

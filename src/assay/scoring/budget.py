@@ -17,7 +17,7 @@ from assay.errors import InputError
 from assay.scoring.grid import Cell, Grid
 from assay.scoring.measure import Bounds, Measure
 from assay.scoring.ranks import level_of
-from assay.syntax.tokens import BYTES_PER_TOKEN, approx4
+from assay.syntax.text import BYTES_PER_TOKEN, approx4
 from assay.types import Hit, Run, Span, Target
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.errors import InputError
-from assay.scoring.marking import rivals
+from assay.scoring.marks import rivals
 from assay.scoring.match import Level, Match, Projection, claim, hit_span, project, target_span, touches
 from assay.scoring.shared_targets import gold_repositories, shared_targets
 from assay.types import Adversary, EngineRun, Hit, Query, Ranking, Run, Span, Status, Target, Unit

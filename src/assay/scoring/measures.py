@@ -7,7 +7,8 @@ from contextlib import suppress
 from types import MappingProxyType
 
 from assay.errors import ConfigError, nearest
-from assay.scoring import adversarial, budget, lines, ranks, robustness
+from assay.scoring import budget, lines, ranks, robustness
+from assay.scoring import robustness as adversarial
 from assay.scoring.match import LEVELS
 from assay.scoring.measure import Kind, Measure, Param, parse
 from assay.types import FORMS, SECONDARY

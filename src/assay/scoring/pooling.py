@@ -23,6 +23,7 @@ from assay.types import PRIMARY, SECONDARY, EngineRun, Gold, Hit, Query, Run, Sc
 if TYPE_CHECKING:
     from assay.types import FloatArray
 
+
 #: Tells whether somebody said already that a place is no answer: gold name, query id, span.
 Judged = Callable[[str, str, Span], bool]
 

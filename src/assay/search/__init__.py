@@ -7,6 +7,6 @@ from __future__ import annotations
 
 from assay.search.config import SearchConfig
 from assay.search.index import Index
-from assay.search.question import Per
+from assay.search.query import Per
 
 __all__ = ["Index", "Per", "SearchConfig"]

@@ -13,9 +13,8 @@ import numpy as np
 
 from assay.search.chunking import Cut, Source, Unit, cut
 from assay.search.config import IndexConfig
-from assay.search.naming import NameRow, folder_name, name_row, names_table, stem_name
 from assay.search.noise import file_noise, is_test_name
-from assay.search.tables import (
+from assay.search.table import (
     FILE_KINDS,
     UNIT_KINDS,
     ByteArray,
@@ -30,7 +29,7 @@ from assay.search.tables import (
     offsets,
     ranges,
 )
-from assay.search.words import RUN, runs, term_hash, terms
+from assay.search.words import RUN, NameRow, folder_name, name_row, names_table, runs, stem_name, term_hash, terms
 from assay.syntax.outline import Lines, Outline
 
 _NEWLINE = 0  # the number of a newline among the runs

@@ -13,18 +13,30 @@ import signal
 import sys
 import threading
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from contextlib import ExitStack, suppress
+from dataclasses import asdict, dataclass
+from functools import cache
+from importlib import metadata
 from pathlib import Path
+from typing import Final
 
-from assay.corpus import decode_text, read_bytes
+import numpy as np
+
+from assay.corpus import Memory, decode_text, open_corpus, parse_spec, read_bytes
+from assay.corpus.cache import cache_dir
+from assay.digests import digest_of
 from assay.errors import CorpusError, EnvironmentFailure
 from assay.search.analysis import Document, analyse
 from assay.search.chunking import Source
 from assay.search.config import IndexConfig
-from assay.search.describing import describe_units
-from assay.search.tables import Table, combine
-from assay.syntax.grammars import grammar_name, load_grammar
-from assay.syntax.guarding import end_with
+from assay.search.describe import describe_units, description_identity
+from assay.search.index_files import index_folder, writer_lock
+from assay.search.table import Table, combine, pick, read_table, table_arrays
+from assay.store import code_digest
+from assay.store.array_file import StoreProblem, read_store, write_store
+from assay.store.paths import DESCRIPTIONS
+from assay.syntax.fork_guard import end_with
+from assay.syntax.grammars import grammar_name, load_grammar, packages
 from assay.types import Corpus, SourceFile
 
 
@@ -172,3 +184,146 @@ def _attempt(corpus: Corpus, files: Sequence[SourceFile], config: IndexConfig) -
         return _analyse(corpus, files, config)
     except Exception as error:
         return error
+
+
+#: The code that decides what is in a table, beside its settings.
+_ANALYSERS: Final = (
+    "syntax",
+    "search/chunking.py",
+    "search/analysis.py",
+    "search/words.py",
+    "search/noise.py",
+    "search/table.py",
+)
+_TABLE = "index.assay"
+_SEEN = "seen.assay"
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A table that fits its folder as it is now."""
+
+    corpus: Corpus
+    table: Table
+    notes: tuple[str, ...]  # what a person should see, such as that an old index was built anew
+    changed: int  # files that were analysed
+    folder: Path
+
+
+def open_table(root: Path, config: IndexConfig, workers: int | None = None, *, keep: bool = False) -> Opened:
+    """Open, refresh or build the index of a folder.
+
+    Where it cannot be written, the table is made in memory and a note says so; with `keep` that is an error.
+    """
+    folder = index_folder(root, shape(config))
+    memory = _remembered(folder)
+    corpus = open_corpus(parse_spec(str(root)), memory=memory)
+    found = _stored(folder)
+    if found.table is not None and not is_stale(found.table, corpus):
+        _remember(folder, memory, corpus)
+        return Opened(corpus, found.table, found.notes, 0, folder)
+    opened = _renewed(found, folder, corpus, _Making(config, workers, keep))
+    _remember(folder, memory, corpus)
+    return opened
+
+
+@dataclass(frozen=True, slots=True)
+class _Making:
+    """How a table is made, and whether it must be kept."""
+
+    config: IndexConfig
+    workers: int | None
+    keep: bool
+
+
+def _renewed(found: _Stored, folder: Path, corpus: Corpus, making: _Making) -> Opened:
+    """Bring the table up to date, alone, and write it; where that is not possible, say so."""
+    notes: tuple[str, ...] = ()
+    with ExitStack() as held:
+        try:
+            held.enter_context(writer_lock(folder))
+            found = _stored(folder)  # somebody may have brought it up to date while we waited
+        except EnvironmentFailure as failure:
+            notes = _unkept(failure, making)
+        table, changed = update(found.table, corpus, making.config, making.workers)
+        if not notes and (changed or found.table is None or len(table.files) != len(found.table.files)):
+            try:
+                write_store(folder / _TABLE, {"root": str(corpus.root)}, table_arrays(table))
+            except EnvironmentFailure as failure:
+                notes = _unkept(failure, making)
+    return Opened(corpus, table, (*found.notes, *notes), changed, folder)
+
+
+def _unkept(failure: EnvironmentFailure, making: _Making) -> tuple[str, ...]:
+    """Put up with an index that cannot be written, unless it must be."""
+    if making.keep:
+        raise failure
+    return (f"{failure.message}; it is not kept",)
+
+
+def update(table: Table | None, corpus: Corpus, config: IndexConfig, workers: int | None = None) -> tuple[Table, int]:
+    """Make a table fit a corpus: only files whose contents or language changed are analysed."""
+    kept = cache_dir() / DESCRIPTIONS.name
+    if table is None:
+        return build_table(corpus, corpus.files, config, workers, kept), len(corpus.files)
+    known = dict(zip(table.files.paths, zip(table.files.hashes, table.files.languages, strict=True), strict=True))
+    new = [file for file in corpus.files if known.get(file.path) != (corpus.hashes[file.path], file.language or "")]
+    there = {file.path for file in corpus.files} - {file.path for file in new}
+    stay = np.array([i for i, path in enumerate(table.files.paths) if path in there], dtype=np.int64)
+    if not new and len(stay) == len(table.files):
+        return table, 0
+    rest = table if len(stay) == len(table.files) else pick(table, stay)
+    return (combine([rest, build_table(corpus, new, config, workers, kept)]) if new else rest), len(new)
+
+
+@cache
+def shape(config: IndexConfig) -> str:
+    """Digest everything but the files that decides a table: settings, grammars, and the way of analysing."""
+    versions = {name: metadata.version(name) for name in ("tree-sitter", "PyStemmer", *packages())}
+    settings = asdict(config) | {"description": description_identity(config.description)}
+    return digest_of([settings, versions, code_digest(*_ANALYSERS)])
+
+
+@dataclass(frozen=True, slots=True)
+class _Stored:
+    """What lay in the cache."""
+
+    table: Table | None
+    notes: tuple[str, ...]
+
+
+def _stored(folder: Path) -> _Stored:
+    """Read the table; one that cannot be used is built anew, with a sentence unless there was none."""
+    try:
+        return _Stored(read_table(read_store(folder / _TABLE).arrays), ())
+    except StoreProblem as problem:
+        return _Stored(None, () if problem.kind == "missing" else (f"{problem.message}; the index is built anew",))
+    except (KeyError, TypeError, ValueError) as problem:
+        return _Stored(None, (f"the index lacks a column ({problem}); it is built anew",))
+
+
+def is_stale(table: Table, corpus: Corpus) -> bool:
+    """Tell whether a table does not fit its corpus."""
+    if len(table.files) != len(corpus.files):
+        return True
+    return any(
+        path != file.path or sha != corpus.hashes[path] or language != (file.language or "")
+        for path, sha, language, file in zip(
+            table.files.paths, table.files.hashes, table.files.languages, corpus.files, strict=True
+        )
+    )
+
+
+def _remembered(folder: Path) -> Memory:
+    """Read what the files were like."""
+    with suppress(StoreProblem, KeyError, ValueError):
+        return Memory.from_columns(read_store(folder / _SEEN).arrays)
+    return Memory()
+
+
+def _remember(folder: Path, memory: Memory, corpus: Corpus) -> None:
+    """Write down what the files are like, if that is news; a folder that cannot be written only costs time."""
+    with suppress(EnvironmentFailure, OSError):
+        if memory.changed:
+            folder.mkdir(parents=True, exist_ok=True)
+            write_store(folder / _SEEN, {"root": str(corpus.root)}, memory.columns())

@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from assay.search.chunking.config import ChunkConfig
-from assay.search.graph import GraphConfig
+from assay.search.chunking import ChunkConfig
 from assay.search.laws import check_laws
 from assay.search.models import DenseSettings, DescriptionSettings, RerankSettings, TranslationSettings
+from assay.search.names import GraphConfig
+from assay.search.results import Growth
 from assay.search.signals import (
     Coherence,
     Definition,
@@ -22,7 +23,6 @@ from assay.search.signals import (
     References,
     Scope,
 )
-from assay.search.spans import Growth
 
 
 @dataclass(frozen=True, slots=True)

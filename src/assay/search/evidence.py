@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.search.names import Matches, NameIndex, Prefixes
-from assay.search.question import Per, Question
-from assay.search.tables import LongArray
+from assay.search.query import Per, Question
+from assay.search.table import LongArray
 from assay.search.view import View
 
 T = TypeVar("T")

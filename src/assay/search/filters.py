@@ -9,10 +9,10 @@ from math import isfinite
 
 import numpy as np
 
-from assay.corpus.walking.globs import Globs, select_paths
-from assay.corpus.walking.languages import LANGUAGES
+from assay.corpus.ignore import Globs, select_paths
+from assay.corpus.languages import LANGUAGES
 from assay.errors import ConfigError, nearest
-from assay.search.tables import FILE_KINDS, UNIT_KINDS, Table
+from assay.search.table import FILE_KINDS, UNIT_KINDS, Table
 
 KINDS = (*FILE_KINDS, *UNIT_KINDS)
 

@@ -10,23 +10,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from assay.corpus import open_corpus, parse_spec
-from assay.corpus.walking.languages import language_name
+from assay.corpus.languages import language_name
 from assay.errors import ConfigError
-from assay.search.building import build_table
+from assay.search.building import build_table, open_table, update
 from assay.search.config import SearchConfig
-from assay.search.embedding import embed_table
 from assay.search.evidence import Values
 from assay.search.filters import Filter, unit_text
-from assay.search.meaning import Dense
+from assay.search.meaning import Dense, embed_table
 from assay.search.models import RerankSettings
 from assay.search.pipeline import rank, rank_inside, retrieve
-from assay.search.question import Per, Question, ask
-from assay.search.refreshing import open_table, update
+from assay.search.query import Per, Question, ask, make_translator
 from assay.search.related import Related, relate
-from assay.search.spans import SpanHit, order_of, select_spans
-from assay.search.tables import Table
+from assay.search.results import SpanHit, order_of, select_spans
+from assay.search.table import Table
 from assay.search.trace import Lost, StageTrace, Trace, find_loss
-from assay.search.translating import make_translator
 from assay.search.view import View
 from assay.types import Corpus, Hit, Skipped
 

@@ -11,7 +11,7 @@ from assay.search.config import SearchConfig
 from assay.search.evidence import Evidence, Values, best, relative
 from assay.search.fusion import parse_fusion
 from assay.search.laws import STAGES
-from assay.search.question import Per, Question
+from assay.search.query import Per, Question
 from assay.search.view import View
 
 

@@ -15,9 +15,8 @@ import numpy as np
 
 from assay.errors import ConfigError, nearest
 from assay.search.filters import unit_text
-from assay.search.naming import whole_hash
-from assay.search.question import ask
-from assay.search.words import runs, term_hash, terms
+from assay.search.query import ask
+from assay.search.words import runs, term_hash, terms, whole_hash
 from assay.syntax.identifiers import STOP_WORDS
 from assay.types import Hit
 

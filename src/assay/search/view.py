@@ -9,14 +9,12 @@ from typing import Any, Generic, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.search.graph import Graph, GraphConfig, build_graph
 from assay.search.meaning import Dense
 from assay.search.memo import Memo
-from assay.search.names import NameIndex
+from assay.search.names import Graph, GraphConfig, NameIndex, build_graph
 from assay.search.noise import NOISE
-from assay.search.question import QueryKind
-from assay.search.tables import UNIT_KINDS, LongArray, Table
-from assay.search.translating import Translator
+from assay.search.query import QueryKind, Translator
+from assay.search.table import UNIT_KINDS, LongArray, Table
 from assay.search.words import term_hash
 from assay.syntax.outline import Lines
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import fields, replace
+from dataclasses import dataclass, fields, replace
 from itertools import combinations
 from typing import TYPE_CHECKING
 
@@ -13,11 +13,12 @@ from assay.stats.family import judge
 from assay.stats.means import table_means
 from assay.stats.records import AllPairs, Comparison, ComparisonRow, MeanRow, Verdict
 from assay.stats.rows import Pair, comparison_rows
-from assay.stats.tables import Column, Table, check_engine, columns, headline
+from assay.stats.tables import Column, Table, check_engine, column, columns, headline
 
 if TYPE_CHECKING:
-    from assay.stats.traits import MeasureLike
+    from assay.stats.records import MeasureLike
     from assay.types import Scores
+
 
 UNADJUSTED = "Intervals are not adjusted for multiplicity."
 SECONDARY = "Measures other than the primary are not in the family: no adjusted p-value, no verdict."
@@ -215,3 +216,42 @@ def _notes(
 def _outweighed(row: ComparisonRow, settings: Settings) -> bool:
     """Whether one cluster decides a mean; of a few equal ones each has a large share, and none too much."""
     return row.heaviest > max(settings.config.heaviest_cluster, 2 / row.clusters)
+
+
+@dataclass(frozen=True, slots=True)
+class Versus:
+    """An engine and what it is compared with."""
+
+    engine: str
+    baseline: str
+
+
+def compare_pairs(
+    scores: Scores,
+    pairs: Sequence[Versus],
+    *,
+    primary: MeasureLike | str,
+    margin: float = DEFAULT.margin,
+    alpha: float = DEFAULT.alpha,
+    seed: int = DEFAULT.seed,
+    B: int = DEFAULT.resamples,
+    cluster: str = "auto",
+) -> Comparison:
+    """Compare each pair on the primary measure; all of them are one family, and rows are in the order of the pairs."""
+    settings = Settings(margin, alpha, seed, B, cluster=cluster)
+    for name in dict.fromkeys(name for pair in pairs for name in (pair.engine, pair.baseline)):
+        check_engine(scores, name)
+    measure, table = column(scores, primary), headline(scores, cluster)
+    lined_up = [
+        Pair(
+            pair.engine,
+            pair.baseline,
+            measure.name,
+            measure.bounds,
+            table.row(pair.engine, measure),
+            table.row(pair.baseline, measure),
+        )
+        for pair in pairs
+    ]
+    rows = comparison_rows(lined_up, table.units, settings)
+    return assemble(rows, table_means(table, [measure], alpha, cluster), measure, "", settings, None)

@@ -5,11 +5,62 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from assay.stats.config import Settings
-from assay.stats.multiple import benjamini_hochberg, can_decide, holm
+import numpy as np
+
+from assay.stats.config import DEFAULT, Settings, StatsConfig
 from assay.stats.power import observed_minimal_difference, where_most_tie
-from assay.stats.records import ComparisonRow, Range, Verdict
-from assay.stats.verdict import decide
+from assay.stats.records import ComparisonRow, Interval, Range, Verdict
+
+
+def decide(
+    difference: float,
+    p: float | None,
+    equivalence: Interval,
+    clusters: int,
+    *,
+    higher_is_better: bool = True,
+    margin: float = DEFAULT.margin,
+    alpha: float = DEFAULT.alpha,
+    config: StatsConfig = DEFAULT,
+    confirmed: bool = True,
+) -> Verdict:
+    """Return the first verdict that holds; `p` is adjusted for the family, `equivalence` is the 1 − 2α interval.
+
+    `confirmed` is false for skewed differences that do not confirm the test, which assumes symmetry.
+    """
+    gain = difference if higher_is_better else -difference
+    if p is not None and p <= alpha and gain != 0.0 and confirmed:
+        return Verdict.BETTER if gain > 0.0 else Verdict.WORSE
+    if equivalence.inside(margin) and clusters >= config.equivalence_clusters:
+        return Verdict.EQUIVALENT
+    worst_gain = equivalence.low if higher_is_better else -equivalence.high
+    return Verdict.NOT_INFERIOR if worst_gain > -margin else Verdict.INCONCLUSIVE
+
+
+def holm(p: Sequence[float]) -> tuple[float, ...]:
+    """Adjusted p-values that keep the chance of any false claim at α (Holm 1979): max over j ≤ i of (m − j)·p₍ⱼ₎."""
+    order = np.argsort(p, kind="stable")
+    scaled = np.asarray(p, dtype=np.float64)[order] * np.arange(len(p), 0, -1)
+    return _back(order, np.minimum(np.maximum.accumulate(scaled), 1.0))
+
+
+def benjamini_hochberg(p: Sequence[float]) -> tuple[float, ...]:
+    """Adjusted p-values that keep the share of false claims at α (1995): min over j ≥ i of m·p₍ⱼ₎/j."""
+    order = np.argsort(p, kind="stable")
+    scaled = np.asarray(p, dtype=np.float64)[order] * len(p) / np.arange(1, len(p) + 1)
+    return _back(order, np.minimum(np.minimum.accumulate(scaled[::-1])[::-1], 1.0))
+
+
+def _back(order: np.ndarray[tuple[int, ...], np.dtype[np.intp]], values: np.ndarray) -> tuple[float, ...]:
+    """Undo the sort."""
+    result = np.empty(len(order))
+    result[order] = values
+    return tuple(result.tolist())
+
+
+def can_decide(smallest_p: float | None, family: int, alpha: float) -> bool:
+    """Whether the smallest attainable p, times the family, can reach α at all."""
+    return smallest_p is not None and smallest_p * family <= alpha
 
 
 def judge(rows: Sequence[ComparisonRow], bounds: Range, settings: Settings) -> tuple[ComparisonRow, ...]:

@@ -16,7 +16,7 @@ from assay.stats.tables import Column, Table, column, headline, same_queries
 from assay.stats.units import Partition, partition, repository_codes
 
 if TYPE_CHECKING:
-    from assay.stats.traits import MeasureLike
+    from assay.stats.records import MeasureLike
     from assay.stats.units import IntArray
     from assay.types import FloatArray, Scores
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Literal
+from typing import Literal, Protocol
 
 
 def one_digit(value: float) -> str:
@@ -234,3 +234,37 @@ class Plan:
     queries_range: SizeRange | None = None
     icc: float = 0.0
     icc_source: Literal["pilot", "given", "assumed"] = "given"
+
+
+class MeasureLike(Protocol):
+    """A measure of `scoring`; its repr is its name in a score table."""
+
+    @property
+    def low(self) -> float:
+        """The least value."""
+
+    @property
+    def high(self) -> float:
+        """The greatest value."""
+
+    @property
+    def higher_is_better(self) -> bool:
+        """Which end is good."""
+
+
+def range_of(measure: MeasureLike | str) -> Range:
+    """Look up a measure's range; a text is parsed by `scoring`."""
+    if isinstance(measure, str):
+        from assay.scoring import parse_measure
+
+        measure = parse_measure(measure)
+    return Range(float(measure.low), float(measure.high), bool(measure.higher_is_better))
+
+
+def name_of(measure: MeasureLike | str) -> str:
+    """Give the name a measure has in a score table."""
+    if not isinstance(measure, str):
+        return repr(measure)
+    from assay.scoring import parse_measure
+
+    return repr(parse_measure(measure))

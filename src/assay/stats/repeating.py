@@ -14,8 +14,7 @@ from dataclasses import dataclass, replace
 from assay.stats.config import DEFAULT, Settings
 from assay.stats.distributions import normal_cdf, normal_quantile, t_quantile
 from assay.stats.family import judge, judgment_notes, shown_difference
-from assay.stats.records import Comparison, ComparisonRow, Interval, Range, Verdict
-from assay.stats.traits import range_of
+from assay.stats.records import Comparison, ComparisonRow, Interval, Range, Verdict, range_of
 
 #: Normal quantiles between which a p-value is sought: from 1 to 1e-12, far below what is shown.
 _QUANTILES = (1e-9, 7.1)

@@ -8,18 +8,20 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from assay.errors import NotComparableError
+from assay.errors import ConfigError, NotComparableError
 from assay.stats.compare import assemble
 from assay.stats.config import DEFAULT, Settings
 from assay.stats.means import table_means
 from assay.stats.records import Comparison, MeanRow, Names
 from assay.stats.rows import Pair, comparison_rows
 from assay.stats.tables import Column, Table, columns, headline
+from assay.types import Scores
 
 if TYPE_CHECKING:
-    from assay.stats.traits import MeasureLike
+    from assay.stats.records import MeasureLike
     from assay.stats.units import BoolArray
-    from assay.types import Scores
+    from assay.types import FloatArray, Scores
+
 
 _NAMES = Names()
 
@@ -166,3 +168,44 @@ def _pairs(partners: Sequence[_Partners], old: _Side, new: _Side) -> list[Pair]:
         for before, after in zip(old.columns, new.columns, strict=True)
         for pair in partners
     ]
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """An engine of one of two runs."""
+
+    scores: Scores
+    engine: str
+    run: str  # how the run is called
+
+
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """Both engines on the queries they share, and the sentence that says how many those are."""
+
+    scores: Scores
+    names: Names
+    sentence: str
+
+
+def join_sides(old: Side, new: Side, measure: str) -> Joined:
+    """Put one engine of each run into one table; refuse runs that share too few queries."""
+    called = (old.engine, new.engine)
+    if old.engine == new.engine:
+        called = (f"{old.engine} ({old.run})", f"{new.engine} ({new.run})")
+    first, second = headline(old.scores), headline(new.scores)
+    kept = agreeing(first, second)
+    tables = take(first, list(kept)), take(second, list(kept.values()))
+    values = [_values(side, table, measure) for side, table in zip((old, new), tables, strict=True)]
+    whole = (~np.isnan(_values(old, first, measure)), ~np.isnan(_values(new, second, measure)))
+    sentence = compared_sentence(*whole, kept, measure, Names(old.run, new.run))
+    scores = Scores(called, (measure,), tables[0].units, np.array(values)[:, None, :])
+    return Joined(scores, Names(*called), sentence)
+
+
+def _values(side: Side, table: Table, measure: str) -> FloatArray:
+    """Take the values of one engine."""
+    if side.engine not in table.engines:
+        raise ConfigError(f"no engine {side.engine!r} in {side.run}", hint=f"there are: {', '.join(table.engines)}")
+    row: FloatArray = table.values[table.engines.index(side.engine), side.scores.measures.index(measure)]
+    return row

@@ -10,12 +10,11 @@ import numpy as np
 
 from assay.errors import ConfigError
 from assay.stats.config import check_tag
-from assay.stats.records import Range
-from assay.stats.traits import name_of, range_of
+from assay.stats.records import Range, name_of, range_of
 from assay.stats.units import average_phrasings
 
 if TYPE_CHECKING:
-    from assay.stats.traits import MeasureLike
+    from assay.stats.records import MeasureLike
     from assay.stats.units import IntArray
     from assay.types import FloatArray, Scores, Unit
 

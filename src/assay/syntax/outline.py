@@ -12,10 +12,9 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
+from assay.syntax.fork_guard import can_guard, guarded
 from assay.syntax.grammars import load_grammar
-from assay.syntax.guarding import can_guard, guarded
-from assay.syntax.nesting import looks_torn, nesting_problem
-from assay.syntax.parsing import PARSING, ParsingLimits, allowed, is_tangled, parsed
+from assay.syntax.parsing import PARSING, ParsingLimits, allowed, is_tangled, looks_torn, nesting_problem, parsed
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Tree

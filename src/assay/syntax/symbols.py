@@ -10,11 +10,13 @@ import ast
 import re
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
+from typing import Final
 
 from assay.syntax.grammars import grammar_name
+from assay.syntax.outline import Definition
 from assay.types import Symbol
 
 SUPPORTED: frozenset[str] = frozenset({".py", ".pyi", ".pyw"})
@@ -69,7 +71,6 @@ def _outlined(path: str, text: str, language: str | None) -> tuple[Symbol, ...]:
     if grammar is None:
         return ()
     from assay.syntax.outline import outline
-    from assay.syntax.qualified import qualified_names
 
     found = outline(text, grammar).definitions
     named = zip(found, qualified_names(found, grammar), strict=True)
@@ -175,3 +176,65 @@ def _numbered(definitions: Iterable[Symbol]) -> Iterator[Symbol]:
         seen[symbol.name] += 1
         count = seen[symbol.name]
         yield symbol if count == 1 else Symbol(symbol.start, symbol.end, f"{symbol.name}~{count}", symbol.kind)
+
+
+_ARGUMENTS = r"(?:<[^<>]*(?:<[^<>]*>[^<>]*)*>)"
+#: grammar -> what joins a qualifier to the name it stands before.
+_JOINTS: Final[Mapping[str, str]] = {
+    "cpp": "::",
+    "javascript": r"\.",
+    "kotlin": r"\.",
+    "lua": "[.:]",
+    "ruby": r"::|\.",
+    "sql": r"\.",
+    "tsx": r"\.",
+    "typescript": r"\.",
+}
+#: Words that stand before a name and are no scope a reader would look for.
+_NO_SCOPE: Final = frozenset({"exports", "module", "prototype", "self", "this"})
+_WORD = r"[\w$]+"
+_RECEIVER = re.compile(r"func\s*\(\s*(?:\w+\s+)?\**\s*(\w+)")
+_BLANKS = re.compile(r"\s+")
+_UNWRITABLE = re.compile(r"[:\x00-\x1f\x7f]|(?:^|(?<=\.))\.|\.(?=\.|$)|~(?=[0-9]+$)")
+
+
+def qualified_names(definitions: Sequence[Definition], grammar: str) -> tuple[str, ...]:
+    """Name each definition with its scopes; an outer one stands before what lies in it."""
+    names: list[str] = []
+    for one in definitions:
+        outer = names[one.parent] if one.parent >= 0 else ""
+        names.append(f"{outer}.{_own(one, grammar, outer)}" if outer else _own(one, grammar, ""))
+    return tuple(names)
+
+
+def _own(one: Definition, grammar: str, outer: str) -> str:
+    """Name a definition inside its parent: with its qualifier, unless the parent says it already."""
+    name = _writable(one.name)
+    scopes = ".".join(_writable(scope) for scope in _scopes(one, grammar))
+    if not scopes or f".{outer}".endswith(f".{scopes}"):
+        return name
+    return f"{scopes}.{name}"
+
+
+def _scopes(one: Definition, grammar: str) -> list[str]:
+    """List the scopes that a definition is written with, from its signature."""
+    if grammar == "go":
+        receiver = _RECEIVER.match(one.signature) if one.kind == "method" else None
+        return [receiver[1]] if receiver else []
+    joint = _JOINTS.get(grammar)
+    found = _before(one.name, joint).search(one.signature) if joint else None
+    words = re.findall(rf"({_WORD}){_ARGUMENTS}?\??(?:{joint})", found["scopes"]) if found else []
+    return [word for word in words if word not in _NO_SCOPE]
+
+
+def _before(name: str, joint: str | None) -> re.Pattern[str]:
+    """Make the pattern of a name with what qualifies it; a name that itself qualifies another is not it."""
+    step = rf"{_WORD}{_ARGUMENTS}?\??(?:{joint})"
+    return re.compile(rf"(?<![\w$])(?P<scopes>(?:{step})*){re.escape(name)}(?![\w$])(?!{_ARGUMENTS}?(?:{joint})[\w~])")
+
+
+def _writable(name: str) -> str:
+    """Write a name so that an anchor can hold it."""
+    bare = name[1:-1] if len(name) > 2 and name[0] == name[-1] and name[0] in "'\"`" else name
+    joined = _BLANKS.sub("_", bare.replace("::", "."))
+    return _UNWRITABLE.sub(lambda found: f"%{ord(found[0]):02X}", joined)

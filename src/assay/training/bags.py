@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -90,3 +94,65 @@ def _mix(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
 def _offsets(sizes: NDArray[np.int64]) -> NDArray[np.int64]:
     """Say where each row begins."""
     return np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(sizes, dtype=np.int64)))
+
+
+@dataclass(frozen=True, slots=True)
+class Products:
+    """Each thread makes some rows of the result; scipy lets go of the interpreter's lock meanwhile."""
+
+    pool: ThreadPoolExecutor
+    threads: int
+
+    def rows(self, bags: Any, vectors: NDArray[Any]) -> NDArray[Any]:  # noqa: ANN401 - scipy has no stubs
+        """Multiply bags by vectors."""
+        dense = np.ascontiguousarray(vectors)
+        return np.concatenate(list(self.pool.map(lambda part: part @ dense, _parts(bags, self.threads))))
+
+    def columns(self, bags: Any, vectors: NDArray[Any]) -> NDArray[Any]:  # noqa: ANN401 - scipy has no stubs
+        """Multiply the transpose of bags by vectors."""
+        return self.rows(bags.T.tocsr(), vectors)
+
+
+def _parts(bags: Any, count: int) -> Iterator[Any]:  # noqa: ANN401 - scipy has no stubs
+    """Cut bags into runs of rows with about as many entries each."""
+    wanted = np.linspace(0, bags.indptr[-1], count + 1)[1:-1]
+    cuts = [0, *np.searchsorted(bags.indptr, wanted).tolist(), bags.shape[0]]
+    for begin, end in pairwise(cuts):
+        low, high = bags.indptr[begin], bags.indptr[end]
+        part = (bags.data[low:high], bags.indices[low:high], bags.indptr[begin : end + 1] - low)
+        yield type(bags)(part, shape=(end - begin, bags.shape[1]))
+
+
+Floats = NDArray[np.floating[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Pooled:
+    """The vectors of bags, and what the way back needs."""
+
+    weighed: Any  # the bags, each term times its weight
+    unit: Floats
+    length: Floats
+
+
+def as_matrix(bags: Bags, terms: int) -> Any:  # noqa: ANN401 - scipy has no stubs
+    """Write bags as a sparse matrix, rows x terms."""
+    from scipy.sparse import csr_matrix
+
+    return csr_matrix((bags.count, bags.term, bags.offset), shape=(len(bags.offset) - 1, terms))
+
+
+def pool(bags: Any, weight: Floats, vectors: Floats, products: Products) -> Pooled:  # noqa: ANN401 - scipy has no stubs
+    """Add up the vectors of each row's terms by their log-weights, to length one; nothing stays nothing."""
+    scaled = bags.data * np.exp(weight)[bags.indices]
+    weighed = type(bags)((scaled, bags.indices, bags.indptr), shape=bags.shape)
+    raw = products.rows(weighed, vectors)
+    length = np.sqrt(np.einsum("id,id->i", raw, raw))[:, None]
+    length[length == 0] = np.inf  # nothing has no direction, and no slope either
+    return Pooled(weighed, raw / length, length)
+
+
+def unpool(pooled: Pooled, slope: Floats, products: Products) -> Floats:
+    """Take a slope by unit vectors back to a slope by the vectors of terms."""
+    along = np.einsum("id,id->i", slope, pooled.unit)[:, None]
+    return products.columns(pooled.weighed, (slope - pooled.unit * along) / pooled.length)

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields
+from itertools import chain
 from pathlib import Path
 from typing import Final, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.corpus.walking.languages import LANGUAGES
-from assay.search.store.format import Array, StoreProblem, read_store, write_store
-from assay.search.store.strings import Strings, pack_strings
+from assay.corpus.languages import LANGUAGES
+from assay.files import write_atomic
+from assay.store.array_file import Array, StoreProblem, Strings, pack_strings, read_store, write_store
+from assay.training.sampling import Pair
 
 #: Where the text of a pair comes from; `Shard.kind` is a place in it.
 KINDS: Final = ("doc", "name", "commit", "path", "heading")
@@ -93,3 +96,71 @@ def read_shard(path: Path) -> Shard:
 def _bags(arrays: Mapping[str, Array], name: str) -> Bags:
     """Take the columns of one side of the pairs."""
     return Bags(arrays[f"{name}.offset"], arrays[f"{name}.term"], arrays[f"{name}.count"])
+
+
+def pack(repository: str, pairs: Sequence[Pair]) -> Shard:
+    """Number the terms of pairs and put them into columns."""
+    words = sorted({term for pair in pairs for side in (pair.query, pair.code, pair.path) for term in side})
+    number = {word: i for i, word in enumerate(words)}
+    return Shard(
+        repository,
+        tuple(words),
+        np.array([KINDS.index(pair.kind) for pair in pairs], dtype=np.uint8),
+        _bags_packing([dict.fromkeys(pair.query, 1) for pair in pairs], number),
+        _bags_packing([pair.code for pair in pairs], number),
+        _bags_packing([dict.fromkeys(pair.path, 1) for pair in pairs], number),
+        np.array([LANGUAGES.index(pair.language) for pair in pairs], dtype=np.uint8),
+        np.array([pair.key for pair in pairs], dtype=np.uint64),
+        np.array([pair.file for pair in pairs], dtype=np.int32),
+    )
+
+
+def _bags_packing(rows: Sequence[Mapping[str, int]], number: Mapping[str, int]) -> Bags:
+    """Put rows of counted terms one after the other, each by rising number."""
+    offset = np.zeros(len(rows) + 1, dtype=np.int64)
+    np.cumsum([len(row) for row in rows], out=offset[1:])
+    term = np.fromiter(map(number.__getitem__, chain.from_iterable(rows)), np.int32, offset[-1])
+    count = np.fromiter(chain.from_iterable(row.values() for row in rows), np.float32, offset[-1])
+    owner = np.repeat(np.arange(len(rows)), np.diff(offset))
+    order = np.lexsort((term, owner))
+    return Bags(offset, term[order], count[order])
+
+
+@dataclass(frozen=True, slots=True)
+class RepoReport:
+    """Where pairs are from, how many there are, and what was left out and why; with a reason there are none."""
+
+    repository: str
+    url: str
+    commit: str
+    licence: str = ""
+    pairs: Mapping[str, int] = field(default_factory=dict)
+    languages: Mapping[str, int] = field(default_factory=dict)
+    dropped: Mapping[str, int] = field(default_factory=dict)
+    files: int = 0
+    reason: str = ""  # why the repository is left out: `excluded: ...`, `licence: ...`, `failed: ...`
+
+    @property
+    def left_out(self) -> str:
+        """Why the repository is left out, in a word."""
+        return self.reason.partition(":")[0]
+
+    def to_json(self) -> dict[str, object]:
+        """Give the facts by name."""
+        return asdict(self)
+
+
+def write_report(path: Path, report: RepoReport, identity: str) -> None:
+    """Write a report; `identity` is of all that decided what is in the shard."""
+    write_atomic(path, json.dumps({"identity": identity, **report.to_json()}, indent=1, ensure_ascii=False) + "\n")
+
+
+def read_report(path: Path, identity: str | None = None) -> RepoReport | None:
+    """Read a report; None when there is none that can be read, or none of that identity."""
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+        if identity is not None and data["identity"] != identity:
+            return None
+        return RepoReport(**{each.name: data[each.name] for each in fields(RepoReport)})
+    except (OSError, ValueError, KeyError, TypeError):
+        return None

@@ -18,11 +18,10 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.search.store.format import read_store, write_store
-from assay.training.bags import entries_of, keep_entries, row_numbers, take_rows
+from assay.store.array_file import read_store, write_store
+from assay.training.bags import as_matrix, entries_of, keep_entries, row_numbers, take_rows
 from assay.training.config import TranslationConfig
-from assay.training.pairs import Pairs
-from assay.training.pooling import as_matrix
+from assay.training.dataset import Pairs
 from assay.training.shards import KINDS, Bags
 
 #: Pairs at a time: 5 million meetings of a query and a code term, whose numbers fill 100 MB.

@@ -5,22 +5,312 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, astuple, dataclass
 from pathlib import Path
 from typing import Any, Final, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.search.store.format import JSON, read_store, write_store
-from assay.training.adam import Moments
-from assay.training.batches import Batch, make_batch, make_plan
-from assay.training.config import TrainConfig, VectorConfig
-from assay.training.hard_negatives import HardNegatives
-from assay.training.loss import Parameters, loss_and_gradient
-from assay.training.pairs import Pairs
-from assay.training.sparse import Products
-from assay.training.validation import Exam, Grade, make_exam, take_exam
+from assay.store.array_file import JSON, read_store, write_store
+from assay.training.bags import (
+    Floats,
+    Products,
+    as_matrix,
+    entries_of,
+    join_rows,
+    keep_entries,
+    pool,
+    sums,
+    take_rows,
+    unpool,
+)
+from assay.training.config import HeldOutConfig, KindWeights, TrainConfig, VectorConfig
+from assay.training.dataset import HardNegatives, Pairs
+from assay.training.shards import KINDS, Bags
+
+
+@dataclass(frozen=True, slots=True)
+class AdamConfig:
+    """How long the past counts."""
+
+    mean: float = 0.9  # the paper's own
+    square: float = 0.999  # the paper's own
+    least: float = 1e-8  # below it a gradient is none
+
+
+ADAM = AdamConfig()
+
+
+@dataclass(frozen=True, slots=True)
+class Moments:
+    """Running means of gradients and of their squares; arrays as large as what is learned, changed in place."""
+
+    mean: Floats
+    square: Floats
+
+    def step(
+        self, rows: NDArray[np.int64], slope: Floats, rate: float, number: int, config: AdamConfig = ADAM
+    ) -> Floats:
+        """Take a gradient of some rows into account and say how far each goes; `number` counts from 1."""
+        mean, square = self.mean[rows], self.square[rows]
+        mean *= config.mean
+        mean += slope * slope.dtype.type(1 - config.mean)
+        square *= config.square
+        square += slope * slope * slope.dtype.type(1 - config.square)
+        self.mean[rows], self.square[rows] = mean, square
+        known = (1 - config.square**number) ** 0.5
+        np.sqrt(square, out=square)
+        square += config.least * known
+        mean /= square
+        mean *= -rate * known / (1 - config.mean**number)
+        return mean
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Queries and codes as rows over the terms they use; row i of both is a pair, further codes answer nobody."""
+
+    terms: NDArray[np.int64]  # the rows of the model that are touched, rising
+    query: Any  # scipy.sparse.csr_matrix, queries x terms
+    code: Any  # the same of codes
+    masked: NDArray[np.bool_]  # queries x codes: no wrong answers
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Where batches are drawn from: the rows to learn from, cut into portions of one repository."""
+
+    rows: NDArray[np.int64]
+    weight: NDArray[np.float64]  # of each of the rows
+    offset: NDArray[np.int64]  # where each repository begins in them
+    owner: NDArray[np.int64]  # the repository of each portion
+    share: NDArray[np.float64]  # its chance beside the others
+
+
+def make_plan(pairs: Pairs, kinds: KindWeights, group: int) -> Plan:
+    """Prepare drawing: a portion is at most `group` rows, and a repository has as many as its rows fill."""
+    weights = np.array(astuple(kinds), dtype=np.float64)[pairs.kind]
+    rows = np.flatnonzero(~pairs.held_out & (weights > 0))
+    found, starts = np.unique(pairs.repository[rows], return_index=True)
+    offset = np.append(starts, len(rows)).astype(np.int64)
+    portions = -(-np.diff(offset) // group)
+    total = np.add.reduceat(weights[rows], starts) if len(rows) else np.zeros(0)
+    owner = np.repeat(np.arange(len(found)), portions)
+    return Plan(rows, weights[rows], offset, owner, (total / np.maximum(portions, 1))[owner])
+
+
+def draw_rows(plan: Plan, config: VectorConfig, draw: np.random.Generator) -> NDArray[np.int64]:
+    """Draw portions until a batch is full, then pairs within each repository."""
+    order = np.argsort(draw.exponential(size=len(plan.owner)) / plan.share, kind="stable")
+    wanted = np.zeros(len(plan.offset) - 1, dtype=np.int64)
+    room = config.batch
+    for owner in plan.owner[order].tolist():
+        size = int(plan.offset[owner + 1] - plan.offset[owner])
+        more = min(config.group, size - int(wanted[owner]), room)
+        wanted[owner] += more
+        room -= more
+        if not room:
+            break
+    return np.concatenate([_some(plan, owner, int(wanted[owner]), draw) for owner in np.flatnonzero(wanted).tolist()])
+
+
+def _some(plan: Plan, owner: int, count: int, draw: np.random.Generator) -> NDArray[np.int64]:
+    """Draw rows of a repository by weight, none twice: the first `count` of a race (Efraimidis and Spirakis 2006)."""
+    begin, end = plan.offset[owner], plan.offset[owner + 1]
+    race = draw.exponential(size=end - begin) / plan.weight[begin:end]
+    found: NDArray[np.int64] = plan.rows[begin + np.argsort(race, kind="stable")[:count]]
+    return found
+
+
+def make_batch(
+    pairs: Pairs, plan: Plan, hard: HardNegatives | None, config: VectorConfig, draw: np.random.Generator
+) -> Batch:
+    """Draw a batch and what is left out of it."""
+    rows = draw_rows(plan, config, draw)
+    bare = draw.random(len(rows)) < config.overlap_dropout
+    extra = hard.draw(rows[~bare], round(config.hard.share * len(rows)), draw) if hard else rows[:0]
+    codes = np.concatenate((rows, extra))
+    bare = np.concatenate((bare, np.zeros(len(extra), dtype=np.bool_)))
+    query = _thinned(pairs.query, None, rows, bare[: len(rows)], config.query_dropout, draw)
+    code = _thinned(pairs.code, pairs.code_shared, codes, bare, config.code_dropout, draw)
+    path = _thinned(pairs.path, pairs.path_shared, codes, bare, config.code_dropout, draw)
+    heavy = draw.uniform(0.0, config.path_most, len(codes)).astype(np.float32)
+    path = Bags(path.offset, path.term, np.repeat(heavy, np.diff(path.offset)))
+    return assemble(query, join_rows(code, path), masks(pairs, rows, codes, config))
+
+
+def _thinned(
+    bags: Bags, shared: NDArray[np.bool_] | None, rows: NDArray[np.int64], bare: NDArray[np.bool_], share: float,
+    draw: np.random.Generator,
+) -> Bags:  # fmt: skip
+    """Take rows and leave out terms: some by chance, and in bare rows those that the query has; never all of them."""
+    places = entries_of(bags.offset, rows)
+    sizes = bags.offset[rows + 1] - bags.offset[rows]
+    offset = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(sizes)))
+    keep = draw.random(len(places), dtype=np.float32) >= share
+    if shared is not None:
+        keep = _kept(keep & ~(shared[places] & np.repeat(bare, sizes)), keep, offset)
+    keep = _kept(keep, np.ones_like(keep), offset)
+    places = places[keep]
+    offset = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(sums(keep, offset))))
+    return Bags(offset, bags.term[places], bags.count[places])
+
+
+def _kept(keep: NDArray[np.bool_], instead: NDArray[np.bool_], offset: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Take another choice for the rows that a choice would empty."""
+    empty = sums(keep, offset) == 0
+    return np.where(np.repeat(empty, np.diff(offset)), instead, keep)
+
+
+def assemble(query: Bags, code: Bags, masked: NDArray[np.bool_]) -> Batch:
+    """Number the terms that occur, and make the matrices."""
+    terms, places = np.unique(np.concatenate((query.term, code.term)), return_inverse=True)
+    asked, said = np.split(places.astype(np.int32), [len(query.term)])
+    asking = as_matrix(Bags(query.offset, asked, query.count), len(terms))
+    saying = as_matrix(Bags(code.offset, said, code.count), len(terms))
+    return Batch(terms.astype(np.int64), asking, saying, masked)
+
+
+def masks(pairs: Pairs, rows: NDArray[np.int64], codes: NDArray[np.int64], config: VectorConfig) -> NDArray[np.bool_]:
+    """Say which codes may be right too: of the same query, the same code, or the same file."""
+    masked = _same(pairs.query_key, rows, codes) | _same(pairs.code_key, rows, codes)
+    if config.same_file != "none":
+        near = _same(pairs.repository.astype(np.int64) << 32 | pairs.file, rows, codes)
+        masked |= near if config.same_file == "all" else near & ~_same(pairs.kind, rows, codes)
+    np.fill_diagonal(masked, False)
+    return masked
+
+
+def _same(values: NDArray[Any], rows: NDArray[np.int64], codes: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Compare a column of the rows with that of the codes; small numbers compare faster than keys."""
+    number = np.unique(values[codes], return_inverse=True)[1].astype(np.int32)
+    found: NDArray[np.bool_] = number[: len(rows), None] == number[None, :]
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Parameters:
+    """What is learned, for the terms of a batch; or its gradient."""
+
+    vectors: Floats  # terms x dimension
+    asked: Floats  # log-weights in queries
+    said: Floats  # log-weights in code
+    sharpness: float  # log of 1 / temperature
+
+
+def loss_and_gradient(own: Parameters, batch: Batch, products: Products) -> tuple[float, Parameters]:
+    """Give the loss of a batch and the gradient of everything that is learned."""
+    query = pool(batch.query, own.asked, own.vectors, products)
+    code = pool(batch.code, own.said, own.vectors, products)
+    loss, slope = _contrast(query.unit, code.unit, own.sharpness, batch.masked)
+    query_slope = slope @ code.unit
+    asked = unpool(query, query_slope, products)
+    said = unpool(code, slope.T @ query.unit, products)
+    by_asked, by_said = (np.einsum("td,td->t", one, own.vectors) for one in (asked, said))
+    # Sharpness scales every similarity, and so does the length of all query vectors: they share this slope.
+    sharper = float(np.vdot(query.unit, query_slope))
+    return loss, Parameters(asked + said, by_asked, by_said, sharper)
+
+
+def _contrast(query: Floats, code: Floats, sharpness: float, masked: NDArray[np.bool_]) -> tuple[float, Floats]:
+    """Give the loss, and its slope by the products of unit vectors."""
+    scale, size = query.dtype.type(np.exp(sharpness)), len(query)
+    right = np.arange(size)
+    chance = (query * scale) @ code.T
+    correct = chance[right, right]
+    chance -= scale  # no similarity is above the scale, so nothing overflows
+    np.exp(chance, out=chance)
+    np.copyto(chance, 0, where=masked)
+    by_query, by_code = chance.sum(axis=1), chance[:, :size].sum(axis=0)
+    loss = float(np.mean((np.log(by_query) + np.log(by_code)) / 2 + scale - correct))
+    half = scale * query.dtype.type(0.5 / size)
+    share = np.zeros(len(code), dtype=query.dtype)  # further codes ask nothing
+    share[:size] = half / by_code
+    chance *= (half / by_query)[:, None] + share[None, :]
+    chance[right, right] -= 2 * half
+    return loss, chance
+
+
+_STREAM: Final = 3  # of the seed 0: every training is asked the same questions
+
+
+@dataclass(frozen=True, slots=True)
+class Exam:
+    """For each repository the rows that answer each other's questions, and which of them ask."""
+
+    rows: tuple[NDArray[np.int64], ...]
+    asked: tuple[NDArray[np.int64], ...]  # places in `rows`
+
+
+@dataclass(frozen=True, slots=True)
+class Grade:
+    """How an exam went: right at once, and mean reciprocal rank; bare: no word of the question is in its answer."""
+
+    questions: int
+    first: float
+    reciprocal: float
+    bare_first: float
+    bare_reciprocal: float
+
+
+def make_exam(pairs: Pairs, config: HeldOutConfig) -> Exam:
+    """Choose the questions: documented code where some is held out, else anything."""
+    held = np.flatnonzero(pairs.held_out)
+    docs = held[pairs.kind[held] == KINDS.index("doc")]
+    held = docs if len(docs) else held
+    draw = np.random.default_rng((0, _STREAM))
+    owners = np.unique(pairs.repository[held])
+    rows = [np.sort(draw.permutation(held[pairs.repository[held] == owner])[: config.candidates]) for owner in owners]
+    share = min(1.0, config.queries / max(1, sum(map(len, rows))))
+    asked = [np.sort(draw.permutation(len(own))[: round(share * len(own))]) for own in rows]
+    return Exam(tuple(rows), tuple(asked))
+
+
+def take_exam(pairs: Pairs, exam: Exam, own: Parameters, products: Products) -> Grade:
+    """Ask every question twice: of the codes as they are, and with the shared words taken from its answer."""
+    whole, bare = [np.zeros(0)], [np.zeros(0)]
+    for rows, asked in zip(exam.rows, exam.asked, strict=True):
+        one, other = _ranks(pairs, rows, asked, own, products)
+        whole.append(one)
+        bare.append(other)
+    plain, hard = np.concatenate(whole), np.concatenate(bare)
+    if not len(plain):
+        return Grade(0, 0.0, 0.0, 0.0, 0.0)
+    means = (round(float(np.mean(values)), 4) for values in (plain < 2, 1 / plain, hard < 2, 1 / hard))
+    return Grade(len(plain), *means)
+
+
+def _ranks(
+    pairs: Pairs, rows: NDArray[np.int64], asked: NDArray[np.int64], own: Parameters, products: Products
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Give the rank of each answer, whole and bare."""
+
+    def vectors(bags: Bags, weight: Floats) -> Floats:
+        return pool(as_matrix(bags, len(own.vectors)), weight, own.vectors, products).unit
+
+    code = take_rows(pairs.code, rows)
+    bare = keep_entries(code, ~pairs.code_shared[entries_of(pairs.code.offset, rows)])
+    query = vectors(take_rows(pairs.query, rows[asked]), own.asked)
+    others = query @ vectors(code, own.said).T
+    alone = np.einsum("id,id->i", query, vectors(take_rows(bare, asked), own.said))
+    right = _same_validation(pairs.code_key, rows, asked) | _same_validation(pairs.query_key, rows, asked)
+    return _rank(others[np.arange(len(asked)), asked], others, right), _rank(alone, others, right)
+
+
+def _same_validation(keys: NDArray[np.uint64], rows: NDArray[np.int64], asked: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Compare the keys of those who ask with those of all; everybody is the same as itself."""
+    found: NDArray[np.bool_] = keys[rows[asked]][:, None] == keys[rows][None, :]
+    return found
+
+
+def _rank(answer: Floats, others: Floats, right: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """Rank answers among wrong ones; ties share the middle."""
+    above = ((others > answer[:, None]) & ~right).sum(axis=1)
+    beside = ((others == answer[:, None]) & ~right).sum(axis=1)
+    found: NDArray[np.float64] = 1.0 + above + beside / 2
+    return found
+
 
 _START, _BATCH = 0, 1  # streams of the seed: what one draws says nothing about the other
 _LEARNED: Final = ("vectors", "asked", "said", "sharpness")
@@ -38,7 +328,7 @@ class Table:
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class TrainProgress:
     """Where a training is."""
 
     step: int
@@ -54,7 +344,7 @@ class Trained:
 
     table: Table
     temperature: float
-    reports: tuple[Report, ...]
+    reports: tuple[TrainProgress, ...]
 
 
 def random_table(pairs: Pairs, terms: int, config: VectorConfig, seed: int) -> Table:
@@ -78,7 +368,9 @@ def limited(threads: int) -> Iterator[Products]:
 class _State:
     """A training under way; it owns its arrays and changes them in place."""
 
-    def __init__(self, arrays: dict[str, NDArray[np.float32]], step: int, loss: float, reports: list[Report]) -> None:
+    def __init__(
+        self, arrays: dict[str, NDArray[np.float32]], step: int, loss: float, reports: list[TrainProgress]
+    ) -> None:
         self._arrays = arrays
         self._moments = {name: Moments(arrays[f"{name}.mean"], arrays[f"{name}.square"]) for name in _LEARNED}
         self.step = step
@@ -99,7 +391,7 @@ class _State:
         """Go on where a training was left."""
         stored = read_store(path)
         meta = cast(dict[str, Any], stored.meta)
-        reports = [Report(**one | {"grade": Grade(**one["grade"])}) for one in meta["reports"]]
+        reports = [TrainProgress(**one | {"grade": Grade(**one["grade"])}) for one in meta["reports"]]
         return cls({name: array.copy() for name, array in stored.arrays.items()}, meta["step"], meta["loss"], reports)
 
     def write(self, path: Path) -> None:
@@ -126,11 +418,13 @@ class _State:
         sharper = self._moments["sharpness"].step(only, np.array([slope.sharpness], dtype=np.float32), rate, self.step)
         self._arrays["sharpness"] = np.clip(self._arrays["sharpness"] + sharper, 0.0, _SHARPEST)
 
-    def report(self, config: VectorConfig, pairs: Pairs, exam: Exam, products: Products) -> Report:
+    def report(self, config: VectorConfig, pairs: Pairs, exam: Exam, products: Products) -> TrainProgress:
         """Say where the training is."""
         own = self.parameters(slice(None))
         seen = take_exam(pairs, exam, own, products)
-        return Report(self.step, config.steps, round(self.loss, 4), round(float(np.exp(-own.sharpness)), 5), seen)
+        return TrainProgress(
+            self.step, config.steps, round(self.loss, 4), round(float(np.exp(-own.sharpness)), 5), seen
+        )
 
     def result(self) -> Trained:
         """Give the table as it is now."""
@@ -151,7 +445,7 @@ def train_vectors(
     hard: HardNegatives | None = None,
     *,
     keep: Path | None = None,
-    tell: Callable[[Report], None] = lambda _: None,
+    tell: Callable[[TrainProgress], None] = lambda _: None,
 ) -> Trained:
     """Train from a start, or go on with what `keep` holds; either way the result is the same to the byte."""
     state = _State.read(keep) if keep and keep.exists() else _State.begin(start, config.vectors)

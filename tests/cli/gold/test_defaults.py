@@ -8,9 +8,8 @@ import pytest
 from assay.cli.gold.desk import rules_of
 from assay.cli.main import build_parser
 from assay.gold.review.standing import ReviewRules
-from assay.gold.split.dividing import WAYS, Division, Shares
-from assay.gold.split.parts import PARTS
-from assay.gold.synth.config import DRAW
+from assay.gold.split import PARTS, WAYS, Division, Shares
+from assay.gold.synth.sets import DRAW
 from assay.scoring.pooling import PoolConfig
 from assay.stats.config import DEFAULT
 

@@ -5,7 +5,7 @@ import pytest
 from assay.cli.gold.settling import set_problems
 from assay.cli.main import main
 from assay.gold import load_gold
-from assay.gold.review.desk import Desk
+from assay.gold.review.viewing import Desk
 
 GOLD = """\
 assay: 1

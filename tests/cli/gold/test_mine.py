@@ -6,7 +6,7 @@ import pytest
 
 from assay.cli.main import main
 from assay.corpus import open_corpus
-from assay.gold.anchors.lookup import Library
+from assay.gold.anchors import Library
 from assay.gold.review import Queue
 from assay.types import CorpusSpec, Target
 from tests.gold.mining.conftest import FILES, commit, committed, repository, run_git, tree, write  # noqa: F401

@@ -6,7 +6,7 @@ import pytest
 
 from assay.cli.main import main
 from assay.gold import load_gold
-from assay.gold.anchors.digests import content_digest
+from assay.gold.anchors import content_digest
 from assay.gold.review import Queue
 from tests.conftest import SHOP, copy_finished, finish
 

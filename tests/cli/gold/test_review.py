@@ -9,8 +9,7 @@ from assay.cli.main import main
 from assay.errors import GoldError
 from assay.gold import load_gold
 from assay.gold.review import Origin, Queue, make_item
-from assay.gold.review.adjudicators import give_up
-from assay.gold.review.votes import Ballot
+from assay.gold.review.votes import Ballot, give_up
 from assay.types import Query, Span, Target
 from tests.serving import Reply, serving
 

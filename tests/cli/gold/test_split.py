@@ -7,8 +7,8 @@ import pytest
 
 from assay.cli.main import main
 from assay.gold import load_gold
-from assay.gold.split.looks import read_looks
-from assay.gold.split.parts import part_of
+from assay.gold.looks import read_looks
+from assay.gold.split import part_of
 
 
 def call(capsys, *arguments):

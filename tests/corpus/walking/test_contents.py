@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from assay.corpus.config import Walking
-from assay.corpus.walking.contents import Refused, binary, examine
+from assay.corpus.contents import Refused, binary, examine
 from tests.corpus.conftest import Opener, paths, reasons, write
 
 WALKING = Walking()

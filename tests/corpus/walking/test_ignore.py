@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.corpus import open_corpus
-from assay.corpus.walking.ignore import read_level
+from assay.corpus.ignore import read_level
 from assay.errors import CorpusError
 from assay.types import CorpusSpec
 from tests.corpus.conftest import Opener, git, paths, reasons, repository, write

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from assay.corpus import Memory, open_corpus, read_bytes
 from assay.corpus.config import DEFAULT_WALKING, Walking
-from assay.corpus.walking.contents import Contents, Refused, examine
+from assay.corpus.contents import Contents, Refused, examine
 from assay.types import Corpus, CorpusSpec
 from tests.corpus.conftest import paths, repository, write
 from tests.properties import examples
@@ -176,7 +176,7 @@ def _reads(monkeypatch: pytest.MonkeyPatch, root: Path, memory: Memory, walking:
         return examine(real, walking)
 
     with monkeypatch.context() as patched:
-        patched.setattr("assay.corpus.walking.memory.examine", counted)
+        patched.setattr("assay.corpus.stat_cache.examine", counted)
         _open(root, memory, walking)
     return len(read)
 
@@ -199,7 +199,7 @@ def test_memory_of_another_version_is_not_used(tmp_path, monkeypatch) -> None:
     memory = Memory(clock=_later)
     _open(root, memory)
     columns = memory.columns()
-    monkeypatch.setattr("assay.corpus.walking.memory.__version__", "0.0.0")
+    monkeypatch.setattr("assay.corpus.stat_cache.__version__", "0.0.0")
     assert (len(Memory.from_columns(columns)), len(memory)) == (0, 1)
 
 

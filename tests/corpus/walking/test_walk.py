@@ -7,7 +7,7 @@ import pytest
 
 from assay.corpus import open_corpus, read_bytes, read_text
 from assay.corpus.config import Walking
-from assay.corpus.walking.exclusions import ALWAYS, AMBIGUOUS
+from assay.corpus.contents import ALWAYS, AMBIGUOUS
 from assay.errors import CorpusError
 from assay.types import CorpusSpec
 from tests.corpus.conftest import Opener, git, paths, reasons, repository, write
@@ -180,7 +180,7 @@ def test_walk_reports_what_cannot_be_read(tmp_path: Path, opened: Opener, monkey
     def refuse(real: str, walking: Walking) -> None:
         raise PermissionError(13, "Permission denied", real)
 
-    monkeypatch.setattr("assay.corpus.walking.memory.examine", refuse)
+    monkeypatch.setattr("assay.corpus.stat_cache.examine", refuse)
     with pytest.raises(CorpusError, match="empty; left out: 2 unreadable"):
         opened(root)
 
@@ -194,7 +194,7 @@ def test_walk_leaves_out_a_link_that_vanishes_meanwhile(
     def gone(real: str) -> str:
         raise FileNotFoundError(2, "No such file or directory", real)
 
-    monkeypatch.setattr("assay.corpus.walking.walk.os.readlink", gone)
+    monkeypatch.setattr("assay.corpus.walk.os.readlink", gone)
     corpus = opened(root)
     assert paths(corpus) == ["a.py"]
     assert reasons(corpus) == {"lock": "unreadable"}
@@ -203,7 +203,7 @@ def test_walk_leaves_out_a_link_that_vanishes_meanwhile(
 def test_walk_leaves_out_a_file_and_a_folder_that_vanish_meanwhile(
     tmp_path: Path, opened: Opener, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from assay.corpus.walking import walk
+    from assay.corpus import walk
 
     root = write(tmp_path / "r", {"a.py": "1", "b.py": "1", "sub/c.py": "1"})
     real = walk._Walker._left_out
@@ -225,7 +225,7 @@ def test_walk_leaves_out_a_file_and_a_folder_that_vanish_meanwhile(
 def test_walk_leaves_out_a_name_that_the_system_says_nothing_of(
     tmp_path: Path, opened: Opener, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from assay.corpus.walking import walk
+    from assay.corpus import walk
 
     root = write(tmp_path / "r", {"a.py": "1", "b.py": "1"})
     real = walk._Walker._left_out

@@ -12,8 +12,8 @@ import pytest
 
 from assay.engines import make_engine
 from assay.engines.base import FilteringSession, TimedSession, UpdatingSession, Wanted
-from assay.engines.calling import Answer, ask, ask_filtered, close_session, open_session, session_usage, update_session
-from assay.engines.command.protocols import FLATTENED
+from assay.engines.dialogue import FLATTENED
+from assay.engines.runner import Answer, ask, ask_filtered, close_session, open_session, session_usage, update_session
 from assay.errors import ConfigError, EngineError, EngineTimeout
 from assay.types import Corpus, Cost, Hit, Status
 from tests.engines.command.conftest import Opener

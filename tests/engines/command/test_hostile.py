@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from assay.engines.calling import ask, close_session, session_usage
 from assay.engines.normalise import normalise
+from assay.engines.runner import ask, close_session, session_usage
 from assay.processes import ANSWER_BYTES
 from assay.types import Corpus, Hit, Status
 from tests.engines.command.conftest import Opener

@@ -9,7 +9,7 @@ import pytest
 
 from assay.engines import make_engine
 from assay.engines.base import Wanted
-from assay.engines.calling import ask, ask_filtered, close_session, open_session
+from assay.engines.runner import ask, ask_filtered, close_session, open_session
 from assay.errors import ConfigError
 from assay.types import Corpus
 from tests.waiting import WATCHDOG

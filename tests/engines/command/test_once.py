@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from assay.engines import make_engine
-from assay.engines.calling import Answer, ask, close_session, open_session, session_notes
 from assay.engines.normalise import normalise
+from assay.engines.runner import Answer, ask, close_session, open_session, session_notes
 from assay.errors import ConfigError, EngineError, EngineTimeout
 from assay.types import Corpus, Hit, Status
 from tests.processes import HANG, pids_in, time_out, wait_until_gone

@@ -13,7 +13,7 @@ import pytest
 
 from assay.engines import make_engine
 from assay.engines.base import UpdatingSession, Wanted
-from assay.engines.calling import ask, ask_filtered, close_session, open_session, session_usage, update_session
+from assay.engines.runner import ask, ask_filtered, close_session, open_session, session_usage, update_session
 from assay.errors import ConfigError, EngineError, EnvironmentFailure
 from assay.types import Corpus, Hit, SourceFile, Status
 from tests.engines.command.conftest import Opener
@@ -97,7 +97,7 @@ def test_preset_folder_and_interpreter_of_a_program_can_be_named(
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
     settings = {"argv": ["{python:tool}", "{preset}/driver.py", "{query}"]}
     from assay.engines.base import Context
-    from assay.engines.command.engine import make
+    from assay.engines.command import make
 
     engine = make(settings, Context(preset=tmp_path))
     assert ask(open_session(engine, corpus).session, "q", 1, WATCHDOG).hits == (Hit("q.py"),)

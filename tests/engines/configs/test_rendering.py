@@ -14,12 +14,12 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.dotted import joined, parts
 from assay.engines.configs import inis, jsons, tomls, yamls
 from assay.engines.configs.paths import find, flatten, leaves, put, same
 from assay.engines.configs.rendering import ConfigTemplate, read_config
 from assay.engines.configs.settings import ConfigSettings
 from assay.errors import ConfigError
+from assay.settings import joined, parts
 from assay.toml import write_key, write_value
 from tests.properties import examples
 

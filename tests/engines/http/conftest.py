@@ -7,8 +7,7 @@ from typing import Any, cast
 import pytest
 
 from assay.engines.base import Context, TimedSession
-from assay.engines.http.engine import HttpEngine, make
-from assay.engines.http.session import HttpSession
+from assay.engines.http import HttpEngine, HttpSession, make
 from assay.types import Corpus
 
 TOKEN = "sk-Zq81-very+secret/42"

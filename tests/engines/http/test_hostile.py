@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import assay
-from assay.engines.calling import ask, open_session
+from assay.engines.runner import ask, open_session
 from assay.errors import EngineTimeout
 from assay.types import Hit, Status
 from tests.engines.http.conftest import TOKEN, engine_of

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from assay.engines.base import FilteringSession, MeasuredSession, Reply, UpdatingSession, Wanted
-from assay.engines.calling import ask
+from assay.engines.runner import ask
 from assay.engines.wrapping import as_engine
 from assay.errors import EngineError, EngineTimeout
 from assay.types import Corpus, Cost, Hit, Status

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from assay.engines.base import Context
-from assay.engines.http.engine import make
+from assay.engines.http import make
 from assay.errors import ConfigError
 from tests.engines.http.conftest import TOKEN, engine_of
 

@@ -1,7 +1,7 @@
 import time
 from concurrent.futures import ThreadPoolExecutor
 
-from assay.engines.http.pacing import Pacer
+from assay.engines.http import Pacer
 from tests.waiting import WATCHDOG
 
 

@@ -10,8 +10,8 @@ import pytest
 
 from assay.engines import make_engine
 from assay.engines.base import FullEngine
-from assay.engines.calling import Answer, ask, close_session, open_session, session_notes
 from assay.engines.normalise import Normaliser
+from assay.engines.runner import Answer, ask, close_session, open_session, session_notes
 from assay.engines.sharing import SharingEngine, Shelf, sharing
 from assay.types import Corpus, Hit
 from tests.engines.conftest import CorpusOf

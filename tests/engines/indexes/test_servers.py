@@ -11,11 +11,11 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from assay.artefacts import Artefacts
 from assay.engines import make_engine
 from assay.engines.base import FullEngine
 from assay.engines.sharing import Shelf
 from assay.errors import EngineError
+from assay.store import Artefacts
 from assay.types import Corpus
 from tests.engines.indexes.conftest import Log, answers, hits, shared
 from tests.serving import Asked, Reply, serving

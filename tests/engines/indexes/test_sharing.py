@@ -12,11 +12,11 @@ from typing import cast
 
 import pytest
 
-from assay.artefacts import Artefacts
 from assay.engines import make_engine
-from assay.engines.indexes.lots import WROTE
+from assay.engines.shared_index import WROTE
 from assay.engines.sharing import Shelf, sharing
 from assay.errors import ConfigError, EngineError
+from assay.store import Artefacts
 from assay.types import Corpus
 from tests.engines.conftest import CorpusOf
 from tests.engines.indexes.conftest import PLACES, TOOL, Log, Make, answers, hits, shared

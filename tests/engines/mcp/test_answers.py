@@ -6,12 +6,10 @@ import re
 import pytest
 from mcp_types import CallToolResult, EmbeddedResource, ImageContent, TextContent, TextResourceContents, Tool
 
+from assay.engines.answers import make_layout
 from assay.engines.base import Reply
-from assay.engines.mcp.answers import check_answer, check_words, read_answer
-from assay.engines.mcp.settings import Content
-from assay.engines.mcp.tools import check_call
-from assay.engines.reading.output import make_layout
-from assay.engines.reading.settings import ReadingSettings
+from assay.engines.mcp.engine import Content, check_answer, check_call, check_words, read_answer
+from assay.engines.text_answers import ReadingSettings
 from assay.errors import EngineError
 from assay.settings import read_settings
 from assay.types import Cost, Hit

@@ -15,9 +15,9 @@ from typing import Any
 import pytest
 
 from assay.engines.base import EngineCrash
-from assay.engines.calling import ask
-from assay.engines.mcp.settings import Settings
+from assay.engines.mcp.engine import Settings
 from assay.engines.normalise import normalise
+from assay.engines.runner import ask
 from assay.errors import EngineError, EngineTimeout
 from assay.processes import ANSWER_BYTES
 from assay.types import Corpus, Status

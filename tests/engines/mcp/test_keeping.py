@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from assay.engines.calling import Answer, ask
+from assay.engines.runner import Answer, ask
 from assay.types import Corpus, Status
 from tests.engines.mcp.conftest import BARE, opened
 from tests.processes import time_out

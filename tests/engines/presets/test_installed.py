@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from assay.engines import make_engine
-from assay.engines.presets.installed import ProbeLimits, check_needs, look, tool_version
-from assay.engines.presets.loading import Preset, read_preset
+from assay.engines.presets import Preset, ProbeLimits, check_needs, look, read_preset, tool_version
 from assay.errors import EngineError
 from tests.waiting import WATCHDOG
 

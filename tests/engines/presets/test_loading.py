@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from assay.engines import make_engine
-from assay.engines.calling import ask, close_session, open_session
-from assay.engines.presets.loading import find_preset, read_preset, settings_of
+from assay.engines.presets import find_preset, read_preset, settings_of
+from assay.engines.runner import ask, close_session, open_session
 from assay.errors import ConfigError
 from assay.settings import merge
 from assay.types import Corpus, Hit

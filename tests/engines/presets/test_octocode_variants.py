@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from assay.engines import make_engine
-from assay.engines.calling import ask
+from assay.engines.runner import ask
 from assay.engines.sharing import Shelf, sharing
 from assay.types import Corpus
 from tests.waiting import WATCHDOG

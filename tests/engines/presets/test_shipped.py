@@ -13,9 +13,7 @@ import pytest
 from assay.engines import make_engine
 from assay.engines.base import Context
 from assay.engines.kinds import KINDS
-from assay.engines.presets import find_preset, preset_names
-from assay.engines.presets.installed import look, told
-from assay.engines.presets.loading import settings_of
+from assay.engines.presets import find_preset, look, preset_names, settings_of, told
 from assay.engines.templates import ASKED, FOLDERS
 from assay.settings import read_settings
 

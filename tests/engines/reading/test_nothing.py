@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from assay.engines.reading.output import make_layout, read_output
-from assay.engines.reading.settings import ReadingSettings
+from assay.engines.answers import make_layout, read_output
+from assay.engines.text_answers import ReadingSettings
 from assay.errors import EngineError
 from assay.types import Hit
 

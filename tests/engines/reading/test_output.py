@@ -5,10 +5,10 @@ import time
 
 import pytest
 
+from assay.engines.answers import make_layout, read_output
 from assay.engines.base import Reply
-from assay.engines.reading.output import make_layout, read_output
-from assay.engines.reading.selectors import parse_selector
-from assay.engines.reading.settings import Format, ReadingSettings
+from assay.engines.json_answers import parse_selector
+from assay.engines.text_answers import Format, ReadingSettings
 from assay.errors import ConfigError, EngineError
 from assay.settings import read_settings
 from assay.types import Cost, Hit

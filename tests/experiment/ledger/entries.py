@@ -6,7 +6,7 @@ from pathlib import Path
 from assay.experiment.ledger.book import add_entries
 from assay.experiment.ledger.entry import Entry, Evidence, How, Side
 from assay.experiment.ledger.rule import Reason, Rule
-from assay.stats.repositories import RepositoryChange
+from assay.stats.slices import RepositoryChange
 
 EVIDENCE = Evidence(
     measure="nDCG@10",

@@ -9,7 +9,7 @@ from assay.errors import ConfigError
 from assay.experiment.ledger.rule import PRESETS, Rule, judge, read_rule
 from assay.stats import compare
 from assay.stats.records import Verdict
-from assay.stats.repositories import RepositoryChange
+from assay.stats.slices import RepositoryChange
 from assay.types import Scores, Unit
 
 SEED = PRESETS["seed-001"]

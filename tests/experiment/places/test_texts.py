@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from assay.corpus import open_corpus
-from assay.corpus.kept import find_kept
+from assay.corpus.opening import find_kept
 from assay.errors import CorpusError
 from assay.experiment.places.texts import corpus_texts
-from assay.syntax.tokens import line_bytes
+from assay.syntax.text import line_bytes
 from assay.types import CorpusFacts, CorpusSpec, Gold, Header, Run, Suite
 
 TEXT = "def one():\n    return 1\n"

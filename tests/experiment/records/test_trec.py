@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from assay import load_gold, run
 from assay.engines.base import Context
-from assay.engines.reading.docnos import from_column, from_docno, to_column, to_docno
-from assay.engines.runfile import Docno, make, read_trec
+from assay.engines.runfile import Docno, from_column, from_docno, make, read_trec, to_column, to_docno
 from assay.experiment.records.trec import trec_files
 from assay.scoring import score
 from assay.types import EngineRun, Hit, Ranking, Run, Span, Status, Suite, Target

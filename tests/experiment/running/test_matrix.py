@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from assay.artefacts import Artefacts
 from assay.errors import CorpusError
 from assay.experiment.executing.given import Given
 from assay.experiment.executing.processes import Processes
@@ -17,6 +16,7 @@ from assay.experiment.records.layout import UNFINISHED
 from assay.experiment.running.loading import load_suite
 from assay.experiment.running.matrix import How, keeper_of, matrix, plan_of
 from assay.experiment.spec import Spec
+from assay.store import Artefacts
 from tests.conftest import FILES, GOLD, write_tree
 
 STEMS = (0.0, 0.2, 0.6)

@@ -10,7 +10,7 @@ from assay.cli.main import main
 from assay.errors import InputError, NotComparableError
 from assay.experiment.shards import unite
 from assay.experiment.shards.files import read_shard, write_shard
-from assay.search.signals.stem import FileStem
+from assay.search.signals import FileStem
 from tests.experiment.sweeping import CELLS, lay_out, run_here, written
 
 OF = 4

@@ -4,10 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from assay.dotted import applied
 from assay.engines.base import Context
 from assay.engines.builtin import BuiltinEngine, ablations, make
-from assay.engines.parts import Part, parts_of
+from assay.engines.kinds import Part, parts_of
 from assay.errors import ConfigError, GoldError
 from assay.experiment.spec import Spec, Sweep
 from assay.experiment.tuning.ablating import plan_ablation, switched_off
@@ -15,6 +14,7 @@ from assay.experiment.tuning.devdata import ABLATING, dev_data
 from assay.experiment.tuning.grid import TuneSettings, grid_points, parse_knob
 from assay.experiment.tuning.variants import find_base, find_parts, only_parts, spec_with
 from assay.search.laws import STAGES
+from assay.settings import applied
 from assay.types import CorpusSpec, Gold, Query, Span, Suite, Target
 
 PARTS = (Part("a", {"search.without": ["stem"]}), Part("b", {"x.b": 0}), Part("c", {"search.without": ["noise"]}))

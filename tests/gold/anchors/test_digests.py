@@ -5,7 +5,7 @@ import hashlib
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.gold.anchors.digests import DIGEST_LENGTH, content_digest, places
+from assay.gold.anchors import DIGEST_LENGTH, content_digest, places
 
 LINES = st.lists(st.text(alphabet="ab \t", max_size=3), min_size=1, max_size=8)
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from assay.errors import GoldError
 from assay.gold import Problem, load_gold, resolve
-from assay.gold.anchors.digests import content_digest
+from assay.gold.anchors import content_digest
 from assay.types import Adversary, Corpus, CorpusSpec, Gold, Query, Skipped, Span, Target
 
 

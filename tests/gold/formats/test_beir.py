@@ -14,7 +14,7 @@ from assay.corpus import open_corpus
 from assay.errors import GoldError
 from assay.gold import load_gold, resolve
 from assay.gold.formats.beir import read_beir_folder, write_beir
-from assay.gold.formats.common.documents import FOLDER, documents
+from assay.gold.formats.documents import FOLDER, documents
 from assay.types import CorpusSpec, Gold, Query, Span, Suite, Target
 from tests.gold.formats.files import HERE, write
 from tests.gold.native.test_writing import golds, unplaced

@@ -6,8 +6,8 @@ import pytest
 
 from assay.errors import ConfigError, GoldError
 from assay.gold import load_gold
-from assay.gold.formats.detect import FORMATS, detect, named
-from assay.gold.source import Source
+from assay.gold.building import Source
+from assay.gold.formats.registry import FORMATS, detect, named
 from tests.gold.formats.files import HERE, caught, write
 from tests.gold.formats.samples import SAMPLES
 

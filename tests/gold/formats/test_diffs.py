@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.errors import GoldError
-from assay.gold.formats.common.diffs import FileDiff, Lines, read_diff
-from assay.gold.place import Place
+from assay.gold.building import Place
+from assay.gold.formats.diffs import FileDiff, Lines, read_diff
 from tests.gold.formats.breaking import broken
 from tests.gold.formats.data_sets import PATCH
 

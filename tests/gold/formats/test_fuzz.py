@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from assay.errors import GoldError
 from assay.gold import load_gold
-from assay.gold.formats.detect import named
-from assay.gold.source import Source, read_source
+from assay.gold.building import Source, read_source
+from assay.gold.formats.registry import named
 from assay.types import Gold
 from tests.gold.formats.breaking import VALUES, broken, places, replaced
 from tests.gold.formats.files import HERE, write

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from assay.gold.building import Source, read_source
 from assay.gold.formats.beir import read_beir_folder
-from assay.gold.formats.detect import named
+from assay.gold.formats.registry import named
 from assay.gold.formats.trec import read_trec
-from assay.gold.source import Source, read_source
 from assay.types import CorpusSpec, Gold
 from tests.gold.formats import test_beir, test_trec
 from tests.gold.formats.breaking import VALUES, broken, places, refused, replaced

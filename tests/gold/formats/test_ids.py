@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.gold.formats.common.ids import renamed, sound_ids
-from assay.gold.place import Place
+from assay.gold.building import Place
+from assay.gold.formats.export import renamed, sound_ids
 
 IDS = st.lists(st.text(st.sampled_from("ab-/ \t2"), min_size=1, max_size=5).filter(str.strip), max_size=8)
 

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.errors import GoldError
-from assay.gold.formats.common.jsonlines import read_entries, unread
-from assay.gold.source import Source
+from assay.gold.building import Source
+from assay.gold.formats.rows import read_entries, unread
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=5),

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from assay.errors import GoldError
-from assay.gold.formats.common.lining import lacks_lines, lined
+from assay.gold.formats.export import lacks_lines, lined
 from assay.types import Gold, Query, Span, Target
 from tests.gold.formats.files import HERE
 

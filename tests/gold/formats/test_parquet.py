@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from assay.errors import EnvironmentFailure, GoldError
 from assay.gold import load_gold
-from assay.gold.formats.common.parquet import ParquetLimits, is_parquet, rows_as_lines
+from assay.gold.formats.rows import ParquetLimits, is_parquet, rows_as_lines
 from tests.gold.formats.breaking import refused
 from tests.gold.formats.data_sets import CONTEXTBENCH, SWEBENCH, lines
 from tests.properties import examples

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from assay.errors import GoldError
 from assay.gold import load_gold
-from assay.gold.formats.common.losses import KINDS
-from assay.gold.formats.detect import FORMATS, Format, named
+from assay.gold.formats.export import KINDS
+from assay.gold.formats.registry import FORMATS, Format, named
 from assay.types import Adversary, CorpusSpec, Gold, Label, Query, Rationale, Span, Suite, Target
 from tests.gold.native.test_writing import TEXT, golds, unplaced
 from tests.properties import examples

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from assay.errors import GoldError
 from assay.gold import load_gold
+from assay.gold.building import read_source
 from assay.gold.formats.trec import read_trec, write_trec
-from assay.gold.source import read_source
 from assay.types import Gold, Query, Rationale, Span, Suite, Target
 from tests.gold.formats.files import HERE, write
 from tests.gold.formats.test_beir import LOST, heads

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.gold.anchors.digests import content_digest
+from assay.gold.anchors import content_digest
 from assay.gold.lint import fix, lint, mend
 from assay.types import Label
 from tests.gold.lint.world import corpus_of, gold_of, query
@@ -108,7 +108,7 @@ def test_repair_that_makes_a_wrong_answer_right_too_is_not_made(corpus):
 
 
 def test_round_of_repairs_that_brings_new_errors_is_not_made(corpus, monkeypatch):
-    from assay.gold.lint import mending
+    from assay.gold.lint import fixes
 
     gold = gold_of(corpus, query("q", "where is it", "src/main.py"))
 
@@ -116,5 +116,5 @@ def test_round_of_repairs_that_brings_new_errors_is_not_made(corpus, monkeypatch
         broken = gold_of(corpus, query("q", "where is it", "gone.py"), query("r", "where was it", "gone.py"))
         return replace(fix(given, findings), gold=broken)
 
-    monkeypatch.setattr(mending, "fix", worse)
+    monkeypatch.setattr(fixes, "fix", worse)
     assert mend(gold, corpus).gold == gold

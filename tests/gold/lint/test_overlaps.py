@@ -1,7 +1,7 @@
 import pytest
 
 from assay.gold.lint import lint
-from assay.gold.lint.fixing import fix
+from assay.gold.lint.fixes import fix
 from tests.gold.lint.world import codes, corpus_of, gold_of, lint_all, messages, query
 
 LINES = {

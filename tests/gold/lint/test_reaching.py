@@ -2,7 +2,7 @@ import pytest
 
 from assay.errors import GoldError
 from assay.gold.lint import Tools, chunk_list, read_chunks
-from assay.gold.lint.reaching import ceiling
+from assay.gold.lint.reach import ceiling
 from assay.scoring import score
 from assay.types import EngineRun, Gold, Hit, Ranking, Run, Span, Suite, Target
 from tests.gold.lint.world import codes, corpus_of, lint_all, messages, query

@@ -4,9 +4,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from assay.corpus import open_corpus
+from assay.gold.building import Place, parse_target
 from assay.gold.lint import Report, Tools, lint
-from assay.gold.place import Place
-from assay.gold.targets import parse_target
 from assay.types import SECONDARY, Adversary, Corpus, CorpusSpec, Gold, Query
 
 

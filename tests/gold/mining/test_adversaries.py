@@ -4,13 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from assay.gold.building import build_query
+from assay.gold.building import Place, build_query, parse_target
 from assay.gold.mining import mine_adversaries
-from assay.gold.mining.adversaries.relatives import base_names
+from assay.gold.mining.adversaries import base_names
 from assay.gold.mining.config import NEIGHBOURS
-from assay.gold.place import Place
-from assay.gold.schema import RELATIONSHIPS, STRENGTHS
-from assay.gold.targets import parse_target
+from assay.gold.native.nodes import RELATIONSHIPS, STRENGTHS
 from assay.types import CorpusSpec, EngineRun, Gold, Hit, Ranking, Run, Suite
 
 HERE = Place("gold.yaml")

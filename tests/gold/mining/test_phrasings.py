@@ -7,16 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.chat import Endpoint
-from assay.gold.building import build_query
+from assay.gold.building import Place, build_query, parse_target
+from assay.gold.leaks import replacements
 from assay.gold.lint import Selection, lint
 from assay.gold.mining import Ground, ask_phrasings, mine_phrasings
-from assay.gold.mining.phrasings.asking import answer_problem
-from assay.gold.mining.phrasings.confusable import slips
-from assay.gold.mining.phrasings.rules import rule_phrases, wrong_term
-from assay.gold.place import Place
-from assay.gold.synth.survey import Survey
-from assay.gold.targets import parse_target
-from assay.gold.wrong_terms import replacements
+from assay.gold.mining.endpoint import answer_problem
+from assay.gold.mining.phrasings import rule_phrases, slips, wrong_term
+from assay.gold.synth.sets import Survey
 from assay.types import Corpus, CorpusSpec, Gold
 from tests.serving import Reply, in_turn, serving
 

@@ -6,15 +6,13 @@ import pytest
 
 from assay.chat import Endpoint
 from assay.errors import AssayError
+from assay.gold.building import Place, parse_target
 from assay.gold.mining import Intake, Stamp, propose
 from assay.gold.mining.config import PROPOSING, TEXTS
-from assay.gold.mining.modules import modules
-from assay.gold.mining.proposals import Intent, Remarks
-from assay.gold.mining.proposing import read_queries
-from assay.gold.place import Place
+from assay.gold.mining.endpoint import modules, read_queries
+from assay.gold.mining.intake import Intent, Remarks
 from assay.gold.review import Origin
-from assay.gold.synth.config import Draw
-from assay.gold.targets import parse_target
+from assay.gold.synth.sets import Draw
 from tests.serving import Reply, in_turn, serving
 
 HUMAN = "how long do we pause before a broken transfer is tried again?"

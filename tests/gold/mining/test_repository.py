@@ -3,9 +3,9 @@
 import pytest
 
 from assay.gold.mining import DEFAULT_SOURCES, MINERS, SOURCES
-from assay.gold.mining.repository.docs import sentence_question
-from assay.gold.mining.repository.history import mine_history
-from assay.gold.synth.config import Draw
+from assay.gold.mining.docs import sentence_question
+from assay.gold.mining.history import mine_history
+from assay.gold.synth.sets import Draw
 from tests.gold.mining.conftest import NET, anchors, commit, run_git
 
 WANTED = Draw(count=40, seed=0)

@@ -8,10 +8,8 @@ from hypothesis import strategies as st
 
 from assay.errors import InputError
 from assay.gold.mining import mine_shell, mine_transcript
-from assay.gold.mining.traces.asked import questions
-from assay.gold.mining.traces.commands import Opened, Search, deeds, search
-from assay.gold.mining.traces.shell import read_shell
-from assay.gold.mining.traces.transcripts import read_transcript
+from assay.gold.mining.asked import questions
+from assay.gold.mining.traces import Opened, Search, deeds, read_shell, read_transcript, search
 from tests.gold.mining.conftest import anchors
 
 

@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.errors import GoldError
+from assay.gold.building import Source
 from assay.gold.loading import load_gold
 from assay.gold.native.editing import rewritten, save
-from assay.gold.native.reading import read_native
-from assay.gold.source import Source
+from assay.gold.native.layers import read_native
 from assay.types import Gold, Label, Query, Span, Target
 
 TEXT = """\

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.gold import load_gold, write_native
-from assay.gold.native.reading import read_native
-from assay.gold.schema import RELATIONSHIPS, STRENGTHS
-from assay.gold.source import Source
+from assay.gold.building import Source
+from assay.gold.native.layers import read_native
+from assay.gold.native.nodes import RELATIONSHIPS, STRENGTHS
 from assay.types import FORMS, Adversary, CorpusSpec, Gold, Label, Query, Rationale, Span, Target
 from tests.properties import examples
 

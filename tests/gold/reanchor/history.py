@@ -42,8 +42,7 @@ def located(folder: Path, before: Files, after: Files) -> Located:
 
 def target(anchor: str) -> Target:
     """Read an anchor."""
-    from assay.gold.place import Place
-    from assay.gold.targets import parse_target
+    from assay.gold.building import Place, parse_target
 
     return parse_target(anchor, Place("gold.yaml", 1))
 

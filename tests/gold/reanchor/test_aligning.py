@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.gold.reanchor.aligning import align
-from assay.gold.reanchor.likeness import Fingerprint, kept, likeness, says, title_likeness
+from assay.gold.reanchor.matching import align
+from assay.gold.reanchor.sheets import Fingerprint, kept, likeness, says, title_likeness
 
 LINES = st.lists(st.sampled_from(["a = 1", "b = 22", "}", "", "return x", "call(one)"]), max_size=12)
 MANY = 10_000

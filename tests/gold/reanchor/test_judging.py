@@ -2,10 +2,9 @@
 
 import pytest
 
-from assay.gold.reanchor.config import Reanchoring
-from assay.gold.reanchor.judging import judge
-from assay.gold.reanchor.moving import Found
-from assay.gold.reanchor.records import Range
+from assay.gold.reanchor.matching import Found
+from assay.gold.reanchor.moves import judge
+from assay.gold.reanchor.records import Range, Reanchoring
 from assay.types import Span
 
 OLD = Range("a.py", 11, 40)  # 30 lines

@@ -191,7 +191,7 @@ def test_an_anchor_that_never_held_is_lost(tmp_path, anchor):
 
 
 def test_a_content_hash_finds_its_lines_before_they_are_moved(tmp_path):
-    from assay.gold.anchors.digests import content_digest
+    from assay.gold.anchors import content_digest
 
     digest = content_digest(OLD["a.py"].split("\n")[8:14])
     new = {"a.py": "import os\n" + OLD["a.py"]}

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from assay.errors import CorpusError, GoldError
-from assay.gold.anchors.digests import content_digest
+from assay.gold.anchors import content_digest
 from assay.gold.reanchor import Moves, Repository, apply, locate, reanchor, with_digests
 from assay.gold.reanchor.trees import read_tree
 from assay.types import Adversary, CorpusSpec, Gold, Label, Query

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 from assay.gold import load_gold
-from assay.gold.circumstances import now
+from assay.gold.history import now
 from assay.gold.review import Origin, Queue, make_item
 from assay.gold.review.accepting import accept
 from assay.gold.review.votes import Ballot, Vote

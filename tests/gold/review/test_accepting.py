@@ -7,9 +7,9 @@ from assay.errors import GoldError
 from assay.gold import load_gold, resolve
 from assay.gold.review import Queue
 from assay.gold.review.accepting import accept, read_standings, read_written
-from assay.gold.review.auditing import label_items
-from assay.gold.review.decisions import Decision, decide
+from assay.gold.review.reviewers import label_items
 from assay.gold.review.standing import ReviewRules
+from assay.gold.review.votes import Decision, decide
 from assay.types import CorpusSpec, Label, Span, Target
 from tests.gold.review.conftest import adversary_item, cast, phrasing_item, query_item, query_of, target_item
 

@@ -8,17 +8,16 @@ import sys
 import pytest
 
 from assay.errors import ConfigError
-from assay.gold.review.adjudicators import adjudicates, adjudicator_file, check_votes, give_up
-from assay.gold.review.desk import Desk
-from assay.gold.review.saying import Said, make_vote
-from assay.gold.review.votes import Ballot, all_votes, reviewers
+from assay.gold.review.reviewers import Said, make_vote
+from assay.gold.review.viewing import Desk
+from assay.gold.review.votes import Ballot, adjudicates, adjudicator_file, all_votes, check_votes, give_up, reviewers
 from tests.gold.review.conftest import target_item
 
 GIVE_UP = """
 import os, signal, sys
 from pathlib import Path
 from assay.gold.review import Queue
-from assay.gold.review.adjudicators import give_up
+from assay.gold.review.votes import give_up
 from assay.gold.review.votes import Ballot
 give_up(Ballot(Queue(Path(sys.argv[1])), "cy"))
 os.kill(os.getpid(), signal.SIGKILL)

@@ -3,10 +3,8 @@
 import pytest
 
 from assay.gold.review import Origin, make_item
-from assay.gold.review.agreement import agreement
-from assay.gold.review.coefficients import Resampling
-from assay.gold.review.decisions import Decision
-from assay.gold.review.votes import Vote
+from assay.gold.review.agreement import Resampling, agreement
+from assay.gold.review.votes import Decision, Vote
 from assay.types import Query, Span, Target
 
 FEW = Resampling(draws=20)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import cohen_kappa_score
 
 from assay.errors import ConfigError
-from assay.gold.review.coefficients import (
+from assay.gold.review.agreement import (
     METRICS,
     Ratings,
     Resampling,

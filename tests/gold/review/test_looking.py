@@ -1,7 +1,6 @@
 """Who was shown what others said is written down where the votes are, so that what they say then is told apart."""
 
-from assay.gold.review.looking import Look, looks_file, marked, note_look, read_looks
-from assay.gold.review.votes import Ballot, Vote, all_votes
+from assay.gold.review.votes import Ballot, Look, Vote, all_votes, looks_file, marked, note_look, read_looks
 from tests.gold.review.conftest import cast, target_item
 
 

@@ -8,10 +8,17 @@ import pytest
 from assay.gold import load_gold
 from assay.gold.review import Origin, Queue, make_item
 from assay.gold.review.accepting import accept, read_standings, read_taken, read_written
-from assay.gold.review.adjudicators import adjudicates, give_up
-from assay.gold.review.decisions import Decision, decide, read_decisions
-from assay.gold.review.looking import note_look, read_looks
-from assay.gold.review.votes import Ballot, all_votes
+from assay.gold.review.votes import (
+    Ballot,
+    Decision,
+    adjudicates,
+    all_votes,
+    decide,
+    give_up,
+    note_look,
+    read_decisions,
+    read_looks,
+)
 from assay.types import Span, Target
 from tests.gold.review.conftest import cast, query_of, target_item
 

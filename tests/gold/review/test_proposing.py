@@ -5,8 +5,8 @@ import pytest
 from assay.errors import GoldError
 from assay.gold import load_gold
 from assay.gold.review.accepting import accept, foresee
-from assay.gold.review.desk import Desk
-from assay.gold.review.proposing import other_place
+from assay.gold.review.reviewers import other_place
+from assay.gold.review.viewing import Desk
 from assay.types import CorpusSpec, Span
 from tests.gold.review.conftest import cast, phrasing_item, query_item, target_item
 

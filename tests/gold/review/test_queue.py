@@ -12,7 +12,7 @@ from assay.corpus import open_corpus
 from assay.errors import EnvironmentFailure, GoldError
 from assay.gold import load_gold
 from assay.gold.review import Added, Queue
-from assay.gold.review.auditing import label_items
+from assay.gold.review.reviewers import label_items
 from assay.types import CorpusSpec
 from tests.gold.review.conftest import adversary_item, phrasing_item, query_item, target_item
 from tests.waiting import WATCHDOG

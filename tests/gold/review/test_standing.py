@@ -6,9 +6,8 @@ from hypothesis import strategies as st
 
 from assay.errors import ConfigError
 from assay.gold.review import Origin, make_item
-from assay.gold.review.decisions import Decision
 from assay.gold.review.standing import ReviewRules, standings
-from assay.gold.review.votes import Vote
+from assay.gold.review.votes import Decision, Vote
 from assay.types import Query, Span, Target
 
 ITEM = make_item("target", Query("q", {"human": "a?"}, (Target(Span("a.py")),)), Origin("pool"))

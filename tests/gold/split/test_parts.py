@@ -8,9 +8,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.errors import ConfigError, GoldError
-from assay.gold.split.dividing import Division, Shares, divide
-from assay.gold.split.memory import Way, recall, remember
-from assay.gold.split.parts import PARTS, part_of, refuse_sealed, sealed_queries, select
+from assay.gold.split import (
+    PARTS,
+    Division,
+    Shares,
+    Way,
+    divide,
+    part_of,
+    recall,
+    refuse_sealed,
+    remember,
+    sealed_queries,
+    select,
+)
 from assay.types import CorpusSpec, Gold, Query, Span, Suite, Target
 from tests.properties import examples
 

@@ -6,7 +6,7 @@ import pytest
 
 from assay.corpus import open_corpus
 from assay.gold.synth import synthesise
-from assay.gold.synth.commit import speaks
+from assay.gold.synth.sets import speaks
 from assay.syntax.prose import plain_subject
 from assay.types import CorpusSpec
 

@@ -4,8 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.gold.synth.config import Draw
-from assay.gold.synth.drawing import Asked, draw
+from assay.gold.synth.sets import Asked, Draw, draw
 
 candidates = st.lists(
     st.tuples(st.sampled_from("abcd"), st.integers(1, 30)).map(lambda x: Asked(x[0], x[1], x[1] + 1, f"q{x[1]}")),

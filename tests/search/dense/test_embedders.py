@@ -9,11 +9,9 @@ import numpy as np
 import pytest
 
 from assay.errors import ConfigError, EnvironmentFailure
-from assay.search.dense.config import EmbedderConfig
-from assay.search.dense.embedders import Role
-from assay.search.dense.fastembed import wrap_fastembed
-from assay.search.dense.registry import make_embedder
-from assay.search.dense.safetensors import read_tensors
+from assay.search.embedders import Role, make_embedder
+from assay.search.local_embedders import read_tensors, wrap_fastembed
+from assay.search.vectors import EmbedderConfig
 from tests.search.dense.models import WORDS, table, write_model2vec, write_onnx, write_safetensors
 
 TEXTS = ["def retry ( backoff )", "", "unknownword", "close the socket", "the the file"]

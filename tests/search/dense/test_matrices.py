@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
-from assay.search.dense.matrices import best_rows, unit_rows
+from assay.search.vectors import best_rows, unit_rows
 
 #: Everything float32 holds: huge, tiny, infinite and none.
 ANY = st.floats(width=32, allow_nan=True, allow_infinity=True)

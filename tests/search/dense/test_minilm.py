@@ -17,10 +17,9 @@ import numpy as np
 import pytest
 
 from assay.search import Index, SearchConfig
-from assay.search.dense.config import EmbedderConfig
-from assay.search.dense.embedders import Embedder
-from assay.search.dense.registry import make_embedder
+from assay.search.embedders import Embedder, make_embedder
 from assay.search.models import DenseSettings, TranslationSettings
+from assay.search.vectors import EmbedderConfig
 from tests.search.conftest import write_files
 
 pytestmark = pytest.mark.nightly
@@ -113,7 +112,7 @@ def test_minilm_batches_change_little(embedder, minilm):
 
 def test_minilm_gives_the_same_in_every_process(embedder, minilm):
     code = (
-        "import json, sys; from assay.search.dense.registry import make_embedder\n"
+        "import json, sys; from assay.search.embedders import make_embedder\n"
         "rows = make_embedder('onnx:' + sys.argv[1]).embed(json.loads(sys.argv[2]), 'code')\n"
         "sys.stdout.write(rows.tobytes().hex())"
     )

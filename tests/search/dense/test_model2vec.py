@@ -17,9 +17,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from assay.search.dense.config import EmbedderConfig
-from assay.search.dense.registry import make_embedder
-from assay.search.dense.safetensors import read_tensors
+from assay.search.embedders import make_embedder
+from assay.search.local_embedders import read_tensors
+from assay.search.vectors import EmbedderConfig
 
 model2vec = pytest.importorskip("model2vec", reason="NOT TESTED beside the model2vec package: it is not installed")
 

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from assay.errors import AssayError, ConfigError
-from assay.search.dense.config import EmbedderConfig
-from assay.search.dense.registry import make_embedder
+from assay.search.embedders import make_embedder
+from assay.search.vectors import EmbedderConfig
 
 TOKEN = "sk-very-secret-0123456789"
 

@@ -16,12 +16,9 @@ import pytest
 
 from assay.errors import AssayError, EngineError, EngineTimeout, EnvironmentFailure
 from assay.search import Index, SearchConfig
-from assay.search.dense.cache import EmbeddingCache
-from assay.search.dense.config import CacheConfig, EmbedderConfig
-from assay.search.dense.embedders import Embedder
-from assay.search.dense.matrices import Matrix
-from assay.search.dense.registry import make_embedder
+from assay.search.embedders import Embedder, EmbeddingCache, make_embedder
 from assay.search.models import DenseSettings, TranslationSettings
+from assay.search.vectors import CacheConfig, EmbedderConfig, Matrix
 from tests.search.conftest import write_files
 from tests.serving import Asked, Reply, Server, serving
 
@@ -78,7 +75,7 @@ def opened(api: Api, **settings: object) -> Iterator[tuple[Embedder, Server]]:
 def waits(monkeypatch) -> list[float]:
     """The waits between attempts, none of which is waited."""
     seen: list[float] = []
-    monkeypatch.setattr("assay.http.asking.time.sleep", seen.append)
+    monkeypatch.setattr("assay.http.client.time.sleep", seen.append)
     return seen
 
 

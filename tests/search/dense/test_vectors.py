@@ -6,12 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.errors import ConfigError
-from assay.search.dense.binary import encode
-from assay.search.dense.config import VectorConfig
-from assay.search.dense.matrices import unit_rows
-from assay.search.dense.rotation import draw_rotation
-from assay.search.dense.vectors import Vectors, raw_loss
-from assay.search.store.format import read_store, write_store
+from assay.search.vectors import VectorConfig, Vectors, draw_rotation, encode, raw_loss, unit_rows
+from assay.store.array_file import read_store, write_store
 
 KINDS = ("float32", "int8", "binary")
 SIZES = st.tuples(st.integers(0, 40), st.integers(1, 70), st.integers(0, 2**32 - 1))

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.search.static.model import WEIGHTS
-from assay.search.store.format import write_store
+from assay.search.static import WEIGHTS
 from assay.search.words import term_hash
+from assay.store.array_file import write_store
 
 #: Words of three meanings; each has the axis of its meaning and a little of its own.
 MEANINGS = (("delet", "remov", "unlink", "rm"), ("sock", "net", "connect"), ("pars", "token", "read"))

@@ -10,10 +10,9 @@ import pytest
 from assay import Index
 from assay.errors import ConfigError
 from assay.search import SearchConfig
-from assay.search.embedding import embed_table
+from assay.search.meaning import embed_table
 from assay.search.models import Feedback, TranslationSettings
-from assay.search.question import ask
-from assay.search.translating import called_in_code, make_translator
+from assay.search.query import ask, called_in_code, make_translator
 from assay.search.view import View
 
 QUESTIONS = (

@@ -2,10 +2,9 @@ import numpy as np
 import pytest
 
 from assay.errors import ConfigError
-from assay.search.static import Thesaurus, open_static
-from assay.search.static.model import WEIGHTS
-from assay.search.store.format import read_store, write_store
+from assay.search.static import WEIGHTS, Thesaurus, open_static
 from assay.search.words import term_hash
+from assay.store.array_file import read_store, write_store
 from tests.search.static.models import write_model
 
 

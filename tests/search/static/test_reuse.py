@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.search import Index, SearchConfig
+from assay.search.index_files import index_dir
 from assay.search.models import Kind
-from assay.search.store.format import read_store, write_store
-from assay.search.store.place import index_dir
+from assay.store.array_file import read_store, write_store
 from tests.properties import examples
 from tests.search.conftest import write_files
 from tests.search.static.models import write_model

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from assay.errors import EnvironmentFailure
-from assay.search.store.format import JSON, VERSION, Array, StoreProblem, read_store, write_store
+from assay.store.array_file import JSON, VERSION, Array, StoreProblem, read_store, write_store
 from tests.properties import examples
 from tests.timing import fastest
 from tests.waiting import WATCHDOG
@@ -196,7 +196,7 @@ def test_store_that_cannot_be_written_says_so_and_leaves_the_old_one(tmp_path) -
     write_store(tmp_path / "i", META, ARRAYS)
     script = (
         "import resource, sys, numpy as np\nfrom pathlib import Path\n"
-        "from assay.errors import EnvironmentFailure\nfrom assay.search.store.format import write_store\n"
+        "from assay.errors import EnvironmentFailure\nfrom assay.store.array_file import write_store\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, 50_000))\n"
         "try:\n    write_store(Path(sys.argv[1]), {}, {'a': np.arange(100_000)})\n"
         "except EnvironmentFailure as error:\n    print(error.message, error.hint)\n"

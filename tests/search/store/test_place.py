@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from assay.search.store.place import index_dir, index_file, index_folder
+from assay.search.index_files import index_dir, index_file, index_folder
 from tests.corpus.conftest import git, repository
 
 

@@ -14,16 +14,16 @@ import numpy as np
 import pytest
 
 from assay.errors import EnvironmentFailure
-from assay.search.store.format import read_store, write_store
-from assay.search.store.lock import Patience, writer_lock
+from assay.search.index_files import Patience, writer_lock
+from assay.store.array_file import read_store, write_store
 from tests.waiting import WATCHDOG
 
 _BEGIN = """
 import os, sys, time
 import numpy as np
 from pathlib import Path
-from assay.search.store.format import StoreProblem, read_store, write_store
-from assay.search.store.lock import writer_lock
+from assay.store.array_file import StoreProblem, read_store, write_store
+from assay.search.index_files import writer_lock
 folder = Path(sys.argv[1])
 path = folder / "index.assay"
 """

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.search.store.strings import Strings, pack_strings
+from assay.store.array_file import Strings, pack_strings
 
 _text = st.text(st.characters(exclude_categories=())) | st.text("ab", max_size=3)
 

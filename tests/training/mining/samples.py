@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from assay.training.mining.config import MiningConfig
-from assay.training.mining.exclusion import Barrier, Exclusions, raise_barrier
-from assay.training.mining.mining import Mined, mine_repository
-from assay.training.mining.repositories import Repository, find_repositories
+from assay.training.config import MiningConfig
+from assay.training.exclusion import Barrier, Exclusions, raise_barrier
+from assay.training.mine import Mined, mine_repository
+from assay.training.repositories import Repository, find_repositories
 from assay.training.shards import KINDS, Bags, Shard
 from tests.training.toy import MIT, git
 

@@ -5,11 +5,19 @@ import numpy as np
 import pytest
 
 from assay.errors import ConfigError
-from assay.training.mining.config import FileRules, MiningConfig, WindowRules
-from assay.training.mining.exclusion import Exclusions, raise_barrier, read_exclusions
-from assay.training.mining.mining import prepare
-from assay.training.mining.repositories import find_repositories, repository_name
-from assay.training.mining.windows import compare, copied_lines, cut_windows, hash_windows, merge_windows
+from assay.training.config import FileRules, MiningConfig, WindowRules
+from assay.training.exclusion import (
+    Exclusions,
+    compare,
+    copied_lines,
+    cut_windows,
+    hash_windows,
+    merge_windows,
+    raise_barrier,
+    read_exclusions,
+)
+from assay.training.mine import prepare
+from assay.training.repositories import find_repositories, repository_name
 from assay.training.shards import KINDS
 from tests.training.mining.samples import DOCS, FILES, GO, PYTHON, RUST, make, mined, pairs
 from tests.training.toy import MIT, git

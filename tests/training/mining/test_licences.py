@@ -1,12 +1,21 @@
 import pytest
 
-from assay.training.mining.config import MiningConfig
-from assay.training.mining.exclusion import OPEN
-from assay.training.mining.folders import FOLDER_LICENCE, folder_licences, judge_folders
-from assay.training.mining.licences import PERMISSIVE, classify, decide, is_licence, licence_paths, restricts
-from assay.training.mining.mining import mine_repository
-from assay.training.mining.repositories import open_repository
-from assay.training.mining.scope import Scope
+from assay.training.config import MiningConfig
+from assay.training.exclusion import OPEN
+from assay.training.mine import mine_repository
+from assay.training.repositories import (
+    FOLDER_LICENCE,
+    PERMISSIVE,
+    Scope,
+    classify,
+    decide,
+    folder_licences,
+    is_licence,
+    judge_folders,
+    licence_paths,
+    open_repository,
+    restricts,
+)
 from assay.training.shards import KINDS
 from tests.training.mining.samples import FILES, GO, PYTHON, make, mined, pairs
 from tests.training.toy import MIT

@@ -12,13 +12,12 @@ from typing import cast
 import pytest
 
 from assay.errors import CorpusError
-from assay.training.mining import mining
-from assay.training.mining.config import Caps, MiningConfig
-from assay.training.mining.exclusion import Exclusions
-from assay.training.mining.forking import Done, Task, run_tasks
-from assay.training.mining.mining import prepare
-from assay.training.mining.reports import read_report
-from assay.training.shards import read_shard
+from assay.training import mine as mining
+from assay.training.config import Caps, MiningConfig
+from assay.training.exclusion import Exclusions
+from assay.training.forks import Done, Task, run_tasks
+from assay.training.mine import prepare
+from assay.training.shards import read_report, read_shard
 from tests.training.mining.samples import FILES, PYTHON, make
 from tests.training.toy import MIT
 from tests.waiting import wait_until
@@ -116,7 +115,7 @@ def test_what_decides_a_shard_makes_it_anew(tmp_path, monkeypatch, what):
     elif what == "exclusions":
         exclusions = Exclusions(("a/b",))
     elif what == "code":
-        monkeypatch.setattr("assay.training.mining.identity._code_digest", lambda: "other")
+        monkeypatch.setattr("assay.training.mine._code_digest", lambda: "other")
     else:
         (out / "shards" / "toy+house.assay").unlink()
     list(prepare(tmp_path / "repos", config, out, exclusions, 1).mine())
@@ -134,9 +133,9 @@ def group_lives(pgid: int) -> bool:
 KILLED = """\
 import sys
 from pathlib import Path
-from assay.training.mining.config import MiningConfig
-from assay.training.mining.exclusion import Exclusions
-from assay.training.mining.mining import prepare
+from assay.training.config import MiningConfig
+from assay.training.exclusion import Exclusions
+from assay.training.mine import prepare
 for event in prepare(Path(sys.argv[1]), MiningConfig(), Path(sys.argv[2]), Exclusions(()), 2).mine():
     print(event.done, flush=True)
 """
@@ -205,7 +204,7 @@ def test_repository_that_fails_is_reported_and_tried_again(repositories, tmp_pat
 @pytest.fixture
 def forks(monkeypatch):
     """Fork though other tests may have left idle threads here; else tasks run, and crash, in this very process."""
-    monkeypatch.setattr("assay.training.mining.forking.threading.active_count", lambda: 1)
+    monkeypatch.setattr("assay.training.forks.threading.active_count", lambda: 1)
 
 
 @pytest.mark.usefixtures("forks")

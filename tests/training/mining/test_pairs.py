@@ -1,7 +1,7 @@
 import pytest
 
-from assay.training.mining.config import Caps, CommitRules, FileRules, MiningConfig, PairRules
-from assay.training.mining.paths import path_words
+from assay.training.config import Caps, CommitRules, FileRules, MiningConfig, PairRules
+from assay.training.miners import path_words
 from assay.training.shards import KINDS, LANGUAGES
 from tests.training.mining.samples import DOCS, FILES, PYTHON, RUST, asking, make, mined, pairs, shard_of
 from tests.training.toy import MIT

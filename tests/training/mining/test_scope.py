@@ -6,11 +6,10 @@ import numpy as np
 import pytest
 
 from assay.errors import CorpusError
-from assay.training.mining.config import MiningConfig
-from assay.training.mining.exclusion import OPEN
-from assay.training.mining.mining import mine_repository
-from assay.training.mining.repositories import list_files, open_repository
-from assay.training.mining.scope import Scope
+from assay.training.config import MiningConfig
+from assay.training.exclusion import OPEN
+from assay.training.mine import mine_repository
+from assay.training.repositories import Scope, list_files, open_repository
 from assay.training.shards import KINDS, Shard
 from tests.training.toy import JARGON, git, jargon_file, make_jargon
 

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from assay.search.store.format import StoreProblem, write_store
+from assay.store.array_file import StoreProblem, write_store
 from assay.training.shards import KINDS, LANGUAGES, read_shard, write_shard
 from tests.training.mining.samples import FILES, make, pairs, shard_of
 

@@ -14,8 +14,8 @@ from assay.audit.checks.base import Check
 from assay.audit.elsewhere import CannotMove, Conditions, ask_elsewhere
 from assay.audit.rankings import Reading, differ, first_difference, score_gap
 from assay.audit.records import Finding, Severity, share_of
-from assay.engines.calling import one_line
-from assay.engines.pinning import available_threads
+from assay.engines.resources import available_threads
+from assay.engines.runner import one_line
 from assay.errors import AssayError
 
 

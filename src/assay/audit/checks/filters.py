@@ -14,8 +14,8 @@ from assay.audit.config import AuditConfig
 from assay.audit.rankings import Place, Reading, is_prefix
 from assay.audit.records import Finding, Severity, share_of
 from assay.corpus import read_text
-from assay.corpus.walking.globs import select_paths
-from assay.corpus.walking.languages import LANGUAGES
+from assay.corpus.ignore import select_paths
+from assay.corpus.languages import LANGUAGES
 from assay.engines.base import Wanted
 from assay.syntax.identifiers import split
 from assay.types import Corpus

@@ -11,7 +11,7 @@ from assay.audit.checks.base import Check
 from assay.audit.rankings import Place
 from assay.audit.records import Finding, Severity, share_of
 from assay.corpus import read_text
-from assay.syntax.lines import count_lines
+from assay.syntax.text import count_lines
 from assay.types import Corpus, Hit
 
 #: What can be wrong with a path, the severity, and how a sentence says it.

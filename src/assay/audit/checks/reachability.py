@@ -13,7 +13,7 @@ from assay.audit.bench import Bench
 from assay.audit.checks.base import Check
 from assay.audit.records import Finding, Severity, share_of
 from assay.corpus import read_text
-from assay.gold.lint.reaching import Ceiling, ceiling
+from assay.gold.lint.reach import Ceiling, ceiling
 from assay.types import Query, Span, Target
 
 _LAW = "targets"

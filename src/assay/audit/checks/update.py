@@ -12,9 +12,9 @@ from assay.audit.checks.base import Check
 from assay.audit.rankings import Reading, differ, first_difference, score_gap
 from assay.audit.records import Finding, Severity, share_of
 from assay.corpus import read_bytes
+from assay.corpus.languages import detect
 from assay.corpus.opening import digest
-from assay.corpus.walking.languages import detect
-from assay.engines.calling import one_line
+from assay.engines.runner import one_line
 from assay.errors import AssayError
 from assay.types import Corpus, SourceFile
 

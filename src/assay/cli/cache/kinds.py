@@ -6,17 +6,17 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from assay.artefacts import Other
+    from assay.store import Other
 
 _STEP = 1000
 
 
 def others() -> tuple[Other, ...]:
     """List the folders that are no artefacts."""
-    from assay.artefacts import KINDS, Other
-    from assay.artefacts.kinds import INDEX
     from assay.corpus.cache import cache_dir
-    from assay.search.store.place import index_dir
+    from assay.search.index_files import index_dir
+    from assay.store import KINDS, Other
+    from assay.store.paths import INDEX
 
     named = {kind.name: cache_dir() / kind.name for kind in KINDS if not kind.artefact} | {INDEX.name: index_dir()}
     return tuple(Other(name, folder) for name, folder in named.items())

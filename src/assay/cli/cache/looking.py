@@ -18,9 +18,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def handle(args: argparse.Namespace) -> int:
     """Add up and show."""
-    from assay.artefacts import KINDS, Artefacts
     from assay.corpus.cache import cache_dir
     from assay.report.pages.document import Document
+    from assay.store import KINDS, Artefacts
 
     store = Artefacts()
     known = {kind.name: kind for kind in KINDS}
@@ -80,8 +80,8 @@ def _blocks(data: dict[str, Any]) -> list[Block]:
 
 def _meanings() -> Block:
     """Say what every kind is, also those of which nothing is there."""
-    from assay.artefacts import KINDS
     from assay.report.pages.document import Cell, Column, Table
+    from assay.store import KINDS
 
     columns = tuple(map(Column, ("kind", "what it is", "to have it again")))
     return Table(columns, tuple((Cell(kind.name), Cell(kind.about), Cell(kind.anew)) for kind in KINDS))

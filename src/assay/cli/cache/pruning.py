@@ -17,7 +17,7 @@ from assay.cli.common.output import counted, emit
 from assay.errors import ConfigError, meant
 
 if TYPE_CHECKING:
-    from assay.artefacts import Artefacts, Pruned
+    from assay.store import Artefacts, Pruned
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -30,8 +30,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def handle(args: argparse.Namespace) -> int:
     """Prune and say what went."""
-    from assay.artefacts import Artefacts, parse_age, parse_size
     from assay.report.pages.document import Document, Paragraph
+    from assay.store import Artefacts, parse_age, parse_size
 
     most = None if args.to is None else parse_size(args.to, "--to")
     age = None if args.older_than is None else parse_age(args.older_than, "--older-than")
@@ -50,7 +50,7 @@ def handle(args: argparse.Namespace) -> int:
 
 def _named(store: Artefacts, kinds: tuple[str, ...]) -> set[str]:
     """Check the kinds that were named."""
-    from assay.artefacts import KINDS
+    from assay.store import KINDS
 
     known = {one.kind for one in store.usage()} | {other.kind for other in others()}
     known |= {kind.name for kind in KINDS}

@@ -17,8 +17,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def handle(args: argparse.Namespace) -> int:
     """Read everything and say what was broken and removed."""
-    from assay.artefacts import Artefacts
     from assay.report.pages.document import Block, Document, Paragraph
+    from assay.store import Artefacts
 
     store = Artefacts()
     say(args, f"reading {store.root} ...")

@@ -12,8 +12,7 @@ from assay.errors import ConfigError
 
 if TYPE_CHECKING:
     from assay.report.pages.document import Block, Tone
-    from assay.training.adapting.config import AdaptConfig
-    from assay.training.adapting.run import Adapted
+    from assay.training.adapt import AdaptConfig, Adapted
 
 _TONES: dict[str, Tone] = {"better": "good", "worse": "bad"}
 
@@ -21,7 +20,7 @@ _TONES: dict[str, Tone] = {"better": "good", "worse": "bad"}
 def adapt(args: argparse.Namespace, config: AdaptConfig) -> int:
     """Adapt, and report; that the old model is kept is no failure."""
     from assay.report.pages.document import Document
-    from assay.training.adapting.run import Order, adapt
+    from assay.training.adapt import Order, adapt
 
     _check(args)
     order = Order(Path(args.adapt), Path(args.out), Path(args.start) if args.start else None)

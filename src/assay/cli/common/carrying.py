@@ -64,7 +64,7 @@ def write_down(folder: Path, carried: Carried) -> None:
 
 def show_plan(args: argparse.Namespace, spec: Spec, suite: Suite, missing: Missing | None) -> int:
     """Show what a run would do; no engine is asked, nothing is written."""
-    from assay.engines.pinning import available_threads
+    from assay.engines.resources import available_threads
     from assay.experiment.running.matrix import prospect
     from assay.report.commands.prospect import prospect_document, prospect_json
 

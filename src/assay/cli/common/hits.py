@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from assay.errors import ConfigError
 
 if TYPE_CHECKING:
-    from assay.search.excerpts import Excerpt
+    from assay.search.trace import Excerpt
     from assay.types import Hit
 
 
@@ -78,7 +78,7 @@ def _marked(page: Page, line: str, weights: Mapping[str, float]) -> str:
     """Mark the words that were asked for."""
     if not page.colour or not weights:
         return line
-    from assay.search.excerpts import matched_words
+    from assay.search.trace import matched_words
 
     for start, end in reversed(matched_words(line, weights)):
         line = line[:start] + page.match(line[start:end]) + line[end:]

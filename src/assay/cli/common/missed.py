@@ -148,7 +148,7 @@ def _miss(index: Index, query: Query, ranking: Ranking, trace: Trace, k: int) ->
 
 def _answers(index: Index, trace: Trace, ranking: Ranking, k: int) -> dict[str, Ranking]:
     """Give what would have been answered after each stage, and what was."""
-    from assay.search.spans import order_of
+    from assay.search.results import order_of
 
     found = {}
     for stage in trace.stages:

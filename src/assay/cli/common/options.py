@@ -144,8 +144,8 @@ def read_results(text: str) -> Run:
 
 def split_today(suite: Suite) -> Suite:
     """Give the queries of a run the parts that their sets have now: a run from before the split tells no less."""
-    from assay.gold.split.parts import TAG, part_of
-    from assay.gold.today import set_today
+    from assay.gold.loading import set_today
+    from assay.gold.split import TAG, part_of
 
     golds = []
     for gold in suite.golds:
@@ -159,8 +159,8 @@ def split_today(suite: Suite) -> Suite:
 def log_look(args: argparse.Namespace, run: Run, command: str) -> None:
     """Write down that results on sealed queries are shown once more."""
     from assay.cli.common.output import say
-    from assay.gold.split.parts import sealed_queries
-    from assay.gold.today import log_looks_again
+    from assay.gold.loading import log_looks_again
+    from assay.gold.split import sealed_queries
 
     sealed = sum(len(sealed_queries(gold)) for gold in run.suite.golds)
     if sealed and not log_looks_again(run.suite, command, [engine.name for engine in run.engines]):

@@ -89,8 +89,8 @@ def open_index(args: argparse.Namespace) -> Index:
     folder = folder_of(args.path)
     config, workers = config_of(args, folder), workers_of(args)
     from assay.search import Index
-    from assay.search.refreshing import shape
-    from assay.search.store.place import index_file
+    from assay.search.building import shape
+    from assay.search.index_files import index_file
 
     new = not index_file(folder, shape(config.index)).exists()
     if new:

@@ -85,7 +85,7 @@ def _on_gold(source: str, path: str | None) -> NamedCorpus:
     """Open a gold set's corpus; sealed queries stay sealed."""
     from assay.experiment.places.place import prepare
     from assay.gold import load_gold
-    from assay.gold.split.parts import select
+    from assay.gold.split import select
 
     suite = select(load_gold(source, corpus=path or None), ()).suite
     if len(suite.golds) != 1:

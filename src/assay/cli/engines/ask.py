@@ -85,7 +85,7 @@ def _ask(bench: Bench, args: argparse.Namespace) -> Reading:
 
 def _wanted(args: argparse.Namespace) -> Wanted | None:
     """Read the filter, if one is given; a language may be named by its extension."""
-    from assay.corpus.walking.languages import language_name
+    from assay.corpus.languages import language_name
     from assay.engines.base import Wanted
 
     languages = tuple(language_name(name) for name in args.language)

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING
 from assay.cli.common.output import emit
 
 if TYPE_CHECKING:
-    from assay.engines.presets.installed import Installed
-    from assay.engines.presets.loading import Preset
+    from assay.engines.presets import Installed, Preset
     from assay.report.pages.document import Cell, Document
 
 
@@ -54,8 +53,7 @@ def handle(args: argparse.Namespace) -> int:
     from concurrent.futures import ThreadPoolExecutor
 
     from assay.engines import KINDS
-    from assay.engines.presets import find_preset, preset_names
-    from assay.engines.presets.installed import look
+    from assay.engines.presets import find_preset, look, preset_names
 
     presets = [find_preset(name) for name in sorted(preset_names())]
     with ThreadPoolExecutor(LISTING.at_once) as pool:

@@ -63,7 +63,7 @@ def _toml(name: str) -> tuple[str, str | None]:
     from pathlib import Path
 
     from assay.engines import KINDS, describe
-    from assay.engines.presets.loading import named_preset, preset_names
+    from assay.engines.presets import named_preset, preset_names
 
     if name in KINDS:
         page = next(page for page in describe() if page.name == name)

@@ -17,8 +17,7 @@ from assay.cli.gold.desk import open_desk, tell_torn
 from assay.errors import GoldError
 
 if TYPE_CHECKING:
-    from assay.gold.review.agreement import KindAgreement, PairAgreement
-    from assay.gold.review.coefficients import Coefficient
+    from assay.gold.review.agreement import Coefficient, KindAgreement, PairAgreement
     from assay.report.pages.document import Block, Table
 
 _NOTE = "Intervals: 95 %, bootstrap over items. A dash: everybody said the same, which chance would have done as well."
@@ -33,10 +32,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def handle(args: argparse.Namespace) -> int:
     """Compute the agreement and show it."""
     from assay.gold.review.accepting import read_taken
-    from assay.gold.review.agreement import agreement
-    from assay.gold.review.coefficients import Resampling
-    from assay.gold.review.decisions import read_decisions
-    from assay.gold.review.votes import all_votes
+    from assay.gold.review.agreement import Resampling, agreement
+    from assay.gold.review.votes import all_votes, read_decisions
     from assay.report.pages.document import Document
 
     desk = open_desk(Path(args.set), None)

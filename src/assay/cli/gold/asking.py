@@ -10,7 +10,7 @@ from assay.cli.common.output import counted, say, warn
 from assay.cli.gold.desk import ask_line
 
 if TYPE_CHECKING:
-    from assay.gold.review.saying import Said
+    from assay.gold.review.reviewers import Said
 
 T = TypeVar("T")
 
@@ -46,7 +46,7 @@ def walk(things: Sequence[T], ask: Callable[[T, str], Said | None], keep: Callab
 
 def ask_said(args: argparse.Namespace, item: str, question: str, values: Sequence[str]) -> Said | None:
     """Ask for a value and a reason; an empty value skips, None ends."""
-    from assay.gold.review.saying import Said
+    from assay.gold.review.reviewers import Said
 
     while True:
         answer = ask_line(f"{question} ({HELP}): ")

@@ -11,8 +11,8 @@ from assay.cli.gold.desk import reviewer_of, rules_of, tell_torn
 from assay.cli.gold.settling import set_problems
 
 if TYPE_CHECKING:
-    from assay.gold.review.desk import Desk
     from assay.gold.review.standing import ReviewRules
+    from assay.gold.review.viewing import Desk
     from assay.web.routing import Route
 
 

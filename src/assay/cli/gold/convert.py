@@ -21,8 +21,8 @@ from assay.cli.common.output import emit, say, warn
 from assay.errors import ConfigError
 
 if TYPE_CHECKING:
-    from assay.gold.formats.common.lining import Lined
-    from assay.gold.formats.detect import Format
+    from assay.gold.formats.export import Lined
+    from assay.gold.formats.registry import Format
     from assay.report.pages.document import Document
     from assay.types import CorpusSpec, Gold, Suite
 
@@ -43,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def handle(args: argparse.Namespace) -> int:
     """Read, write, and tell what was lost on the way."""
     from assay.gold import load_gold
-    from assay.gold.formats.common.untaken import untaken
+    from assay.gold.formats.native import untaken
 
     known = _writable(args.to)
     suite = load_gold(args.source, format=args.format, corpus=args.corpus or None)
@@ -68,7 +68,7 @@ def handle(args: argparse.Namespace) -> int:
 
 def _warn(known: Format, converted: _Converted) -> None:
     """Tell what is not in the files: what the format cannot hold, and what was not taken from the source."""
-    from assay.gold.formats.common.losses import breaks_seal
+    from assay.gold.formats.export import breaks_seal
 
     for sentence in converted.lost:
         warn(f"WARNING: {sentence}" if breaks_seal(sentence) else f"{known.name} does not hold: {sentence}")
@@ -95,7 +95,7 @@ class _Converted:
 
 def _writable(name: str) -> Format:
     """Find a format that can be written."""
-    from assay.gold.formats.detect import FORMATS, named
+    from assay.gold.formats.registry import FORMATS, named
 
     known = named(name, write=True)
     if known.write is None:
@@ -106,8 +106,8 @@ def _writable(name: str) -> Format:
 
 def _convert(args: argparse.Namespace, suite: Suite, known: Format) -> _Converted:
     """Make the files of another format."""
-    from assay.gold.formats.common.documents import unpack
-    from assay.gold.formats.common.losses import Loss, told
+    from assay.gold.formats.documents import unpack
+    from assay.gold.formats.export import Loss, told
 
     out = Path(args.out)
     ready = [_with_lines(args, gold, known) for gold in suite.golds]
@@ -132,7 +132,7 @@ def _convert(args: argparse.Namespace, suite: Suite, known: Format) -> _Converte
 def _with_lines(args: argparse.Namespace, gold: Gold, known: Format) -> Lined:
     """Look up the lines of targets in the corpus, for a format that holds nothing else."""
     from assay.corpus import open_corpus
-    from assay.gold.formats.common.lining import Lined, lacks_lines, lined
+    from assay.gold.formats.export import Lined, lacks_lines, lined
 
     if not lacks_lines(gold, symbols=known.symbols, whole_files=known.whole_files):
         return Lined(gold)
@@ -174,7 +174,7 @@ def _check_out(out: Path, known: Format, *, force: bool) -> None:
 def _write(converted: _Converted, *, force: bool) -> None:
     """Write the files, none of them when one is in the way."""
     from assay.files import write_atomic
-    from assay.gold.formats.common.documents import is_ours, write_documents
+    from assay.gold.formats.documents import is_ours, write_documents
 
     for folder in converted.documents:
         if folder.exists() and not is_ours(folder):

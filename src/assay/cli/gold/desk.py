@@ -12,16 +12,16 @@ from assay.cli.common.output import counted, warn
 from assay.errors import ConfigError, GoldError
 
 if TYPE_CHECKING:
-    from assay.gold.review.desk import Desk
-    from assay.gold.review.saying import Said
+    from assay.gold.review.reviewers import Said
     from assay.gold.review.standing import ReviewRules
+    from assay.gold.review.viewing import Desk
 
 
 def open_desk(path: Path, corpus: str | None) -> Desk:
     """Open the review of a gold file."""
     from assay.corpus import parse_spec
     from assay.gold.loading import beside
-    from assay.gold.review.desk import Desk
+    from assay.gold.review.viewing import Desk
 
     if path.is_dir():
         raise GoldError("is a folder", file=path, hint="review one gold file at a time")
@@ -76,7 +76,7 @@ def show(lines: Iterable[str]) -> None:
 
 def read_flags(given: list[str], reasons: list[str] | None) -> list[Said]:
     """Read `ITEM=VALUE` flags with their reasons: one for each, or one for all."""
-    from assay.gold.review.saying import Said
+    from assay.gold.review.reviewers import Said
 
     said = list(reasons or [])
     if len(said) == 1:

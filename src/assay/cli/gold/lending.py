@@ -12,7 +12,7 @@ from assay.cli.common.output import warn
 
 if TYPE_CHECKING:
     from assay.gold.lint import Reach, Tools
-    from assay.search.chunking.config import ChunkConfig
+    from assay.search.chunking import ChunkConfig
     from assay.types import Corpus, CorpusSpec, Gold
 
 
@@ -46,8 +46,7 @@ def builtin_reach(corpus: Corpus, config: ChunkConfig | None = None) -> Reach:
     """Give what our own engine can return, cut as it cuts or as a configuration says."""
     from assay.corpus import read_text
     from assay.gold.lint import Reach
-    from assay.search.chunking import Source, cut
-    from assay.search.chunking.config import ChunkConfig
+    from assay.search.chunking import ChunkConfig, Source, cut
     from assay.types import Span
 
     files = {file.path: file for file in corpus.files}

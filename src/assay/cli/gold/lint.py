@@ -166,9 +166,9 @@ def _save(old: Gold, new: Gold) -> None:
 
 def _written_corpus(gold: Gold) -> CorpusSpec:
     """Give the corpus that a native file names, whatever was given on the command line."""
-    from assay.gold.formats.detect import detect
-    from assay.gold.native.reading import read_native
-    from assay.gold.source import read_source
+    from assay.gold.building import read_source
+    from assay.gold.formats.registry import detect
+    from assay.gold.native.layers import read_native
 
     source = read_source(Path(gold.source or ""))
     return read_native(source).corpus if detect(source).name == "native" else gold.corpus

@@ -17,7 +17,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def handle(args: argparse.Namespace) -> int:
     """Show who looked, when, with what."""
-    from assay.gold.split.looks import looks_file, read_looks
+    from assay.gold.looks import looks_file, read_looks
     from assay.report.pages.document import Document, Paragraph, table
 
     path = Path(args.set)

@@ -29,7 +29,7 @@ from assay.errors import AssayError, ConfigError, GoldError, nearest
 if TYPE_CHECKING:
     from assay.gold.mining import Found, Ground, Intake, Passed, Refused, Unplaced
     from assay.gold.review import Item, Queue
-    from assay.gold.synth.config import Draw
+    from assay.gold.synth.sets import Draw
     from assay.report.pages.document import Document
     from assay.types import CorpusSpec, Gold, Run
 
@@ -86,7 +86,7 @@ class _Work:
 def handle(args: argparse.Namespace) -> int:
     """Mine what was asked for, queue it source by source, say what there is."""
     from assay.gold.mining import DEFAULT_SOURCES
-    from assay.gold.synth.config import Draw
+    from assay.gold.synth.sets import Draw
 
     _check(args)
     gold = _load(Path(args.set), needed=args.adversaries or args.phrasings)
@@ -161,7 +161,7 @@ def _load(path: Path, *, needed: bool) -> Gold | None:
 def _run(folder: str, gold: Gold) -> Run:
     """Read a run, and refuse one that shows how engines fare on a sealed query, sealed then or since."""
     from assay.cli.common.options import read_results
-    from assay.gold.split.parts import refuse_sealed, sealed_queries
+    from assay.gold.split import refuse_sealed, sealed_queries
     from assay.types import Suite
 
     run = read_results(folder)
@@ -189,10 +189,10 @@ def _work(args: argparse.Namespace, spec: CorpusSpec, gold: Gold | None, wanted:
     """Read the code and the queue."""
     from assay.cli.gold.lending import lend
     from assay.corpus import open_corpus
-    from assay.gold.circumstances import commit_of, today
+    from assay.gold.history import commit_of, today
     from assay.gold.mining import Ground, Intake, Stamp, foreign, lint_check
     from assay.gold.review import Queue
-    from assay.gold.synth.survey import survey
+    from assay.gold.synth.sets import survey
 
     say(args, f"reading {args.repo}")
     corpus = open_corpus(spec)

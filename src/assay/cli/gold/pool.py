@@ -38,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def handle(args: argparse.Namespace) -> int:
     """Pool, show, and queue where asked."""
     from assay.gold.review import Queue
-    from assay.gold.split.parts import refuse_sealed
+    from assay.gold.split import refuse_sealed
     from assay.scoring import parse_measure
     from assay.scoring.pooling import PoolConfig, pool
 
@@ -136,7 +136,7 @@ def _judged(queue: Queue) -> Judged:
 
 def _items(listed: tuple[Candidate, ...], run: Run, gold: Gold) -> list[Item]:
     """Make a proposal of each candidate; who returned it is kept, and shown to no reviewer who does not ask."""
-    from assay.gold.circumstances import today
+    from assay.gold.history import today
     from assay.gold.review import Origin, make_item
 
     target = _anchoring(gold, run)
@@ -157,9 +157,8 @@ def _items(listed: tuple[Candidate, ...], run: Run, gold: Gold) -> list[Item]:
 def _anchoring(gold: Gold, run: Run) -> Callable[[Span], Target]:
     """Make the function that anchors lines with their content hash; a corpus that is gone or changed gives none."""
     from assay.corpus import open_corpus, read_text
-    from assay.gold.anchors.digests import content_digest
-    from assay.syntax.lines import split_lines
-    from assay.syntax.tokens import line_bytes
+    from assay.gold.anchors import content_digest
+    from assay.syntax.text import line_bytes, split_lines
     from assay.types import Target
 
     base = Path(gold.source).parent if gold.source else None

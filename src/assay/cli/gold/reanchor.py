@@ -82,7 +82,7 @@ def _assumed(args: argparse.Namespace, gold: Gold) -> tuple[str, ...]:
 def _one(args: argparse.Namespace) -> Gold:
     """Read the one set of a file; one that names no corpus is about the repository that was given."""
     from assay.gold import load_gold
-    from assay.gold.formats.common.corpora import NO_CORPUS
+    from assay.gold.formats.multi_repo import NO_CORPUS
     from assay.types import CorpusSpec
 
     try:
@@ -133,7 +133,7 @@ def _reader(args: argparse.Namespace, gold: Gold) -> Lines:
     """Make the function that reads a file of the corpus: of a commit where one is named, else as it is opened."""
     from assay.corpus import open_corpus, read_text
     from assay.gold.reanchor import DEFAULT, locate, read_tree
-    from assay.syntax.lines import split_lines
+    from assay.syntax.text import split_lines
 
     if args.old or args.repo:
         located = locate(gold, args.repo, args.old, args.old or gold.corpus.rev or "HEAD")

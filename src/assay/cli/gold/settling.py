@@ -12,18 +12,18 @@ from assay.cli.gold.asking import ask_said, walk
 from assay.cli.gold.desk import on_terminal, read_flags, reviewer_of, rules_of, show, tell_torn
 
 if TYPE_CHECKING:
-    from assay.gold.anchors.resolving import Problem
+    from assay.gold.anchors import Problem
     from assay.gold.review.accepting import Acceptance
-    from assay.gold.review.desk import Desk
-    from assay.gold.review.saying import Said
+    from assay.gold.review.reviewers import Said
     from assay.gold.review.standing import Standing
+    from assay.gold.review.viewing import Desk
     from assay.types import Gold
 
 
 def show_status(args: argparse.Namespace, desk: Desk) -> int:
     """Count the items by state, and the votes by reviewer."""
     from assay.gold.review.accepting import read_closed
-    from assay.gold.review.tally import tally
+    from assay.gold.review.reviewers import tally
     from assay.report.pages.document import Document, table
 
     _note_look(args, desk)
@@ -66,8 +66,7 @@ def _standings(args: argparse.Namespace, desk: Desk) -> tuple[Standing, ...]:
 
 def _note_look(args: argparse.Namespace, desk: Desk, disputed: Sequence[Standing] = ()) -> None:
     """Write down who is shown what others said, where somebody is named."""
-    from assay.gold.review.looking import note_look
-    from assay.gold.review.votes import Ballot
+    from assay.gold.review.votes import Ballot, note_look
 
     if args.reviewer:
         note_look(Ballot(desk.queue, reviewer_of(args)), [standing.item.id for standing in disputed])
@@ -75,7 +74,7 @@ def _note_look(args: argparse.Namespace, desk: Desk, disputed: Sequence[Standing
 
 def adjudicate(args: argparse.Namespace, desk: Desk) -> int:
     """Show what is disputed with all votes, and take decisions where there is a terminal."""
-    from assay.gold.review.saying import has_voted
+    from assay.gold.review.reviewers import has_voted
 
     disputed = [standing for standing in _standings(args, desk) if standing.state == "disputed"]
     _note_look(args, desk, disputed)
@@ -136,8 +135,8 @@ def take_decisions(args: argparse.Namespace, desk: Desk) -> int:
 
 def _decide(args: argparse.Namespace, desk: Desk, reviewer: str, said: Sequence[Said]) -> int:
     """Check every decision, then write all in one go."""
-    from assay.gold.review.decisions import decide
-    from assay.gold.review.saying import make_decision
+    from assay.gold.review.reviewers import make_decision
+    from assay.gold.review.votes import decide
 
     desk.items()
     found = _standings(args, desk)
@@ -158,7 +157,7 @@ def _decided(args: argparse.Namespace, taken: int, left: int) -> int:
 
 def accept_settled(args: argparse.Namespace, desk: Desk) -> int:
     """Write what is settled into the set, and say what that came to."""
-    from assay.gold.circumstances import now
+    from assay.gold.history import now
     from assay.gold.review.accepting import accept
 
     desk.items()
@@ -177,7 +176,7 @@ def accept_settled(args: argparse.Namespace, desk: Desk) -> int:
 def set_problems(desk: Desk, gold: Gold) -> tuple[Problem, ...]:
     """Find the errors that lint sees in a set."""
     from assay.cli.gold.lending import lend
-    from assay.gold.anchors.resolving import Problem
+    from assay.gold.anchors import Problem
     from assay.gold.lint import lint
 
     tools = lend(gold.name, desk.corpus.spec, desk.path.parent)
@@ -228,8 +227,8 @@ def _still(left: Mapping[str, int]) -> str:
 def queue_labels(args: argparse.Namespace, desk: Desk) -> int:
     """Put the labels that the set has into the queue."""
     from assay.errors import GoldError
-    from assay.gold.circumstances import today
-    from assay.gold.review.auditing import label_items
+    from assay.gold.history import today
+    from assay.gold.review.reviewers import label_items
     from assay.report.pages.document import Document, Paragraph
 
     gold = desk.load()

@@ -21,8 +21,7 @@ from assay.cli.common.output import counted, emit
 from assay.errors import ConfigError, GoldError
 
 if TYPE_CHECKING:
-    from assay.gold.split.dividing import Divided, Division
-    from assay.gold.split.memory import Way
+    from assay.gold.split import Divided, Division, Way
     from assay.report.pages.document import Block, Document
     from assay.types import Suite
 
@@ -43,8 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def handle(args: argparse.Namespace) -> int:
     """Divide, write the parts into the files, say what each could show."""
     from assay.gold import load_gold
-    from assay.gold.split.dividing import Division, Shares, divide
-    from assay.gold.split.memory import Way, recall
+    from assay.gold.split import Division, Shares, Way, divide, recall
 
     _check(args)
     suite = load_gold(args.set)
@@ -61,9 +59,9 @@ def handle(args: argparse.Namespace) -> int:
 
 def _save(args: argparse.Namespace, suite: Suite, divided: Divided, division: Division) -> list[str]:
     """Write the sets that changed; say what a format could not hold, and that a part was seen before it changed."""
+    from assay.gold.looks import log_division, looks_file
     from assay.gold.native.editing import save
-    from assay.gold.split.looks import log_division, looks_file
-    from assay.gold.split.memory import remember
+    from assay.gold.split import remember
 
     warnings = []
     for old, new in zip(suite.golds, divided.suite.golds, strict=True):
@@ -79,8 +77,7 @@ def _save(args: argparse.Namespace, suite: Suite, divided: Divided, division: Di
 
 def _remarks(division: Division, divided: Divided, before: Way | None) -> list[str]:
     """Say where the parts are not what was asked for."""
-    from assay.gold.split.dividing import looser
-    from assay.gold.split.memory import Way
+    from assay.gold.split import Way, looser
 
     total = sum(divided.sizes.values())
     if divided.kept == total:

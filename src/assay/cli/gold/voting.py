@@ -17,8 +17,8 @@ from assay.errors import ConfigError, GoldError, InputError
 
 if TYPE_CHECKING:
     from assay.gold.review import Item
-    from assay.gold.review.desk import Desk
-    from assay.gold.review.saying import Said
+    from assay.gold.review.reviewers import Said
+    from assay.gold.review.viewing import Desk
     from assay.gold.review.votes import Ballot, Vote
 
 _COLUMNS = ("item", "vote", "reason")
@@ -49,7 +49,7 @@ def _asked(args: argparse.Namespace, desk: Desk, item: Item, place: str) -> Said
 
 def list_open(args: argparse.Namespace, desk: Desk) -> int:
     """Show what this reviewer has not voted on."""
-    from assay.gold.review.saying import open_items
+    from assay.gold.review.reviewers import open_items
     from assay.gold.review.viewing import view_mapping
     from assay.gold.review.votes import question_for
     from assay.report.pages.document import Document, Paragraph, table
@@ -104,8 +104,7 @@ def vote_by_file(args: argparse.Namespace, desk: Desk) -> int:
 
 def vote_by_model(args: argparse.Namespace, desk: Desk) -> int:
     """Let a model judge what is open for it; an answer that is no vote is told and not counted."""
-    from assay.gold.review.models import ask_model, version
-    from assay.gold.review.saying import Said, make_vote
+    from assay.gold.review.reviewers import Said, ask_model, make_vote, version
 
     endpoint = required_endpoint(args)
     ballot = _ballot(args, desk)
@@ -136,7 +135,7 @@ def _read_votes(path: Path) -> _Read:
     import csv
 
     from assay.files import read_utf8
-    from assay.gold.review.saying import Said
+    from assay.gold.review.reviewers import Said
 
     found = _Read([], [])
     reader = csv.reader(read_utf8(path, GoldError).splitlines(keepends=True), strict=True)
@@ -188,8 +187,7 @@ def _all_wrong(wrong: Sequence[GoldError]) -> GoldError:
 
 def _ballot(args: argparse.Namespace, desk: Desk) -> Ballot:
     """Open the votes of the one who votes; who gave that up is told before anything is asked."""
-    from assay.gold.review.adjudicators import check_votes
-    from assay.gold.review.votes import Ballot
+    from assay.gold.review.votes import Ballot, check_votes
 
     ballot = Ballot(desk.queue, reviewer_of(args))
     check_votes(desk.queue, ballot.reviewer)
@@ -199,7 +197,7 @@ def _ballot(args: argparse.Namespace, desk: Desk) -> Ballot:
 
 def _next_items(args: argparse.Namespace, desk: Desk, ballot: Ballot) -> list[Item]:
     """Give what the reviewer is asked now: what is open, or the first of it."""
-    from assay.gold.review.saying import open_items
+    from assay.gold.review.reviewers import open_items
 
     if args.most is not None and args.most < 1:
         raise ConfigError(f"--most {args.most}", hint="at least 1")
@@ -208,7 +206,7 @@ def _next_items(args: argparse.Namespace, desk: Desk, ballot: Ballot) -> list[It
 
 def _vote(args: argparse.Namespace, desk: Desk, ballot: Ballot, item: Item, said: Said) -> Vote:
     """Make the record of a person's vote."""
-    from assay.gold.review.saying import make_vote
+    from assay.gold.review.reviewers import make_vote
 
     return make_vote(desk, ballot.reviewer, item, said, engines=args.show_engines)
 
@@ -222,7 +220,7 @@ def _places(item: Item) -> str:
 
 def _report(args: argparse.Namespace, desk: Desk, ballot: Ballot, cast: int) -> int:
     """Say what was voted and what is left."""
-    from assay.gold.review.saying import open_items
+    from assay.gold.review.reviewers import open_items
     from assay.report.pages.document import Document, Paragraph
 
     left = len(open_items(desk, ballot))

@@ -73,8 +73,8 @@ def _claim(args: argparse.Namespace, run: Run) -> Claim:
 
 def _log_looks(run: Run, engine: str) -> None:
     """Write down a look at sealed queries; where it cannot be written down, nothing is shown of them."""
-    from assay.gold.split.parts import sealed_queries
-    from assay.gold.today import log_looks_again
+    from assay.gold.loading import log_looks_again
+    from assay.gold.split import sealed_queries
 
     suite = split_today(run.suite)
     sealed = sum(len(sealed_queries(gold)) for gold in suite.golds)
@@ -92,7 +92,7 @@ def _inside(args: argparse.Namespace, run: Run, claim: Claim) -> Measured:
     from assay.report.case import pick, rivals
     from assay.report.comparing import compare_engines
     from assay.scoring import score
-    from assay.stats.repositories import by_repository
+    from assay.stats.slices import by_repository
 
     claim = replace(claim, family=tuple(name for name in claim.family if name != claim.baseline))
     check_claim(claim, run.k, [engine.name for engine in run.engines])
@@ -115,10 +115,10 @@ def _between(args: argparse.Namespace, old: Run, new: Run, claim: Claim) -> Meas
     from assay.report.case import dead_engines
     from assay.report.comparing import refuse_unlike
     from assay.scoring import score
+    from assay.stats.compare import Versus, compare_pairs
     from assay.stats.config import settings_of
-    from assay.stats.joining import Side, join_sides
-    from assay.stats.pairs import Versus, compare_pairs
-    from assay.stats.repositories import by_repository
+    from assay.stats.runs import Side, join_sides
+    from assay.stats.slices import by_repository
 
     refuse_unlike(old, new, moved=args.allow_changed_corpus)
     before, after = _engine(old, args.baseline or args.engine), _engine(new, args.engine)

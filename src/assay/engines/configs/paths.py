@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from assay.dotted import parts
+from assay.settings import parts
 
 Path = tuple[str, ...]
 Tree = dict[str, Any]

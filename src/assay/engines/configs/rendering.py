@@ -10,7 +10,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path as File
 
 from assay.digests import text_digest
-from assay.dotted import joined
 from assay.engines.configs import inis, jsons, texts, tomls, yamls
 from assay.engines.configs.paths import Path, Tree, find, flatten, keys, leaves, put, same
 from assay.engines.configs.settings import ConfigSettings
@@ -19,6 +18,7 @@ from assay.engines.templates import ASKED, check_template, fill, fill_texts, nam
 from assay.errors import ConfigError, nearest
 from assay.files import read_utf8
 from assay.redaction import declare_values
+from assay.settings import joined
 
 _SUFFIXES = {
     ".toml": "toml",

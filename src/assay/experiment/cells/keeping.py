@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from assay.artefacts import Artefacts, kinds
 from assay.corpus.cache import cache_dir
 from assay.digests import digest_of
 from assay.errors import EnvironmentFailure
@@ -15,13 +14,14 @@ from assay.experiment.cells.keys import Key
 from assay.experiment.cells.records import Cell, cell_bytes, read_cell
 from assay.experiment.records import keep_out
 from assay.experiment.records.layout import UNFINISHED
+from assay.store import Artefacts, paths
 
-KIND = kinds.CELLS.name
+KIND = paths.CELLS.name
 
 
 def unfinished() -> Path:
     """Name the place in the cache for what runs without a folder of results have not finished."""
-    return cache_dir() / kinds.UNFINISHED.name
+    return cache_dir() / paths.UNFINISHED.name
 
 
 @dataclass(slots=True)

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from assay.artefacts import code_digest
 from assay.digests import digest_of
 from assay.engines.base import FullEngine
 from assay.engines.kinds import kind_named
 from assay.gold import gold_hash
+from assay.store import code_digest
 
 if TYPE_CHECKING:
     from assay.experiment.cells.records import Ground
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 _FORMAT = 1
 #: The code that decides, beside an engine's own, what a cell holds. Words of a report do not.
 _DECIDING = (
-    "clock.py", "corpus", "dotted.py", "engines", "experiment/cells", "experiment/places",
-    "experiment/records/codec.py", "experiment/running", "files.py", "gold/anchors", "http", "processes",
-    "redaction.py", "syntax", "types.py",
+    "clock.py", "corpus", "engines", "experiment/cells", "experiment/places",
+    "experiment/records/codec.py", "experiment/running", "files.py", "gold/anchors.py", "http", "processes",
+    "redaction.py", "settings.py", "syntax", "types.py",
 )  # fmt: skip
 
 

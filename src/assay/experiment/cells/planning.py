@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
-from assay.artefacts import package_digest
 from assay.digests import digest_of
 from assay.engines.base import FullEngine
 from assay.engines.kinds import kind_named
@@ -20,6 +19,7 @@ from assay.experiment.places.place import Missing
 from assay.experiment.running.asking import Limits
 from assay.experiment.spec.recipe import Recipe
 from assay.gold import gold_hash
+from assay.store import package_digest
 from assay.types import Gold, Suite, Variation
 
 #: Fewer variants than this are not worth opening a corpus and its index once more for.

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from assay.artefacts import Artefacts
 from assay.engines.sharing import STEP_KINDS, Step, kept_steps, sharing
 from assay.experiment.cells.keeping import Keeper
 from assay.experiment.cells.planning import Plan
 from assay.experiment.cells.records import Ground, Slot
+from assay.store import Artefacts
 
 
 @dataclass(frozen=True, slots=True)

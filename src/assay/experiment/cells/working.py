@@ -12,7 +12,6 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from assay.artefacts import Artefacts, package_digest
 from assay.clock import today
 from assay.engines.base import FullEngine, TimedEngine
 from assay.engines.sharing import Shelf
@@ -26,6 +25,7 @@ from assay.experiment.running.asking import Limits, Stay, Tell, stay_together
 from assay.experiment.running.engine_runs import engine_run
 from assay.experiment.spec.recipe import Recipe
 from assay.redaction import declare_values
+from assay.store import Artefacts, package_digest
 from assay.types import EngineRun, Gold, Suite
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Protocol, TypeVar, cast
 
-from assay.engines.pinning import available_threads
+from assay.engines.resources import available_threads
 
 T = TypeVar("T")
 

@@ -9,7 +9,7 @@ from queue import SimpleQueue
 from threading import Lock
 from typing import TypeVar, cast
 
-from assay.engines.pinning import available_threads
+from assay.engines.resources import available_threads
 from assay.errors import ConfigError
 from assay.experiment.executing.base import WorkerLost
 from assay.experiment.executing.worker import Worker, pack

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from assay._version import __version__
-from assay.artefacts import package_digest
 from assay.errors import AssayError, CorpusError, EnvironmentFailure, GoldError
+from assay.store import package_digest
 
 _SAME = "install the same Assay on the same Python (3.11 is not 3.12) on every worker, and start them again"
 _THERE = "workers open corpora themselves: it must be at the same path on every worker, or be named by address"

@@ -14,7 +14,7 @@ from multiprocessing import get_context, parent_process
 from multiprocessing.connection import Connection
 from typing import Final, NoReturn
 
-from assay.engines.pinning import THREAD_VARIABLES
+from assay.engines.resources import THREAD_VARIABLES
 from assay.errors import AssayError
 from assay.experiment.executing.base import WorkerLost
 

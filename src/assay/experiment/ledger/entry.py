@@ -8,9 +8,9 @@ from typing import Any, Literal
 
 from assay.experiment.ledger.files import FORMAT
 from assay.experiment.ledger.rule import Reason, Rule
-from assay.gold.split.parts import DEV
+from assay.gold.split import DEV
 from assay.settings import read_settings
-from assay.stats.repositories import RepositoryChange
+from assay.stats.slices import RepositoryChange
 
 #: Keys of a line that belong to the chain and not to the entry.
 LINKS = ("assay_ledger", "before", "hash")

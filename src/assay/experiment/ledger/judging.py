@@ -9,14 +9,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from assay._version import __version__
-from assay.dotted import joined, leaves
 from assay.experiment.ledger.entry import Entry, Evidence, How, Side, Tuning
 from assay.experiment.ledger.rule import Rule, judge
 from assay.experiment.records import config_hash
-from assay.gold.split.parts import part_of
+from assay.gold.split import part_of
 from assay.scoring import identical_rankings
+from assay.settings import joined, leaves
 from assay.stats.records import ComparisonRow
-from assay.stats.repositories import RepositoryChange
+from assay.stats.slices import RepositoryChange
 from assay.types import Claim, EngineRun, Run
 
 

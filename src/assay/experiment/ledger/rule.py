@@ -13,7 +13,7 @@ from assay.stats.records import Verdict
 
 if TYPE_CHECKING:
     from assay.stats.records import ComparisonRow
-    from assay.stats.repositories import RepositoryChange
+    from assay.stats.slices import RepositoryChange
 
 
 @dataclass(frozen=True, slots=True)

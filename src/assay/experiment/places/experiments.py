@@ -7,11 +7,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from assay.dotted import leaves
 from assay.errors import ConfigError
 from assay.experiment.spec import KEYS, TABLES
 from assay.experiment.spec.extending import EXTENDS, PRESET
 from assay.experiment.spec.layers import DROP
+from assay.settings import leaves
 from assay.toml import read_toml
 
 #: What makes a file an experiment; [search] alone, or [tune], may be anybody's.

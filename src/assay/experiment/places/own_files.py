@@ -12,9 +12,8 @@ from assay.errors import AssayError
 from assay.experiment.ledger.files import ledgers_above
 from assay.experiment.places.experiments import experiments_near
 from assay.experiment.spec import Spec
-from assay.gold.loading import load_gold
-from assay.gold.shipped import SHIPPED
-from assay.gold.split.looks import looks_file
+from assay.gold.loading import SHIPPED, load_gold
+from assay.gold.looks import looks_file
 from assay.types import CorpusSpec
 
 

@@ -14,9 +14,9 @@ from assay.experiment.places.own_files import changing_files, hidden, inside
 from assay.experiment.records import MANIFEST
 from assay.experiment.spec import FILE
 from assay.gold import resolve
-from assay.gold.split.looks import looks_file
-from assay.gold.today import set_today
-from assay.syntax.tokens import approx4, line_bytes
+from assay.gold.loading import set_today
+from assay.gold.looks import looks_file
+from assay.syntax.text import approx4, line_bytes
 from assay.types import Corpus, CorpusSpec, Gold, Hit, Query, Suite
 
 Missing = Literal["error", "report"]

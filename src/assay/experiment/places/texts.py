@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from assay.corpus.kept import KeptCorpus, find_kept
+from assay.corpus.opening import KeptCorpus, find_kept
 from assay.errors import AssayError
 from assay.experiment.places.place import is_home, reopen
-from assay.syntax.tokens import line_bytes, sizes_of
+from assay.syntax.text import line_bytes, sizes_of
 from assay.types import CorpusFacts, Gold, Run
 
 

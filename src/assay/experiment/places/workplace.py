@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from assay.artefacts import scratch
 from assay.corpus.copying import copy_corpus
 from assay.engines.base import FullEngine
+from assay.store import scratch
 from assay.types import Corpus
 
 

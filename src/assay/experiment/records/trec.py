@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from assay.engines.reading.docnos import TAG, path_column, to_column, to_docno
+from assay.engines.runfile import TAG, path_column, to_column, to_docno
 from assay.experiment.records import file_names
 from assay.experiment.records.layout import LINE_RUNS, QRELS, RUNS
 from assay.types import EngineRun, Gold, Hit, Query, Ranking, Run, Status

@@ -11,9 +11,9 @@ from typing import Literal
 
 from assay.corpus.copying import folder_bytes
 from assay.engines.base import FullEngine, Session, TimedEngine, Usage
-from assay.engines.calling import Answer, ask, close_session, one_line, open_session, session_notes, session_usage
-from assay.engines.memory import AddedMemory
 from assay.engines.normalise import Normaliser
+from assay.engines.resources import AddedMemory
+from assay.engines.runner import Answer, ask, close_session, one_line, open_session, session_notes, session_usage
 from assay.engines.sharing import Shelf, on_shelf, place_of, sharing
 from assay.errors import EngineError, EnvironmentFailure
 from assay.experiment.places.place import Place, Question

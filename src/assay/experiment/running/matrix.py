@@ -20,8 +20,8 @@ from assay.experiment.executing.serial import Here
 from assay.experiment.places.place import Missing
 from assay.experiment.running.asking import Limits, Tell
 from assay.experiment.spec import Spec, Subject, recipe_of, unmet
-from assay.gold.split.looks import log_looks
-from assay.gold.split.parts import select
+from assay.gold.looks import log_looks
+from assay.gold.split import select
 from assay.types import Run, Suite
 
 

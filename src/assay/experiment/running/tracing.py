@@ -14,8 +14,8 @@ from assay.errors import AssayError, ConfigError
 from assay.types import Corpus, CorpusFacts, EngineRun, Gold, Query, Run, Waterfall
 
 if TYPE_CHECKING:
-    from assay.artefacts import Artefacts
     from assay.engines.base import ExplainingSession, FullEngine
+    from assay.store import Artefacts
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +124,7 @@ class _Tracer:
 
     def trace(self, gold: Gold, wanted: Sequence[Asked]) -> dict[Asked, Waterfall]:
         """Trace queries of one gold set, over its corpus as the run saw it."""
-        from assay.artefacts import Artefacts
+        from assay.store import Artefacts
 
         if not wanted:
             return {}

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 from assay.clock import today
 from assay.engines import as_engine
 from assay.engines.base import Engine, FullEngine
-from assay.engines.pinning import available_threads, pinned
+from assay.engines.resources import available_threads, pinned
 from assay.errors import EngineError, InputError
 from assay.experiment.cells.assembling import assemble, make_header
 from assay.experiment.cells.keys import turns_key
@@ -22,8 +22,8 @@ from assay.experiment.places.place import Missing, Place, prepare
 from assay.experiment.running.asking import Limits, Progress, Tell, stay_together
 from assay.experiment.running.engine_runs import engine_run
 from assay.experiment.spec.names import check_writable
-from assay.gold.split.looks import log_looks
-from assay.gold.split.parts import select
+from assay.gold.looks import log_looks
+from assay.gold.split import select
 from assay.redaction import declare_values
 from assay.types import TIME_LIMITS, Gold, Hit, Run, Suite, Variation
 

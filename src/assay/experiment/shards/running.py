@@ -12,7 +12,7 @@ from assay.experiment.running.matrix import How, fleet_of, keeper_of, plan_of
 from assay.experiment.shards.dividing import Shard, choose
 from assay.experiment.shards.files import Part
 from assay.experiment.spec import Spec
-from assay.gold.split.looks import log_looks
+from assay.gold.looks import log_looks
 from assay.types import Suite
 
 

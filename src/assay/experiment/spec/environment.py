@@ -12,8 +12,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from assay.dotted import applied, leaves, parts
 from assay.experiment.spec.extending import flag_layer
+from assay.settings import applied, leaves, parts
 
 if TYPE_CHECKING:
     from assay.experiment.spec.record import Settings, Spec
@@ -52,7 +52,7 @@ def _is_builtin(settings: Settings, folder: Path) -> bool:
     table: Mapping[str, Any] = table_of(settings) if isinstance(settings, str) else settings
     if "preset" not in table:
         return table.get("kind") == _KIND
-    from assay.engines.presets.loading import named_preset
+    from assay.engines.presets import named_preset
     from assay.errors import ConfigError
 
     try:

@@ -9,9 +9,9 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from assay.dotted import flat, joined, parts
 from assay.errors import ConfigError, meant
 from assay.experiment.spec.layers import DROP, Keys, Layer
+from assay.settings import flat, joined, parts
 from assay.toml import read_toml
 
 EXTENDS = "extends"

@@ -7,9 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
-from assay.dotted import joined
 from assay.errors import ConfigError, meant
-from assay.settings import merge
+from assay.settings import joined, merge
 from assay.toml import line_of
 
 Keys = tuple[str, ...]

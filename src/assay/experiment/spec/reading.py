@@ -27,7 +27,7 @@ from assay.experiment.spec.record import (
     Variant,
 )
 from assay.experiment.spec.subjects import OWN, check_twins
-from assay.gold.shipped import SHIPPED
+from assay.gold.loading import SHIPPED
 from assay.redaction import declare
 from assay.settings import fit, is_required
 from assay.toml import line_of

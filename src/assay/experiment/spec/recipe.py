@@ -71,7 +71,7 @@ class Recipe:
 def _check_settings(spec: str | Mapping[str, object], folder: Path) -> None:
     """Read settings into the record of their kind, and make nothing of it."""
     from assay.engines import KINDS, table_of
-    from assay.engines.presets.loading import named_preset, place, settings_of
+    from assay.engines.presets import named_preset, place, settings_of
 
     table = table_of(spec) if isinstance(spec, str) else spec
     rest = {name: value for name, value in table.items() if name not in ("kind", "preset")}

@@ -11,8 +11,8 @@ from itertools import takewhile
 from assay.corpus import read_text
 from assay.errors import CorpusError
 from assay.syntax.identifiers import split
-from assay.syntax.lines import split_lines
 from assay.syntax.symbols import symbols
+from assay.syntax.text import split_lines
 from assay.types import Corpus, SourceFile, Symbol
 
 _CONFIG = """\

@@ -9,13 +9,13 @@ from functools import cache, partial
 from importlib import import_module
 from typing import Any
 
-from assay.dotted import applied, look_up, parts
 from assay.errors import ConfigError, meant
 from assay.experiment.spec.claim import REFERENCES
 from assay.experiment.spec.environment import with_environment
 from assay.experiment.spec.needs import check_needs
 from assay.experiment.spec.record import ENGINE_KEYS, Place, Settings, Spec, Subject
 from assay.experiment.spec.sweeps import canonical, points
+from assay.settings import applied, look_up, parts
 from assay.types import Variation
 
 OWN = "builtin"  # runs if no engine is declared

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
-from assay.dotted import flat, parts
 from assay.errors import ConfigError, meant
 from assay.experiment.spec.record import Sweep
+from assay.settings import flat, parts
 
 #: More points than this are a mistake in the file, not an experiment.
 MOST_POINTS = 10_000

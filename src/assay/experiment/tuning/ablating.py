@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from assay.engines.parts import Part
+from assay.engines.kinds import Part
 from assay.errors import ConfigError
 from assay.experiment.tuning.variants import Change
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from assay.engines.parts import Part
+from assay.engines.kinds import Part
 from assay.experiment.records.lines import join_sets
 from assay.experiment.tuning.ablating import BARE, Rung, switched_off
 from assay.experiment.tuning.variants import Change

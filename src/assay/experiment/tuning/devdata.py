@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from assay.errors import ConfigError, GoldError
-from assay.gold.split.parts import DEV, SEALED, part_of, select
+from assay.gold.split import DEV, SEALED, part_of, select
 from assay.types import Gold, Suite
 
 _WHY = "what changes an engine must not see what its claims will be made on"

@@ -12,10 +12,10 @@ from assay.experiment.tuning.halving import Field, Halved, HalvingConfig, halve
 from assay.stats import compare, means
 from assay.stats.config import settings_of
 from assay.stats.distributions import t_quantile, t_sf
+from assay.stats.family import decide
 from assay.stats.records import ComparisonRow, Interval, MeanRow, Range, Verdict
-from assay.stats.repositories import RepositoryChange, by_repository
+from assay.stats.slices import RepositoryChange, by_repository
 from assay.stats.tables import column, headline
-from assay.stats.verdict import decide
 from assay.types import Claim, Scores
 
 TUNED, APPARENT = "tuned, unseen", "tuned, seen"

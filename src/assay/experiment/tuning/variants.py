@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from assay.engines.parts import Part, parts_of
+from assay.engines.kinds import Part, parts_of
 from assay.errors import ConfigError, meant
 from assay.experiment import spec as specs
 from assay.experiment.spec import Spec, Sweep, with_engines

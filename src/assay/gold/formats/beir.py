@@ -12,18 +12,11 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
-from assay.corpus.document_names import document_paths
-from assay.gold.building import build_gold
-from assay.gold.formats.common.documents import CORPUS, OWN, document_ids
-from assay.gold.formats.common.jsonlines import read_entries, unread
-from assay.gold.formats.common.losses import corpus_losses, verified
-from assay.gold.formats.common.opening import open_source
-from assay.gold.formats.common.qrels import Judgement, Topic, judge, read_judgement
-from assay.gold.formats.common.records import Record
-from assay.gold.formats.common.written import Written, file_name
-from assay.gold.place import Place
-from assay.gold.source import Source, read_source
-from assay.gold.targets import parse_target
+from assay.corpus.spec import document_paths
+from assay.gold.building import Place, Source, build_gold, parse_target, read_source
+from assay.gold.formats.documents import CORPUS, OWN, Judgement, Topic, document_ids, judge, read_judgement
+from assay.gold.formats.export import Written, corpus_losses, file_name, verified
+from assay.gold.formats.rows import Record, open_source, read_entries, unread
 from assay.types import CorpusSpec, Gold, Query, Span, Suite, Target
 
 QUERIES = "queries.jsonl"

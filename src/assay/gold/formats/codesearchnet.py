@@ -11,12 +11,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from urllib.parse import unquote
 
-from assay.gold.building import build_query
-from assay.gold.formats.common.ids import sound_ids
-from assay.gold.formats.common.several import Asked, Code, Left, from_github, github_code
-from assay.gold.formats.common.table import Row, Table, header, read_table
-from assay.gold.source import Source
-from assay.gold.targets import ranged_span
+from assay.gold.building import Source, build_query, ranged_span
+from assay.gold.formats.export import sound_ids
+from assay.gold.formats.multi_repo import Asked, Code, Left, from_github, github_code
+from assay.gold.formats.rows import Row, Table, header, read_table
 from assay.types import CorpusSpec, Gold, Span, Target
 
 COLUMNS = ("Language", "Query", "GitHubUrl", "Relevance", "Notes")

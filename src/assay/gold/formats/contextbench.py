@@ -6,14 +6,10 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from assay.gold.building import build_query
-from assay.gold.formats.common.ids import renamed, sound_ids
-from assay.gold.formats.common.jsonlines import parse, read_entries, unread
-from assay.gold.formats.common.records import Record
-from assay.gold.formats.common.several import Asked, Code, Left, from_github, github_code
-from assay.gold.formats.common.sniffing import json_has
-from assay.gold.source import Source
-from assay.gold.targets import ranged_span
+from assay.gold.building import Source, build_query, ranged_span
+from assay.gold.formats.export import renamed, sound_ids
+from assay.gold.formats.multi_repo import Asked, Code, Left, from_github, github_code
+from assay.gold.formats.rows import Record, json_has, parse, read_entries, unread
 from assay.types import CorpusSpec, Gold, Target
 
 _KEYS = ("instance_id", "repo", "base_commit", "problem_statement", "gold_context", "original_inst_id", "language")

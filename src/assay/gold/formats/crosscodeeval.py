@@ -6,11 +6,9 @@ The set does not say where that other code is. What stands in `crossfile_context
 
 from __future__ import annotations
 
-from assay.gold.formats.common.completion import Completion, completed, read_completions
-from assay.gold.formats.common.records import Record
-from assay.gold.formats.common.sniffing import json_has
-from assay.gold.source import Source
-from assay.gold.targets import check_path
+from assay.gold.building import Source, check_path
+from assay.gold.formats.completion import Completion, completed, read_completions
+from assay.gold.formats.rows import Record, json_has
 from assay.types import CorpusSpec, Gold
 
 _ENTRY = ("prompt", "groundtruth", "metadata")

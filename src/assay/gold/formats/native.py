@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from assay.gold.formats.common.losses import verified
-from assay.gold.formats.common.sniffing import yaml_has
-from assay.gold.formats.common.written import Written, file_name
-from assay.gold.native.reading import read_native
-from assay.gold.native.writing import write_native
-from assay.gold.source import Source, read_source
+from assay.gold.building import Source, read_source
+from assay.gold.formats.export import Written, comes_from, file_name, verified
+from assay.gold.formats.rows import yaml_has
+from assay.gold.native.layers import read_native, write_native
 from assay.types import Gold, Suite
 
 SUFFIXES = (".yaml", ".yml")
@@ -33,3 +32,27 @@ def write_suite(suite: Suite) -> Written:
         return [read_native(read_source(folder / file_name(gold, ".yaml"))) for gold in suite.golds]
 
     return verified(suite, files, read)
+
+
+#: Keys of the provenance under which readers write what is not in a set as the file has it.
+KEYS = ("left out", "not read", "assumed")
+
+
+def untaken(golds: Sequence[Gold]) -> tuple[str, ...]:
+    """Say, file by file, what was not taken from it; sets of one file share what is told of it."""
+    return tuple(dict.fromkeys(sentence for gold in golds for sentence in _of_set(gold)))
+
+
+def _of_set(gold: Gold) -> Iterator[str]:
+    """Say it for one set; a native file tells of an earlier reading, and is itself read whole."""
+    notes = [(key, gold.provenance[key]) for key in KEYS if gold.provenance.get(key)]
+    if not notes or _is_native(gold):
+        return
+    for key, text in notes:
+        yield f"{gold.source or gold.name}: {key}: {text}"
+
+
+def _is_native(gold: Gold) -> bool:
+    """Tell a set that was read from a native file."""
+    named = gold.source is not None and Path(gold.source).suffix in SUFFIXES
+    return named and comes_from(gold, matches) is not None

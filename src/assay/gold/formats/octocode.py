@@ -5,15 +5,10 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from assay.gold.building import build_gold, build_query, row_id
-from assay.gold.formats.common.corpora import require_corpus
-from assay.gold.formats.common.losses import comes_from, corpus_losses, verified
-from assay.gold.formats.common.restyling import restyled
-from assay.gold.formats.common.table import Row, header, read_table, render_table
-from assay.gold.formats.common.written import Written, file_name
-from assay.gold.place import Place
-from assay.gold.source import Source, read_source
-from assay.gold.targets import ranged_span
+from assay.gold.building import Place, Source, build_gold, build_query, ranged_span, read_source, row_id
+from assay.gold.formats.export import Written, comes_from, corpus_losses, file_name, restyled, verified
+from assay.gold.formats.multi_repo import require_corpus
+from assay.gold.formats.rows import Row, header, read_table, render_table
 from assay.types import PRIMARY, SECONDARY, CorpusSpec, Gold, Query, Suite, Target
 
 _GRADES = {"2": PRIMARY, "1": SECONDARY}

@@ -10,18 +10,21 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from assay.gold.building import build_gold, build_query, row_id
-from assay.gold.formats.common.corpora import require_corpus
-from assay.gold.formats.common.ids import renamed, sound_ids
-from assay.gold.formats.common.jsonlines import read_entries
-from assay.gold.formats.common.losses import corpus_losses, verified
-from assay.gold.formats.common.records import Record
-from assay.gold.formats.common.sniffing import json_has, opening
-from assay.gold.formats.common.table import Row, Table, header, read_table, render_table
-from assay.gold.formats.common.written import Written, file_name
-from assay.gold.schema import suggest
-from assay.gold.source import Source, read_source
-from assay.gold.targets import parse_target
+from assay.gold.building import Source, build_gold, build_query, parse_target, read_source, row_id
+from assay.gold.formats.export import Written, corpus_losses, file_name, renamed, sound_ids, verified
+from assay.gold.formats.multi_repo import require_corpus
+from assay.gold.formats.rows import (
+    Record,
+    Row,
+    Table,
+    header,
+    json_has,
+    opening,
+    read_entries,
+    read_table,
+    render_table,
+)
+from assay.gold.native.nodes import suggest
 from assay.types import FORMS, PRIMARY, SECONDARY, CorpusSpec, Gold, Query, Suite, Target
 
 COLUMNS = ("query", "path", "id", "form", "grade", "cluster")

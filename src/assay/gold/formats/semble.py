@@ -12,14 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from assay.corpus.spec import is_url, spec_text
-from assay.gold.building import build_gold, build_query, row_id
-from assay.gold.formats.common.losses import Loss, verified
-from assay.gold.formats.common.records import Record, read_records
-from assay.gold.formats.common.sniffing import json_has
-from assay.gold.formats.common.written import Written, file_name
-from assay.gold.place import Place
-from assay.gold.source import Source, read_source
-from assay.gold.targets import check_path, ranged_span
+from assay.gold.building import Place, Source, build_gold, build_query, check_path, ranged_span, read_source, row_id
+from assay.gold.formats.export import Loss, Written, file_name, verified
+from assay.gold.formats.rows import Record, json_has, read_records
 from assay.types import PRIMARY, SECONDARY, CorpusSpec, Gold, Query, Span, Suite, Target
 
 REPOS = "repos.json"

@@ -7,13 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from assay.gold.building import build_gold, build_query
-from assay.gold.formats.common.corpora import require_corpus
-from assay.gold.formats.common.ids import renamed, sound_ids
-from assay.gold.formats.common.records import Listing, Record, read_listing
-from assay.gold.formats.common.sniffing import json_has
-from assay.gold.source import Source
-from assay.gold.targets import parse_target
+from assay.gold.building import Source, build_gold, build_query, parse_target
+from assay.gold.formats.export import renamed, sound_ids
+from assay.gold.formats.multi_repo import require_corpus
+from assay.gold.formats.rows import Listing, Record, json_has, read_listing
 from assay.types import CorpusSpec, Gold, Query, Target
 
 _DATASET = ("name", "corpus", "metadata")

@@ -7,15 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from assay.gold.building import build_query
-from assay.gold.formats.common.diffs import FileDiff, read_diff
-from assay.gold.formats.common.ids import renamed, sound_ids
-from assay.gold.formats.common.jsonlines import read_entries, unread
-from assay.gold.formats.common.records import Record
-from assay.gold.formats.common.several import Asked, Left, from_github, github_code
-from assay.gold.formats.common.sniffing import json_has
-from assay.gold.source import Source
-from assay.gold.targets import path_problem
+from assay.gold.building import Source, build_query, path_problem
+from assay.gold.formats.diffs import FileDiff, read_diff
+from assay.gold.formats.export import renamed, sound_ids
+from assay.gold.formats.multi_repo import Asked, Left, from_github, github_code
+from assay.gold.formats.rows import Record, json_has, read_entries, unread
 from assay.types import CorpusSpec, Gold, Span, Target
 
 _KEYS = ("instance_id", "repo", "base_commit", "problem_statement", "patch")

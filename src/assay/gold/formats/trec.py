@@ -10,15 +10,11 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from assay.gold.building import build_gold
-from assay.gold.formats.common.corpora import require_corpus
-from assay.gold.formats.common.losses import corpus_losses, verified
-from assay.gold.formats.common.qrels import Judgement, Topic, judge, read_judgement
-from assay.gold.formats.common.written import Written, file_name
-from assay.gold.place import Place
-from assay.gold.source import Source, read_source
-from assay.gold.targets import parse_target
-from assay.syntax.lines import line_at
+from assay.gold.building import Place, Source, build_gold, parse_target, read_source
+from assay.gold.formats.documents import Judgement, Topic, judge, read_judgement
+from assay.gold.formats.export import Written, corpus_losses, file_name, verified
+from assay.gold.formats.multi_repo import require_corpus
+from assay.syntax.text import line_at
 from assay.types import CorpusSpec, Gold, Query, Rationale, Suite, Target
 
 QRELS = ".qrels"

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from assay.gold.lint.definitions import simple
-from assay.gold.lint.records import Finding, Rule
+from assay.gold.lint.owners import simple
+from assay.gold.lint.rules import Finding, Rule
 from assay.gold.lint.view import View, written
 from assay.syntax.outline import Definition, Outline
 from assay.types import Query, Span, Target

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import combinations
 
-from assay.gold.lint.records import Finding, Repair, Rule
+from assay.gold.lint.rules import Finding, Repair, Rule
 from assay.gold.lint.view import View, written
 from assay.types import Query, Target
 

@@ -2,16 +2,218 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import PurePosixPath
 
-from assay.gold.lint.asking import asked_symbol, identifiers, is_symbol_query, subject
-from assay.gold.lint.definitions import Home, adds_to, defines, homes, mentions
-from assay.gold.lint.records import Finding, Rule
+from assay.gold.lint.rules import Finding, Rule
 from assay.gold.lint.view import Shelf, View, headline
 from assay.syntax.identifiers import split
-from assay.types import Query
+from assay.syntax.outline import Definition, Outline
+from assay.types import Query, SourceFile
+
+#: What makes a file the home of a name; a method, a field or a constant of that name is a namesake.
+_HOMES = frozenset({"class", "interface", "enum", "type", "function", "macro"})
+#: Words that stand before the name of a definition in the languages that have a grammar here.
+_KEYWORDS = (
+    r"actor|class|concept|data|def|defmacro|defmodule|defprotocol|defstruct|enum|fn|fun|func|function|interface"
+    r"|macro_rules!|mixin|module|newtype|object|protocol|record|struct|trait|type|typealias|typedef|union|using|#define"
+)
+_NO_KEYWORD = frozenset({"c", "cpp", "csharp", "dart", "java"})  # where a function has only its type before it
+#: An addition to something that is defined elsewhere.
+_ADDITION = re.compile(r"^\W*(?:[@#]?\w+(?:\([^)]*\))?\s+)*?(?:impl|extension|extend|defimpl|instance)\b")
+_DEEPEST = 2  # parts of an Elixir module's name: Phoenix.Channel is Channel, Mix.Tasks.Phx.Gen.Channel is another
+_TESTS = re.compile(r"tests?|spec|benches", re.IGNORECASE)
+_JOINTS = re.compile(r"::|\.|#")
+_SIGNS = "$_@"
+_SIGNED = re.compile(r"[$@]")
+#: Words that may stand before a name to which something is assigned.
+_ASSIGNING = r"(?:export|default|pub|public|private|internal|protected|static|final|const|let|var|val|readonly|type)"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Home:
+    """A place where a name is defined at the top of a file."""
+
+    path: str
+    line: int
+
+    def __str__(self) -> str:
+        return f"{self.path}:{self.line}"
+
+
+def simple(name: str) -> str:
+    """Take scopes and type arguments off the name of a definition."""
+    return _JOINTS.split(name.partition("<")[0])[-1]
+
+
+def defines(outline: Outline, text: str, path: str, name: str, *, exact: bool) -> bool:
+    """Tell whether a file may be taken for the home of a name; any doubt is for it.
+
+    Unless it is looked for exactly, `$Name` and `_name` are homes of `Name` and `name` too.
+    """
+    signs = "" if exact else _SIGNS
+    if "".join(split(PurePosixPath(path).stem)) == "".join(split(name)) and not _SIGNED.search(name):
+        return True
+    if any(simple(one.name).strip(signs) == name.strip(signs) for one in outline.definitions if not _adds(one)):
+        return True
+    quoted = re.escape(name)
+    assigned = rf"^\s*(?:{_ASSIGNING}\s+|[\w$]+\.)*{quoted}\s*(?::[^=\n]*)?:?=(?![=>])"
+    return bool(re.search(rf"{assigned}|\bas\s+{quoted}(?![\w$])", text, re.MULTILINE))
+
+
+def adds_to(outline: Outline, text: str, name: str) -> bool:
+    """Tell whether a file holds a part of what a name stands for: an `impl`, an `extension`, methods of a Go type."""
+    if any(simple(one.name) == name for one in outline.definitions):
+        return True
+    quoted = re.escape(name)
+    return bool(
+        re.search(rf"^func\s*\([^)\n]*\b{quoted}\b[^)\n]*\)|\b{quoted}(?:<[^>\n]*>)?::~?\w+\s*\(", text, re.MULTILINE)
+    )
+
+
+def mentions(text: str, name: str) -> bool:
+    """Tell whether a text holds a name as a word."""
+    return bool(re.search(rf"(?<![\w$]){re.escape(name)}(?![\w$])", text))
+
+
+def homes(shelf: Shelf, names: Sequence[str], skip: Iterable[str] = ()) -> dict[str, tuple[Home, ...]]:
+    """Find where names are defined in the code of a corpus, some of its files left out."""
+    found: dict[str, set[Home]] = {name: set() for name in names}
+    left_out = frozenset(skip)
+    for file in shelf.corpus.files:
+        if file.kind != "code" or file.path in left_out:
+            continue
+        for name in _candidates(shelf, file, names):
+            found[name].update(_homes(shelf, file, name))
+    return {name: tuple(sorted(places)) for name, places in found.items()}
+
+
+def _candidates(shelf: Shelf, file: SourceFile, names: Sequence[str]) -> Iterator[str]:
+    """Yield the names that a file may define, by the look of its text."""
+    text = shelf.text(file.path)
+    for name in names:
+        if name not in text:
+            continue
+        quoted = re.escape(name)
+        called = rf"|\b{quoted}\s*\(" if file.language in _NO_KEYWORD else ""
+        if re.search(rf"(?:{_KEYWORDS})\b[^\n;={{}}]{{0,160}}?(?<![\w$]){quoted}(?![\w$]){called}", text):
+            yield name
+
+
+def _homes(shelf: Shelf, file: SourceFile, name: str) -> Iterator[Home]:
+    """Yield the definitions of a name at the top of a file."""
+    outline = shelf.outline(file)
+    if outline is None:
+        return
+    for one in outline.definitions:
+        if simple(one.name) == name and _is_home(one, outline, file):
+            yield Home(file.path, one.name_line)
+
+
+def _is_home(one: Definition, outline: Outline, file: SourceFile) -> bool:
+    """Tell a definition of its own from an addition, a specialisation, an alias, and what lies inside another."""
+    modules = {"module"} if file.language == "elixir" and len(_JOINTS.split(one.name)) <= _DEEPEST else set()
+    if one.kind not in _HOMES | modules or _adds(one):
+        return False
+    name = re.escape(simple(one.name))
+    if file.language in ("cpp", "c") and re.search(rf"\b{name}\s*<|\)[^{{]*;", one.signature):
+        return False  # a specialisation, or a function that is only declared
+    if re.search(rf"=\s*(?:type\s+)?[\w.$:]*\b{name}\b", one.signature):
+        return False
+    return _at_top(one, outline)
+
+
+def _at_top(one: Definition, outline: Outline) -> bool:
+    """Tell whether only modules, none of them of tests, stand around a definition."""
+    while one.parent >= 0:
+        one = outline.definitions[one.parent]
+        if one.kind != "module" or _TESTS.search(one.name):
+            return False
+    return True
+
+
+def _adds(one: Definition) -> bool:
+    """Tell an `impl`, an `extension` and their like."""
+    return bool(_ADDITION.match(one.signature))
+
+
+#: A word of a query with what may join names: `Rack::Response`, `z.record`, `from_fn`, `$state`.
+_TOKEN = re.compile(r"[$@_A-Za-z][\w$]*(?:(?:::|\.|#|->)[$_A-Za-z][\w$]*)*(?:\(\))?")
+_SEPARATOR = re.compile(r"::|\.|#|->")
+#: A question whose subject acts; what `is` made, or `gets` called, is acted upon by others.
+_QUESTION = re.compile(
+    rf"(?:how|where|when|why)\s+(?:(?:does|do|can|will)\s+)?(?:the\s+|an?\s+)?(?P<name>{_TOKEN.pattern})"
+    r"\s+(?!(?:is|are|was|were|be|been|being|gets?|can|could|should|and|or|of|in|for|to|from|with|that|which)\b)\w",
+    re.IGNORECASE,
+)
+_CAMEL = re.compile(r"[a-z0-9][A-Z]|[A-Z]{2}[a-z]{2}")
+_SNAKE = re.compile(r"[A-Za-z0-9]_[A-Za-z0-9]")
+_CAPITAL = re.compile(r"[A-Z][a-z]+[a-z0-9]*")
+#: Words with a capital inside that are no identifiers of a program.
+_BRANDS = frozenset(
+    {
+        "GitHub", "GitLab", "JavaScript", "TypeScript", "GraphQL", "OpenAI", "OpenAPI", "PostgreSQL", "MySQL", "SQLite",
+        "MongoDB", "NoSQL", "LaTeX", "YouTube", "WebSocket", "WebSockets", "WebAssembly", "DevOps", "macOS", "iOS",
+        "OAuth", "IPv4", "IPv6", "HuggingFace", "DeepSeek", "OpenRouter", "JSON", "URLs", "APIs", "IDs", "PCs", "LLMs",
+    }
+)  # fmt: skip
+
+
+def is_symbol_query(query: Query) -> bool:
+    """Tell whether a query asks for a name: it says so, or is a single identifier."""
+    if query.tags.get("category") == "symbol":
+        return True
+    text = query.headline.strip()
+    return bool(_TOKEN.fullmatch(text)) and bool(identifiers(text))
+
+
+def asked_symbol(query: Query) -> str:
+    """Give the one name that a symbol query asks for, without its scopes; nothing when it has several words."""
+    text = query.headline.strip()
+    if not is_symbol_query(query) or not _TOKEN.fullmatch(text):
+        return ""
+    return _last(text)
+
+
+def identifiers(text: str) -> tuple[str, ...]:
+    """List what looks like code in a text, each once: camelCase, snake_case, a capital inside a sentence."""
+    found: dict[str, None] = {}
+    for match in _TOKEN.finditer(text):
+        token = match[0].removesuffix("()")
+        for name in _SEPARATOR.split(token):
+            if _looks_like_code(name) or (_CAPITAL.fullmatch(name) and not _begins(text, match.start())):
+                found[name] = None
+    return tuple(found)
+
+
+def subject(text: str) -> str:
+    """Give the identifier that a question is about: what acts in `how does Name do it`.
+
+    A name elsewhere in a sentence only takes part: the code that makes, wraps or checks it is rightly elsewhere.
+    """
+    asked = _QUESTION.match(text.strip())
+    name = "" if asked is None else _last(asked["name"])
+    return name if _looks_like_code(name) else ""
+
+
+def _looks_like_code(name: str) -> bool:
+    """Tell camelCase and snake_case from words."""
+    return name not in _BRANDS and bool(_CAMEL.search(name) or _SNAKE.search(name))
+
+
+def _begins(text: str, position: int) -> bool:
+    """Tell whether a word begins a sentence, where any word has a capital."""
+    before = text[:position].rstrip()
+    return not before or before[-1] in ".?!:"
+
+
+def _last(token: str) -> str:
+    """Take the scopes and brackets off a name."""
+    return _SEPARATOR.split(token.removesuffix("()"))[-1]
+
 
 ELSEWHERE = Rule(
     "G201",
@@ -56,7 +258,7 @@ def check(view: View) -> Iterator[Finding]:
     names = sorted({one.name for one in asked})
     if not names:
         return
-    inside = _homes(view, view.shelf, names, ())
+    inside = _homes_owners(view, view.shelf, names, ())
     homeless = {one.query.id: one for one in asked if not _at_home(view, one)}
     nowhere = sorted({one.name for one in homeless.values() if not inside[one.name] and _mentioned(view, one)})
     outside = _outside(view, nowhere)
@@ -102,7 +304,7 @@ def _mentioned(view: View, one: _Asked) -> bool:
     return any(mentions(view.text(path), one.name) for path in one.paths)
 
 
-def _homes(view: View, shelf: Shelf, names: Sequence[str], skip: Sequence[str]) -> dict[str, tuple[Home, ...]]:
+def _homes_owners(view: View, shelf: Shelf, names: Sequence[str], skip: Sequence[str]) -> dict[str, tuple[Home, ...]]:
     """Find the homes of names, what only surrounds the code left out."""
     found = homes(shelf, names, skip)
     return {name: tuple(home for home in places if not view.aside(home.path)) for name, places in found.items()}
@@ -113,7 +315,7 @@ def _outside(view: View, names: Sequence[str]) -> dict[str, tuple[Home, ...]]:
     if not names or view.tools.whole is None or not (view.corpus.spec.include or view.corpus.spec.exclude):
         return {}
     whole = view.tools.whole()
-    return {} if whole is None else _homes(view, Shelf(whole), names, list(view.files))
+    return {} if whole is None else _homes_owners(view, Shelf(whole), names, list(view.files))
 
 
 def _homeless(

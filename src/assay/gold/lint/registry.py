@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from assay.errors import ConfigError, nearest
-from assay.gold.lint import copies, overlaps, owners, places, reaching, repeats, sets, shims, wording
-from assay.gold.lint.records import Finding, Rule
+from assay.gold.lint import anchors, copies, coverage, overlaps, owners, reach, repeats, shims, wording
+from assay.gold.lint.coverage import SIZE, Power, check_size
+from assay.gold.lint.rules import DEFAULT, Finding, LintConfig, Report, Rule, Tools
 from assay.gold.lint.view import View
+from assay.gold.lint.wording import leaks
+from assay.types import Corpus, Gold, Suite
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +24,7 @@ class Check:
 
 CHECKS = tuple(
     Check(module.RULES, module.check)
-    for module in (places, owners, shims, repeats, overlaps, copies, wording, reaching, sets)
+    for module in (anchors, owners, shims, repeats, overlaps, copies, wording, reach, coverage)
 )
 RULES = tuple(sorted((rule for check in CHECKS for rule in check.rules), key=lambda rule: rule.code))
 
@@ -46,3 +49,40 @@ class Selection:
 
 
 EVERY_RULE = Selection()
+
+
+def lint(
+    gold: Gold,
+    corpus: Corpus,
+    *,
+    tools: Tools | None = None,
+    selection: Selection = EVERY_RULE,
+    config: LintConfig = DEFAULT,
+) -> Report:
+    """Find what is wrong with one gold set on its corpus."""
+    view = View(gold, corpus, tools or Tools(), config)
+    checks = [check for check in CHECKS if any(selection.takes(rule.code) for rule in check.rules)]
+    found = [finding for check in checks for finding in check.run(view) if selection.takes(finding.code)]
+    return Report(tuple(_ordered(gold, found)), (leaks(view),))
+
+
+def join(
+    suite: Suite,
+    reports: Sequence[Report],
+    power: Power | None = None,
+    selection: Selection = EVERY_RULE,
+    *,
+    config: LintConfig = DEFAULT,
+) -> Report:
+    """Put the reports of sets together, with what can be said of all of them only."""
+    findings = [finding for report in reports for finding in report.findings]
+    if power is not None and selection.takes(SIZE.code):
+        findings += check_size(suite, power, config)
+    return Report(tuple(findings), tuple(leak for report in reports for leak in report.leaks))
+
+
+def _ordered(gold: Gold, findings: Sequence[Finding]) -> list[Finding]:
+    """Order by query as the set has them, what concerns the whole set first; then by code and words."""
+    place = {query.id: number for number, query in enumerate(gold.queries, 1)}
+    distinct = dict.fromkeys(findings)
+    return sorted(distinct, key=lambda one: (place.get(one.query, 0), one.code, one.anchor, one.message))

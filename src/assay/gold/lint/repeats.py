@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from assay.gold.lint.records import Finding, Rule
+from assay.gold.lint.rules import Finding, Rule
 from assay.gold.lint.view import View
 from assay.types import Symbol, Target
 

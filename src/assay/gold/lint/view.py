@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from assay.gold.anchors.lines import AnchorLines
-from assay.gold.anchors.resolving import resolve
-from assay.gold.lint.config import LintConfig
-from assay.gold.lint.records import Finding, Repair, Rule, Tools
+from assay.gold.anchors import AnchorLines, resolve
+from assay.gold.lint.rules import Finding, LintConfig, Repair, Rule, Tools
 from assay.syntax.outline import Outline
 from assay.types import Corpus, Gold, Query, SourceFile, Span, Symbol, Target
 

@@ -6,11 +6,10 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import PurePosixPath
 
-from assay.gold.leaks import leak
-from assay.gold.lint.asking import identifiers, is_symbol_query
-from assay.gold.lint.records import Finding, Leaks, Rule
+from assay.gold.leaks import ARTICLES, WORD, kept, leak, replacements
+from assay.gold.lint.owners import identifiers, is_symbol_query
+from assay.gold.lint.rules import Finding, Leaks, Rule
 from assay.gold.lint.view import View, headline
-from assay.gold.wrong_terms import ARTICLES, WORD, kept, replacements
 from assay.syntax.identifiers import split
 from assay.types import Query, Target
 

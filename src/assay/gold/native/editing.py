@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING
 
 from assay.errors import GoldError
 from assay.files import write_atomic
+from assay.gold.building import Source, read_source
+from assay.gold.native.layers import gold_mapping, query_mapping, read_native, to_flow, to_yaml, write_native
 from assay.gold.native.nodes import compose
-from assay.gold.native.reading import read_native
-from assay.gold.native.writing import gold_mapping, query_mapping, to_flow, to_yaml, write_native
-from assay.gold.source import Source, read_source
 from assay.types import Gold, Query, Suite
 
 if TYPE_CHECKING:
@@ -49,7 +48,7 @@ class Saved:
 
 def save(old: Gold, new: Gold, to: Path | None = None) -> Saved:
     """Write a changed gold set over the file it was read from, or elsewhere; whole or not at all."""
-    from assay.gold.formats.detect import detect
+    from assay.gold.formats.registry import detect
 
     if old.source is None:
         raise GoldError(f"the gold set '{old.name}' comes from no file", hint="write it with `assay gold convert`")

@@ -3,18 +3,106 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Literal
 
+from assay.corpus import Limits, cache_dir
+from assay.corpus.cache import Store
+from assay.corpus.git import git
+from assay.corpus.git_source import fetch_commit
+from assay.corpus.spec import is_url
 from assay.errors import GoldError
-from assay.gold.reanchor.config import DEFAULT, Reanchoring
-from assay.gold.reanchor.deciding import digest_of, move
-from assay.gold.reanchor.locating import Located
-from assay.gold.reanchor.pair import Pair
-from assay.gold.reanchor.records import CONFIDENCES, Confidence, Move
-from assay.gold.reanchor.trees import read_tree
+from assay.gold.anchors import content_digest
+from assay.gold.reanchor.moves import digest_of, move
+from assay.gold.reanchor.records import CONFIDENCES, DEFAULT, Confidence, Move, Reanchoring
+from assay.gold.reanchor.trees import Pair, Repository, read_tree
 from assay.types import Adversary, Gold, Label, Query, Target
+
+_SHORT = 12  # digits of a commit in a message
+_NAMED = 3  # commits that a message names; the rest is counted
+
+
+@dataclass(frozen=True, slots=True)
+class Located:
+    """A repository and two of its commits."""
+
+    repository: Repository
+    old: str
+    new: str
+
+
+def locate(gold: Gold, repo: str | None, old: str | None, new: str) -> Located:
+    """Find the repository that holds both revisions: the one that is named, else the corpus of the set."""
+    corpus = gold.corpus
+    old = old or made_at(gold)
+    if repo is None and corpus.kind == "git" and is_url(corpus.value):
+        return _mirrored(corpus.value, corpus.root or "", old, new)
+    repository = _local(gold) if repo is None else Repository(Path(repo), corpus.root or "")
+    return Located(repository, repository.commit(old), repository.commit(new))
+
+
+def made_at(gold: Gold) -> str:
+    """Say at which revision a set was made: that of its corpus, else the one commit that all of its labels name."""
+    if gold.corpus.rev is not None:
+        return gold.corpus.rev
+    labels = [label for query in gold.queries for label in query.labels]
+    commits = sorted({label.commit for label in labels})
+    if gold.corpus.kind in ("git", "path") and len(commits) == 1 and commits[0]:
+        return commits[0]
+    raise GoldError(
+        f"'{gold.name}' does not say which commit it was made at{_said(labels)}",
+        file=gold.source,
+        hint="name it with --from",
+    )
+
+
+def unlabelled(gold: Gold) -> int:
+    """Count the anchors that no label says the commit of."""
+    count = 0
+    for query in gold.queries:
+        labels = {label.target for label in query.labels}
+        anchors = {target.anchor for target in (*query.targets, *(one.target for one in query.adversaries))}
+        count += len(anchors - labels)
+    return count
+
+
+def _said(labels: Sequence[Label]) -> str:
+    """Say what labels know of the commit, where it is not one."""
+    commits = Counter(label.commit for label in labels)
+    told = ", ".join(f"{commit[:_SHORT] or 'none'} ({count})" for commit, count in sorted(commits.items())[:_NAMED])
+    more = f" and {len(commits) - _NAMED} more" if len(commits) > _NAMED else ""
+    return f": its labels name {told}{more}" if any(commits) else ""
+
+
+def _local(gold: Gold) -> Repository:
+    """Find the repository of a set whose corpus is a folder here; relative ones begin at the gold file."""
+    corpus = gold.corpus
+    if corpus.kind not in ("git", "path"):
+        raise GoldError(
+            f"the corpus of '{gold.name}' is {corpus.repository}, which has no history",
+            file=gold.source,
+            hint="name the git repository it was made from with --repo",
+        )
+    folder = (Path(gold.source).parent if gold.source else Path()) / Path(corpus.value).expanduser()
+    inner = _prefix(folder) if corpus.kind == "path" and folder.is_dir() else ""
+    return Repository(folder, "/".join(part for part in (inner, corpus.root or "") if part))
+
+
+def _prefix(folder: Path) -> str:
+    """Say where in its repository a folder lies; a bare one, or none, has nothing before it."""
+    found = git("rev-parse", "--show-prefix", cwd=folder, limits=Limits())
+    return "" if found.code else found.out.decode("utf-8", "surrogateescape").strip().rstrip("/")
+
+
+def _mirrored(url: str, root: str, old: str, new: str) -> Located:
+    """Bring both revisions of a remote repository into one mirror."""
+    store = Store(cache_dir().absolute())
+    with store.lock(f"mirror {url}"):
+        first, last = (fetch_commit(store, url, rev, Limits()) for rev in (old, new))
+    return Located(Repository(last.folder, root), first.commit, last.commit)
+
 
 Role = Literal["target", "adversary"]
 Lost = Literal["refuse", "drop", "keep"]
@@ -169,3 +257,39 @@ def _relabelled(query: Query, placed: _Placed, commit: str) -> Iterator[Label]:
         new = anchors.get(label.target)
         if new is not None:
             yield replace(label, target=new.anchor, commit=commit if label.commit else "")
+
+
+#: Gives the lines of a file of the corpus; None when it has no such file.
+Lines = Callable[[str], Sequence[str] | None]
+
+
+def with_digests(gold: Gold, lines: Lines) -> Applied:
+    """Give a set whose line anchors carry hashes; one that does not hold stays as it is and is told."""
+    notes: list[str] = []
+    queries = tuple(_hashed(query, lines, notes) for query in gold.queries)
+    return Applied(replace(gold, queries=queries), tuple(notes))
+
+
+def _hashed(query: Query, lines: Lines, notes: list[str]) -> Query:
+    """Hash what a query points to; its labels follow."""
+    new = {old.anchor: _target(old, query, lines, notes) for old in query.targets}
+    wrong = {one.target.anchor: _target(one.target, query, lines, notes) for one in query.adversaries}
+    anchors = {old: target.anchor for old, target in (new | wrong).items()}
+    return replace(
+        query,
+        targets=tuple(new[old.anchor] for old in query.targets),
+        adversaries=tuple(replace(one, target=wrong[one.target.anchor]) for one in query.adversaries),
+        labels=tuple(replace(label, target=anchors.get(label.target, label.target)) for label in query.labels),
+    )
+
+
+def _target(target: Target, query: Query, lines: Lines, notes: list[str]) -> Target:
+    """Hash the lines of one target; one that has a hash, a symbol or no lines is left alone."""
+    start, end = target.span.start, target.span.end
+    if target.symbol is not None or start is None or end is None or target.digest is not None:
+        return target
+    text = lines(target.span.path)
+    if text is None or end > len(text):
+        notes.append(f"query '{query.id}': {target.anchor} is not in the corpus, so it gets no hash")
+        return target
+    return replace(target, digest=content_digest(text[start - 1 : end]))

@@ -2,23 +2,91 @@
 
 from __future__ import annotations
 
+import math
 import re
-from collections import Counter
-from collections.abc import Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
-from assay.corpus.walking.languages import detect
-from assay.gold.reanchor.likeness import says, squeezed
-from assay.syntax.headings import Heading, headings
+from assay.corpus.languages import detect
+from assay.gold.reanchor.records import Range
+from assay.syntax.prose import Heading, headings
 from assay.syntax.symbols import symbols
+from assay.types import Span
+
+_WORD = re.compile(r"\w+")
+_SAYS = re.compile(r"(?:[^\W_][\W_]*){3}")
+_BLANKS = re.compile(r"\s+")
+
+
+class Fingerprint:
+    """What a piece of text is compared by: its lines that say something, and its words, each counted."""
+
+    __slots__ = ("lines", "words")
+
+    def __init__(self, lines: Sequence[str]) -> None:
+        self.lines = Counter(said for line in lines if says(said := squeezed(line)))
+        self.words = count_words(lines)
+
+
+def count_words(lines: Sequence[str]) -> Counter[str]:
+    """Count the words of some lines, whatever their case."""
+    return Counter(_WORD.findall("\n".join(lines).casefold()))
+
+
+def squeezed(line: str) -> str:
+    """Give a line without the blanks that formatting changes."""
+    return _BLANKS.sub(" ", line.strip())
+
+
+def says(line: str) -> bool:
+    """Tell whether a line has a word of its own: three letters or digits; a bracket has none."""
+    return _SAYS.search(line) is not None
+
+
+def likeness(one: Fingerprint, other: Fingerprint) -> float:
+    """Average the Dice coefficients of lines and of words: lines tell copies apart, words survive edits."""
+    words = _dice(one.words, other.words)
+    return (_dice(one.lines, other.lines) + words) / 2 if one.lines or other.lines else words
+
+
+def kept(old: Fingerprint, new: Fingerprint) -> float:
+    """Give the share of the old lines and words that the new text has, however much it has besides."""
+    words = _share(old.words, new.words)
+    return (_share(old.lines, new.lines) + words) / 2 if old.lines else words
+
+
+def title_likeness(one: str, other: str) -> float:
+    """Compare two names or titles by their words, a plural taken for its singular."""
+    first, second = (Counter(word.removesuffix("s") for word in _title_words(name)) for name in (one, other))
+    return _dice(first, second) if first and second else 0.0
+
+
+def _title_words(name: str) -> list[str]:
+    """Take a name apart: words of a title, parts of an identifier."""
+    from assay.syntax.identifiers import split
+
+    return [part for word in _WORD.findall(name) for part in split(word) or (word,)]
+
+
+def _dice(one: Counter[str], other: Counter[str]) -> float:
+    """Count what two bags share, twice, over all they hold; two empty ones are alike."""
+    total = one.total() + other.total()
+    return 2 * (one & other).total() / total if total else 1.0
+
+
+def _share(old: Counter[str], new: Counter[str]) -> float:
+    """Count what of one bag is in another."""
+    return (old & new).total() / old.total() if old else 1.0
+
 
 _DOCS: Final = frozenset({"markdown", "rst", "asciidoc", "text"})
 _COMMENT: Final = re.compile(r"\s*(?://|#|/\*|\*|--|;|%|@|'''|\"\"\"|<!--)")
 _CLOSING: Final = re.compile(r"[\s)\]}>;,]*(?:end)?[\s)\]}>;,]*")
 _BEFORE: Final = re.compile(r"^[\W_]*(?:\d+[.)]\s+)?")
-_WORD: Final = re.compile(r"\w[\w.'-]*")
+_SHEETS_WORD: Final = re.compile(r"\w[\w.'-]*")
 _REPEAT: Final = re.compile(r"~[0-9]+$")
 
 
@@ -126,7 +194,7 @@ def _sections(lines: Sequence[str]) -> list[Part]:
 
 def _title(title: str) -> str:
     """Give the words of a title: pictures, marks and the number of a step before it come and go."""
-    return " ".join(_WORD.findall(_BEFORE.sub("", title.casefold()))) or title
+    return " ".join(_SHEETS_WORD.findall(_BEFORE.sub("", title.casefold()))) or title
 
 
 def _numbered(name: str, count: int) -> str:
@@ -139,3 +207,128 @@ def _trimmed(lines: Sequence[str], start: int, end: int) -> int:
     while end > start and not lines[end - 1].strip():
         end -= 1
     return end
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Some lines of a range: a whole part, lines inside the part `holder`, or lines in none."""
+
+    start: int
+    end: int
+    whole: Part | None
+    holder: Part | None
+
+
+def frame(sheet: Sheet, start: int, end: int, slack: int) -> tuple[Piece, ...]:
+    """Take a range apart: one piece where it is a part or holds none, else one for each part in it, and the rest."""
+    whole = _whole(sheet, sheet.parts, start, end, slack)
+    if whole is not None:
+        return (Piece(start, end, whole, None),)
+    holder = holder_of(sheet.parts, start, end)
+    tops = [part for part in _tops(sheet.parts, holder) if part.start <= end and start <= part.end]
+    pieces = list(_pieces(sheet, tops, start, end, slack, holder))
+    if not any(piece.whole for piece in pieces) and holder is not None:
+        return (Piece(start, end, None, holder),)
+    return tuple(pieces)
+
+
+def _pieces(
+    sheet: Sheet, tops: Sequence[Part], start: int, end: int, slack: int, holder: Part | None
+) -> Iterator[Piece]:
+    """Yield the pieces of a range in file order; lines between parts that say nothing are no piece."""
+    line = start
+    for part in tops:
+        if part.start > line and not sheet.is_filler(line, part.start - 1):
+            yield Piece(line, part.start - 1, None, holder)
+        first, last = max(line, part.start), min(end, part.end)
+        if first <= last:
+            whole = part if _is(sheet, part, first, last, slack) else None
+            yield Piece(first, last, whole, None if whole else part)
+        line = max(line, part.end + 1)
+    if line <= end and (line == start or not sheet.is_filler(line, end)):
+        yield Piece(line, end, None, holder)
+
+
+def _whole(sheet: Sheet, parts: Sequence[Part], start: int, end: int, slack: int) -> Part | None:
+    """Find the largest part that a range is, comments and brackets at its edges aside."""
+    found = [part for part in parts if _is(sheet, part, start, end, slack)]
+    return max(found, key=lambda part: (part.length, part), default=None)
+
+
+def _is(sheet: Sheet, part: Part, start: int, end: int, slack: int) -> bool:
+    """Tell whether a range is a part."""
+    return _begins(sheet, part, start, slack) and _ends(sheet, part, end, slack)
+
+
+def holder_of(parts: Sequence[Part], start: int, end: int) -> Part | None:
+    """Find the innermost part that holds a range."""
+    holders = [part for part in parts if part.start <= start and end <= part.end]
+    return min(holders, key=lambda part: (part.length, part), default=None)
+
+
+def _tops(parts: Sequence[Part], holder: Part | None) -> list[Part]:
+    """List the parts directly inside a part, or those in none."""
+    inside = [p for p in parts if p != holder and (holder is None or holder.start <= p.start <= p.end <= holder.end)]
+    tops: list[Part] = []
+    for part in sorted(inside, key=lambda part: (part.start, -part.end, part.name)):
+        if not tops or part.start > tops[-1].end:
+            tops.append(part)
+    return tops
+
+
+def _begins(sheet: Sheet, part: Part, start: int, slack: int) -> bool:
+    """Tell whether a range that begins here begins with the part."""
+    if start <= part.start:
+        return part.start - start <= slack and sheet.is_filler(start, part.start - 1)
+    return start <= part.end and sheet.is_filler(part.start, start - 1)
+
+
+def _ends(sheet: Sheet, part: Part, end: int, slack: int) -> bool:
+    """Tell whether a range that ends here ends with the part."""
+    if end >= part.end:
+        return end - part.end <= slack and sheet.is_filler(part.end + 1, end)
+    return part.end - end <= slack and end >= part.start and sheet.is_filler(end + 1, part.end)
+
+
+@dataclass(frozen=True, slots=True)
+class WordIndex:
+    """Which parts hold which words, weighted by how rare the word is; vectors have length 1."""
+
+    spans: tuple[Span, ...]
+    rarity: Mapping[str, float]
+    holders: Mapping[str, list[tuple[int, float]]]
+
+    def nearest(self, sheet: Sheet, old: Range, most: int) -> list[Span]:
+        """List the parts whose words are most like a range's, best first (cosine of tf-idf vectors)."""
+        scores: dict[int, float] = defaultdict(float)
+        for word, weight in _vector(count_words(sheet.text(old.start, old.end)), self.rarity).items():
+            for place, held in self.holders.get(word, ()):
+                scores[place] += weight * held
+        best = sorted(scores, key=lambda place: (-scores[place], self.spans[place]))
+        return [self.spans[place] for place in best[:most]]
+
+
+def index_words(sheets: Iterator[Sheet], most: int) -> WordIndex:
+    """Index the parts of some files; of more than `most` the first are taken."""
+    found: list[tuple[Span, Counter[str]]] = []
+    for sheet in sheets:
+        found += [
+            (Span(sheet.path, part.start, part.end), count_words(sheet.text(part.start, part.end)))
+            for part in sheet.parts
+        ]
+        if len(found) >= most:
+            break
+    counts = Counter(word for _, words in found for word in words)
+    rarity = {word: math.log(len(found) / count) for word, count in counts.items()}
+    holders: dict[str, list[tuple[int, float]]] = defaultdict(list)
+    for place, (_, words) in enumerate(found):
+        for word, weight in _vector(words, rarity).items():
+            holders[word].append((place, weight))
+    return WordIndex(tuple(span for span, _ in found), rarity, holders)
+
+
+def _vector(words: Counter[str], rarity: Mapping[str, float]) -> dict[str, float]:
+    """Weigh words by count and rarity, to length 1."""
+    raw = {word: (1 + math.log(count)) * rarity[word] for word, count in words.items() if rarity.get(word)}
+    norm = math.sqrt(sum(weight * weight for weight in raw.values()))
+    return {word: weight / norm for word, weight in raw.items()} if norm else {}

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from assay.errors import ConfigError
-from assay.gold.review.decisions import Decision
 from assay.gold.review.items import Item
-from assay.gold.review.votes import REJECT, UNSURE, Vote
+from assay.gold.review.votes import REJECT, UNSURE, Decision, Vote
 
 State = Literal["open", "waiting", "agreed", "disputed", "decided", "accepted", "rejected"]
 STATES: tuple[State, ...] = get_args(State)

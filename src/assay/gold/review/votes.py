@@ -3,20 +3,75 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, cast, get_args
+from typing import TYPE_CHECKING, Final, Literal, cast, get_args
 
 from assay.errors import ConfigError, GoldError
+from assay.gold.history import now
 from assay.gold.journal import Remembered, opened, read_row, read_rows
-from assay.gold.review.items import Item, ItemKind
-from assay.gold.review.looking import LOOK, marked, read_looks
-from assay.gold.review.queue import Queue
-from assay.gold.schema import Keys
+from assay.gold.native.nodes import Keys
+from assay.gold.review.items import Item, ItemKind, Queue
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from assay.gold.native.nodes import Field
+    from assay.gold.review.items import Queue
+
+
+#: What a vote says that came after a look.
+LOOK: Final = "look"
+_LINE = Keys(("by", "on"), ("items",))
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """One look at what others said: of all that one had voted on by then, and of these items."""
+
+    on: str  # ISO time, UTC
+    items: tuple[str, ...] = ()
+
+
+def looks_file(queue: Queue, name: str) -> Path:
+    """Give the file that holds the looks of one person."""
+    return queue.folder / "looks" / f"{name}.jsonl"
+
+
+def read_looks(queue: Queue, name: str) -> tuple[Look, ...]:
+    """Give the looks of one person."""
+    rows = [row.mapping(_LINE) for row in read_rows(looks_file(queue, name))]
+    return tuple(Look(row["on"].text(), row["items"].texts() if "items" in row else ()) for row in rows)
+
+
+def note_look(ballot: Ballot, items: Iterable[str] = ()) -> None:
+    """Write down that a reviewer is shown what others said, before it is shown; what is known is not said again."""
+    looks = read_looks(ballot.queue, ballot.reviewer)
+    new = sorted(set(items) - {item for look in looks for item in look.items} - set(ballot.votes()))
+    voted = max((vote.on for vote in ballot.history()), default="")
+    if not new and voted <= max((look.on for look in looks), default=""):
+        return
+    ballot.prepare()
+    with opened(looks_file(ballot.queue, ballot.reviewer)) as journal:
+        journal.append([{"by": ballot.reviewer, "on": now(), **({"items": new} if new else {})}])
+
+
+def marked(votes: Sequence[Vote], looks: Sequence[Look]) -> tuple[Vote, ...]:
+    """Mark those of a reviewer's votes, given in order, that came after the others' votes on the item were shown."""
+    first: dict[str, str] = {}
+    made = []
+    for vote in votes:
+        made.append(replace(vote, after=LOOK) if _is_after(vote, first.get(vote.item), looks) else vote)
+        first.setdefault(vote.item, vote.on)
+    return tuple(made)
+
+
+def _is_after(vote: Vote, first: str | None, looks: Sequence[Look]) -> bool:
+    """Tell whether a look came before a vote and was at its item, which one had voted on by then, or was shown."""
+    earlier = [look for look in looks if look.on <= vote.on]
+    return any(vote.item in look.items or (first is not None and first <= look.on) for look in earlier)
+
 
 Reader = Literal["human", "model"]
 READERS: tuple[Reader, ...] = get_args(Reader)
@@ -254,3 +309,101 @@ def find_item(items: Sequence[Item], given: str) -> Item:
         what = "no item of the queue begins" if not found else f"{len(found)} items of the queue begin"
         raise GoldError(f"{what} with '{given}'", hint="--list shows the ids of the items")
     return found[0]
+
+
+_ADJUDICATORS_LINE = Keys(("by", "on"))
+
+
+def adjudicator_file(queue: Queue, name: str) -> Path:
+    """Give the file that says that somebody adjudicates."""
+    return _folder(queue) / f"{name}.jsonl"
+
+
+def give_up(ballot: Ballot) -> None:
+    """Take somebody's word that they vote no more; it is on the disk when this returns. Saying it twice is once."""
+    ballot.prepare()
+    if adjudicates(ballot.queue, ballot.reviewer):
+        return
+    with opened(adjudicator_file(ballot.queue, ballot.reviewer)) as journal:
+        journal.append([{"by": ballot.reviewer, "on": now()}])
+
+
+def adjudicates(queue: Queue, name: str) -> bool:
+    """Tell whether somebody gave up voting, however the name is written; half a line is no word."""
+    files = [path for path in _folder(queue).glob("*.jsonl") if path.stem.casefold() == name.casefold()]
+    return any(row.mapping(_ADJUDICATORS_LINE) for path in files for row in read_rows(path))
+
+
+def check_votes(queue: Queue, name: str) -> None:
+    """Refuse the vote of one who saw what others said."""
+    if adjudicates(queue, name):
+        hint = f"decide what is disputed, and let somebody else vote ({adjudicator_file(queue, name)} says so)"
+        raise ConfigError(f"{name} gave up voting to adjudicate, and has seen what others said", hint=hint)
+
+
+def _folder(queue: Queue) -> Path:
+    """Give the folder with a file for each adjudicator."""
+    return queue.folder / "adjudicators"
+
+
+_DECISION = Keys(("item", "by", "value", "reason", "on"), ("commit",))
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What holds for an item, whatever was voted; a later decision takes the place of an earlier one."""
+
+    item: str
+    by: str
+    value: str
+    reason: str
+    on: str  # ISO time, UTC
+    commit: str = ""
+
+
+def decisions_file(queue: Queue) -> Path:
+    """Give the file that holds the decisions."""
+    return queue.folder / "decisions.jsonl"
+
+
+def read_decisions(queue: Queue) -> tuple[Decision, ...]:
+    """Give all decisions in the order they were taken, each once: a merge may have mixed or doubled their lines."""
+    found = [_read(row) for row in read_rows(decisions_file(queue))]
+    return tuple(sorted(dict.fromkeys(found), key=lambda decision: decision.on))
+
+
+def decide(queue: Queue, decisions: Sequence[Decision]) -> None:
+    """Add decisions; they are on the disk when this returns."""
+    queue.prepare()
+    path = decisions_file(queue)
+    for number, decision in enumerate(decisions, 1):
+        _read(read_row(_mapping(decision), path, number))
+    with opened(path) as journal:
+        past = read_decisions(queue)
+        last = past[-1].on if past else ""  # whoever decides last has the last word, whatever the clocks say
+        journal.append([_mapping(replace(one, on=max(one.on, last))) for one in decisions])
+
+
+def _mapping(decision: Decision) -> dict[str, object]:
+    """Give a decision as the keys of its line."""
+    line: dict[str, object] = {
+        "item": decision.item,
+        "by": check_name(decision.by),
+        "value": decision.value,
+        "reason": decision.reason,
+        "on": decision.on,
+    }
+    return line | ({"commit": decision.commit} if decision.commit else {})
+
+
+def _read(row: Field) -> Decision:
+    """Read a line."""
+    fields = row.mapping(_DECISION)
+    return Decision(
+        item=fields["item"].text(),
+        by=fields["by"].text(),
+        value=fields["value"].one_of((*GRADES, ACCEPT, REJECT)),
+        reason=fields["reason"].text(),
+        on=fields["on"].text(),
+        commit=fields["commit"].text() if "commit" in fields else "",
+    )

@@ -1,7 +1,6 @@
 """Gold from the code itself: sets that any repository gives in seconds, marked as synthetic wherever they go."""
 
-from assay.gold.synth.config import KINDS, Draw
-from assay.gold.synth.folder import check_folder, write_sets
-from assay.gold.synth.sets import Sets, synthesise
+from assay.gold.synth.directory import check_folder, write_sets
+from assay.gold.synth.sets import KINDS, Draw, Sets, synthesise
 
 __all__ = ["KINDS", "Draw", "Sets", "check_folder", "synthesise", "write_sets"]

@@ -19,11 +19,11 @@ from assay.report.synthetic import synthetic_notes
 from assay.report.wording import difference_text
 from assay.scoring import score
 from assay.stats import means
+from assay.stats.compare import Versus, compare_pairs
 from assay.stats.config import settings_of
 from assay.stats.family import undecidable
-from assay.stats.pairs import Versus, compare_pairs
 from assay.stats.records import ComparisonRow, MeanRow, Verdict
-from assay.stats.repositories import RepositoryChange, Tally, by_repository, tally, worst
+from assay.stats.slices import RepositoryChange, Tally, by_repository, tally, worst
 from assay.types import Claim, Run
 
 #: What a part does, as far as it can be told.

@@ -17,7 +17,7 @@ from assay.report.rows.records import HASH_DIGITS, corpora_hash
 from assay.report.wording import count
 from assay.stats.config import DEFAULT
 from assay.stats.records import SAME
-from assay.stats.repositories import RepositoryChange, worst
+from assay.stats.slices import RepositoryChange, worst
 
 
 def ledger_document(book: Ledger) -> Document:

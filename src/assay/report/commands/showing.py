@@ -9,9 +9,8 @@ from assay.errors import ConfigError, meant
 from assay.report.case import level_of
 from assay.scoring import score
 from assay.scoring.joining import restrict_run, restrict_suite
-from assay.scoring.marking import Mark, Marker, is_beside
+from assay.scoring.marks import Mark, Marker, is_beside, match_distinct
 from assay.scoring.match import Level
-from assay.scoring.moving import match_distinct
 from assay.types import Claim, Hit, Query, Ranking, Run, Status, order_forms
 
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from assay.report.evidence.record import Evidence
 from assay.report.pages.document import Block, Heading, table
 from assay.stats.config import DEFAULT
-from assay.stats.joining import Side, join_sides
 from assay.stats.records import ComparisonRow
+from assay.stats.runs import Side, join_sides
 
 #: Queries of one comparison that are kept: who mends ten has mended the reason.
 _MOST = 10

@@ -10,7 +10,7 @@ import numpy as np
 from assay.report.case import Case, level_of
 from assay.report.explorer.packing import Column, pack_table, shortened
 from assay.report.pages.texts import clip
-from assay.scoring.marking import Marker
+from assay.scoring.marks import Marker
 from assay.types import Ranking, Status
 
 #: What `status` numbers; a question that an engine was not asked is none of them.

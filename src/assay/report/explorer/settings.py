@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from assay.artefacts.limits import parse_size
 from assay.errors import ConfigError
 from assay.experiment.spec import Spec
 from assay.experiment.spec.own_tables import placed, read_table
 from assay.report.explorer.limits import DEFAULT_LIMITS, PageLimits
 from assay.report.traced import USUAL_TRACES
+from assay.store.paths import parse_size
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,8 +24,7 @@ from assay.http import (
     make_call,
     read_json,
 )
-from assay.http.waiting import time_to_wait
-from assay.http.wording import failure
+from assay.http.client import failure, time_to_wait
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,13 +9,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import cast
 
-from assay.artefacts import Artefacts
-from assay.corpus.kept import find_kept
+from assay.corpus.opening import find_kept
 from assay.engines import make_engine
 from assay.engines.base import ExplainingSession, FullEngine, Reply, Session
 from assay.engines.sharing import Shelf, on_shelf, sharing
 from assay.experiment.places.place import Place, check_home, reopen
 from assay.experiment.running.tracing import choose_explainable, engine_again
+from assay.store import Artefacts
 from assay.types import EngineRun, Gold, Hit, Waterfall
 from assay.web.exploring.limits import ExploringLimits
 from assay.web.exploring.opening import Opened

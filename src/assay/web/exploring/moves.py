@@ -11,9 +11,8 @@ from assay.experiment.running.tracing import Traced
 from assay.report.case import level_of
 from assay.report.explorer.gathering import waterfall_data
 from assay.scoring import parse_measure, score
-from assay.scoring.marking import Mark, Marker
+from assay.scoring.marks import Mark, Marker, match_hits
 from assay.scoring.match import Level
-from assay.scoring.moving import match_hits
 from assay.types import EngineRun, Gold, Hit, Query, Ranking, Run, Status, Suite
 from assay.web.exploring.asking import Answered
 from assay.web.exploring.opening import Opened

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from assay.errors import AssayError
 from assay.experiment.places.texts import corpus_texts
-from assay.gold.split.parts import SEALED, part_of
+from assay.gold.split import SEALED, part_of
 from assay.types import Query
 from assay.web.exploring.asking import Asker, Order
 from assay.web.exploring.cards import card

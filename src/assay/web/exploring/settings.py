@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
-from assay.dotted import applied, flat
-from assay.engines.pages import SettingPage, describe
+from assay.engines.kinds import SettingPage, describe
 from assay.errors import ConfigError, nearest
 from assay.search.models import SHIPPED
+from assay.settings import applied, flat
 from assay.types import EngineRun
 
 #: Addresses and names of secrets: whoever changes them chooses whom the code is sent to.

@@ -13,7 +13,7 @@ from assay.errors import AssayError
 from assay.experiment.places.texts import corpus_texts
 from assay.experiment.records.merging import footing_of
 from assay.experiment.running.tracing import explainable
-from assay.gold.today import log_looks_again
+from assay.gold.loading import log_looks_again
 from assay.report.analysis import analyse_case
 from assay.report.case import Case, open_case
 from assay.report.explorer import PageLimits, build_page

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from assay.corpus import read_text
-from assay.gold.review.desk import Desk
-from assay.syntax.colours import COLOURS, Stretch, coloured
+from assay.gold.review.viewing import Desk
 from assay.syntax.grammars import grammar_name
-from assay.syntax.nesting import looks_torn
+from assay.syntax.highlight import COLOURS, Stretch, coloured
+from assay.syntax.parsing import looks_torn
 from assay.syntax.symbols import symbols
 from assay.types import SourceFile
 from assay.web.messages import Refused, Request, Response, json_response

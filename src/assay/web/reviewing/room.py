@@ -12,18 +12,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from assay.gold.review.adjudicators import adjudicates
-from assay.gold.review.desk import Desk
 from assay.gold.review.items import Item
-from assay.gold.review.looking import note_look
-from assay.gold.review.saying import open_items
+from assay.gold.review.reviewers import open_items
 from assay.gold.review.standing import ReviewRules
-from assay.gold.review.votes import Ballot
+from assay.gold.review.viewing import Desk
+from assay.gold.review.votes import Ballot, adjudicates, note_look
 from assay.web.messages import Refused, Request
 from assay.web.reviewing.seats import Seats
 
 if TYPE_CHECKING:
-    from assay.gold.anchors.resolving import Problem
+    from assay.gold.anchors import Problem
     from assay.types import Gold
 
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 from assay.browser.shell import page
 from assay.corpus import spec_text
-from assay.gold.review.desk import Desk
-from assay.gold.review.saying import has_spoken
+from assay.gold.review.reviewers import has_spoken
 from assay.gold.review.standing import ReviewRules
-from assay.syntax.colours import COLOURS
+from assay.gold.review.viewing import Desk
+from assay.syntax.highlight import COLOURS
 from assay.web.messages import Request, Response, page_response
 from assay.web.reviewing.code import Code
 from assay.web.reviewing.room import Room
@@ -21,7 +21,7 @@ from assay.web.reviewing.voting import Voting, words
 from assay.web.routing import Route
 
 if TYPE_CHECKING:
-    from assay.gold.anchors.resolving import Problem
+    from assay.gold.anchors import Problem
     from assay.types import Gold
 
 #: Where the page is; what it asks for is below.

@@ -16,12 +16,11 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from assay.artefacts.kinds import SEATS
 from assay.corpus import cache_dir
-from assay.gold.circumstances import now
+from assay.gold.history import now
 from assay.gold.journal import Remembered, opened, read_rows
-from assay.gold.native.nodes import Field
-from assay.gold.schema import Keys
+from assay.gold.native.nodes import Field, Keys
+from assay.store.paths import SEATS
 from assay.web.messages import Refused, Request, Response
 
 #: Without the port: a server that is started again may have another one, and a browser is the same one there.

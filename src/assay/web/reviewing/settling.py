@@ -6,11 +6,9 @@ from dataclasses import asdict, dataclass
 
 from assay.gold.review.accepting import foresee, read_closed, read_standings, read_taken
 from assay.gold.review.agreement import agreement
-from assay.gold.review.decisions import decide, read_decisions
-from assay.gold.review.saying import Said, has_voted, make_decision
+from assay.gold.review.reviewers import Said, has_voted, make_decision, tally
 from assay.gold.review.standing import Standing
-from assay.gold.review.tally import tally
-from assay.gold.review.votes import UNSURE, all_votes, values_for, vote_mapping
+from assay.gold.review.votes import UNSURE, all_votes, decide, read_decisions, values_for, vote_mapping
 from assay.web.messages import Request, Response, json_response
 from assay.web.reviewing.room import Room, listed
 

@@ -5,12 +5,10 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 
 from assay.gold.review.accepting import read_closed
-from assay.gold.review.adjudicators import give_up
 from assay.gold.review.items import KINDS, Item
-from assay.gold.review.proposing import other_place
-from assay.gold.review.saying import Said, make_vote
+from assay.gold.review.reviewers import Said, make_vote, other_place
 from assay.gold.review.viewing import Excerpt, shows_origin, view_mapping
-from assay.gold.review.votes import MEANINGS, PROPOSED, QUESTIONS, Ballot, Unseen, Vote, check_vote, values_for
+from assay.gold.review.votes import MEANINGS, PROPOSED, QUESTIONS, Ballot, Unseen, Vote, check_vote, give_up, values_for
 from assay.web.messages import Refused, Request, Response, json_response
 from assay.web.reviewing.room import Room, asked_by, listed
 

@@ -1,1 +1,0 @@
-"""Commits of git repositories, and what git knows about a folder."""

@@ -1,0 +1,269 @@
+"""A git repository, here or elsewhere, at a revision.
+
+The files are read as blobs of the commit: no checkout, so no hook, no smudge filter, no line-end conversion, no
+submodule, and the work tree of a local repository is never touched.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Final, NoReturn
+
+from assay.corpus.cache import Entry, Fetched, Store, digest
+from assay.corpus.config import Limits
+from assay.corpus.folder import named_folder
+from assay.corpus.git import git, git_stream
+from assay.corpus.kinds import Located, Request, from_entry
+from assay.corpus.spec import is_url, without_credentials
+from assay.corpus.tools import Answer
+from assay.corpus.writer import TreeWriter
+from assay.errors import CorpusError, EnvironmentFailure
+
+#: A full hash: what it names never changes.
+COMMIT: Final = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
+#: A fetch is under way, or was killed: what lies there is not built upon.
+_BUSY: Final = "assay-busy"
+_ALL: Final = ("+HEAD:refs/assay/head", "+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*")
+_NO_REPOSITORY: Final = re.compile(
+    r"not found|does not exist|does not appear to be a git repository|could not read Username|authentication failed"
+    r"|permission denied|access denied|not a git repository",
+    re.IGNORECASE,
+)
+_NO_REVISION: Final = re.compile(
+    r"couldn't find remote ref|not our ref|unadvertised object|invalid refspec|no such ref|not a valid|bad object",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Mirror:
+    """A bare repository that holds the commit."""
+
+    folder: Path
+    commit: str
+
+
+def fetch_commit(store: Store, url: str, rev: str, limits: Limits) -> Mirror:
+    """Bring a revision into the mirror of a URL; the caller holds the lock of that mirror."""
+    folder = store.mirror(url)
+    if (folder / _BUSY).exists() or not (folder / "HEAD").exists():
+        store.discard(folder)
+        _create(folder, limits)
+    (folder / _BUSY).touch()
+    here = _commit(folder, rev, limits) if COMMIT.fullmatch(rev) else None
+    commit = here or _shallow(folder, url, rev, limits) or _whole(folder, url, rev, limits)
+    (folder / _BUSY).unlink()
+    return Mirror(folder, commit)
+
+
+def _create(folder: Path, limits: Limits) -> None:
+    """Make an empty bare repository without hooks or templates."""
+    folder.mkdir(parents=True)
+    made = git("init", "--quiet", "--bare", "--template=", ".", cwd=folder, limits=limits)
+    if made.code:
+        raise EnvironmentFailure(f"git init failed: {made.last_words}", file=folder, hint="check `git --version`")
+
+
+def _shallow(folder: Path, url: str, rev: str, limits: Limits) -> str | None:
+    """Ask for one commit; None when the server gives no such thing by that name."""
+    if re.search(r"[~^]", rev):
+        return None
+    fetched = _git(folder, "fetch", "--quiet", "--no-tags", "--depth=1", "--", url, rev, limits=limits)
+    if fetched.code == 0:
+        return _commit(folder, "FETCH_HEAD", limits)
+    if not _NO_REVISION.search(fetched.err) and _NO_REPOSITORY.search(fetched.err):
+        _no_repository(url, fetched)
+    return None
+
+
+def _whole(folder: Path, url: str, rev: str, limits: Limits) -> str:
+    """Ask for all branches and tags, then look the revision up: an abbreviated commit, `v1~2`."""
+    deepen = ("--unshallow",) if (folder / "shallow").exists() else ()
+    options = ("--quiet", "--prune", "--update-head-ok", *deepen)
+    fetched = _git(folder, "fetch", *options, "--", url, *_ALL, limits=limits)
+    if fetched.code and not _NO_REVISION.search(fetched.err):
+        if _NO_REPOSITORY.search(fetched.err):
+            _no_repository(url, fetched)
+        raise EnvironmentFailure(
+            f"{without_credentials(url)} cannot be fetched: {without_credentials(fetched.last_words)}",
+            hint="check the network and the URL",
+        )
+    name = re.sub(r"^HEAD(?=[~^]|$)", "refs/assay/head", rev)
+    commit = _commit(folder, name, limits)
+    if commit is None:
+        (folder / _BUSY).unlink()
+        raise CorpusError(
+            f"revision {rev!r} is not found in {without_credentials(url)}",
+            hint=f"see `git ls-remote {without_credentials(url)}`",
+        )
+    return commit
+
+
+def _commit(folder: Path, rev: str, limits: Limits) -> str | None:
+    """Resolve a revision to a commit."""
+    found = _git(folder, "rev-parse", "--verify", "--quiet", f"{rev}^{{commit}}", limits=limits)
+    return None if found.code else found.out.decode().strip()
+
+
+def _no_repository(url: str, fetched: Answer) -> NoReturn:
+    """Say that there is no such repository, or none that we may read."""
+    raise CorpusError(
+        f"{without_credentials(url)} is no git repository that can be read: {without_credentials(fetched.last_words)}",
+        hint="check the URL; for a private repository set up git's own credentials (git-credential, ssh)",
+    )
+
+
+def _git(folder: Path, *arguments: str, limits: Limits) -> Answer:
+    """Run git on a mirror, named relatively: a process that outlives us stays with the folder if it is moved."""
+    return git("--git-dir=.", *arguments, cwd=folder, limits=limits)
+
+
+_BAD_REVISION: Final = re.compile(r"^-|[\x00-\x20\x7f:\\?*\[]|\.\.|@\{|^$")
+_PROTOCOL: Final = re.compile(r"(https?|ssh|git|file)://.", re.IGNORECASE)
+_CHUNK: Final = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class _Blob:
+    """A line of `git ls-tree`."""
+
+    mode: str
+    kind: str
+    oid: str
+    path: str
+
+
+def locate(request: Request) -> Located:
+    """Find the commit and unpack it into the cache."""
+    spec = request.spec
+    rev = spec.rev or "HEAD"
+    if _BAD_REVISION.search(rev):
+        raise CorpusError(f"{rev!r} is not a revision", hint="name a commit, a tag or a branch")
+    if is_url(spec.value):
+        return _remote(request, _checked_url(spec.value), rev)
+    repository = named_folder(request)
+    commit = _resolve(repository, rev, request)
+    entry = request.store.obtain(
+        f"git-commit {commit}", lambda work: _unpack(repository, commit, work, request, spec.value)
+    )
+    return from_entry(request, entry, built_in=False)
+
+
+def _remote(request: Request, url: str, rev: str) -> Located:
+    """Use a commit that is already here; ask the remote for anything that can move."""
+
+    def fetch(work: Path) -> Fetched:
+        """Fetch into a folder of our own."""
+        with request.store.lock(f"mirror {url}"):
+            mirror = fetch_commit(request.store, url, rev, request.limits)
+            return _unpack(mirror.folder, mirror.commit, work, request, without_credentials(url))
+
+    key = f"git-remote {_identity(url)} {rev}"
+    if COMMIT.fullmatch(rev):
+        return from_entry(request, request.store.obtain(key, fetch), built_in=False)
+    try:
+        return from_entry(request, request.store.refresh(key, fetch), built_in=False)
+    except EnvironmentFailure as error:
+        return _last_known(request, request.store.recall(key), rev, error)
+
+
+def _identity(url: str) -> str:
+    """Name a remote in the cache without its secrets; what follows ? or # may choose the repository: its hash stays."""
+    tail = re.search(r"[?#].*", url, re.DOTALL)
+    return without_credentials(url) + (f"?{digest(tail[0])}" if tail else "")
+
+
+def _last_known(request: Request, entry: Entry | None, rev: str, error: EnvironmentFailure) -> Located:
+    """Fall back to what a branch or tag was when it was last fetched, and say so."""
+    if entry is None:
+        raise error
+    note = f"{error.message}; {rev} is used as it was last fetched, commit {entry.revision}"
+    return from_entry(request, entry, built_in=False, notes=(note,))
+
+
+def _checked_url(url: str) -> str:
+    """Refuse what git would read as an option or as a command to run."""
+    scp = re.fullmatch(r"([\w.-]+@)?[\w.-]+:(?![:/]/?/).+", url)
+    if url.startswith("-") or not (_PROTOCOL.match(url) or scp):
+        raise CorpusError(
+            f"{without_credentials(url)!r} is not a URL of a git repository",
+            hint="use https://, ssh://, git://, file:// or user@host:path",
+        )
+    return url
+
+
+def _resolve(repository: Path, rev: str, request: Request) -> str:
+    """Turn a revision of a local repository into a commit."""
+    inside = git("rev-parse", "--git-dir", cwd=repository, limits=request.limits)
+    if inside.code:
+        raise CorpusError(
+            f"git cannot read this repository: {inside.last_words}",
+            file=repository,
+            hint="name the folder of a git repository; to use its files as they are, leave out `git:`",
+        )
+    found = git("rev-parse", "--verify", "--quiet", f"{rev}^{{commit}}", cwd=repository, limits=request.limits)
+    if found.code:
+        raise CorpusError(
+            f"revision {rev!r} is not found", file=repository, hint="see `git log` and `git tag`, or fetch it first"
+        )
+    return found.out.decode().strip()
+
+
+def _unpack(repository: Path, commit: str, work: Path, request: Request, source: str) -> Fetched:
+    """Write the blobs of a commit; links may point anywhere here, the walk follows only those that stay inside."""
+    blobs = list(_list(repository, commit, request))
+    with TreeWriter(work / "tree", source=f"{source}@{commit[:12]}", limits=request.limits) as writer:
+        _write(repository, [blob for blob in blobs if blob.kind == "blob"], work, writer)
+        manifest = writer.finish(outside_links=True)
+    modules = sorted(blob.path for blob in blobs if blob.kind == "commit")
+    notes = (f"submodules are not part of the corpus: {', '.join(modules)}",) if modules else ()
+    return Fetched(writer.root, f"git-{commit}", manifest, commit, notes=notes)
+
+
+def _list(repository: Path, commit: str, request: Request) -> Iterator[_Blob]:
+    """List everything in a commit."""
+    listed = git("ls-tree", "-r", "-z", "--full-tree", commit, cwd=repository, limits=request.limits)
+    if listed.code:
+        raise CorpusError(f"commit {commit} cannot be listed: {listed.last_words}", file=repository)
+    for line in listed.out.split(b"\0"):
+        if line:
+            about, _, path = line.partition(b"\t")
+            mode, kind, oid = about.decode("ascii").split()
+            yield _Blob(mode, kind, oid, path.decode("utf-8", "surrogateescape"))
+
+
+def _write(repository: Path, blobs: list[_Blob], work: Path, writer: TreeWriter) -> None:
+    """Stream the blobs out of one `git cat-file`."""
+    wanted = work / "objects"
+    wanted.write_text("".join(f"{blob.oid}\n" for blob in blobs), encoding="ascii")
+    with open(wanted, "rb") as names, git_stream("cat-file", "--batch", cwd=repository, stdin=names) as stream:
+        for blob in blobs:
+            _write_blob(stream, blob, writer)
+
+
+def _write_blob(stream: IO[bytes], blob: _Blob, writer: TreeWriter) -> None:
+    """Write one blob: `<oid> blob <size>`, the bytes, a newline."""
+    header = stream.readline().split()
+    if len(header) != 3 or header[1] != b"blob":
+        raise CorpusError(
+            f"git has no content for {blob.path}", hint="the clone is partial or damaged: run `git fsck`, fetch it all"
+        )
+    content = _chunks(stream, int(header[2]))
+    if blob.mode == "120000":
+        writer.link(blob.path, b"".join(content).decode("utf-8", "surrogateescape"))
+    else:
+        writer.file(blob.path, content)
+    stream.read(1)
+
+
+def _chunks(stream: IO[bytes], size: int) -> Iterator[bytes]:
+    """Read so many bytes piece by piece."""
+    while size > 0:
+        chunk = stream.read(min(size, _CHUNK))
+        if not chunk:
+            raise CorpusError("git stopped in the middle of a file", hint="run `git fsck` on the repository")
+        size -= len(chunk)
+        yield chunk

@@ -1,0 +1,387 @@
+"""Reading a package index: the simple API (PEP 503 HTML, PEP 691 JSON), over http, https and file, and find-links."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import importlib.util
+import json
+import os
+import re
+import shutil
+import ssl
+import sys
+import urllib.error
+import urllib.request
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from html.parser import HTMLParser
+from http.client import HTTPException
+from pathlib import Path
+from typing import IO, Any, Final
+from urllib.parse import unquote, urldefrag, urljoin, urlsplit, urlunsplit
+
+from assay.corpus.config import Limits
+from assay.corpus.spec import without_credentials
+from assay.corpus.tools import Answer, missing, run
+from assay.errors import CorpusError, EnvironmentFailure
+
+#: The pattern of PEP 440, appendix B.
+_VERSION: Final = re.compile(
+    r"""v?(?:(?P<epoch>[0-9]+)!)?(?P<release>[0-9]+(?:\.[0-9]+)*)
+    (?:[-_.]?(?P<pre>alpha|beta|preview|pre|a|b|c|rc)[-_.]?(?P<pre_n>[0-9]+)?)?
+    (?P<post>-(?P<post_n1>[0-9]+)|[-_.]?(?:post|rev|r)[-_.]?(?P<post_n2>[0-9]+)?)?
+    (?P<dev>[-_.]?dev[-_.]?(?P<dev_n>[0-9]+)?)?
+    (?:\+(?P<local>[a-z0-9]+(?:[-_.][a-z0-9]+)*))?""",
+    re.VERBOSE | re.IGNORECASE,
+)
+_PRE: Final = {"alpha": "a", "beta": "b", "c": "rc", "pre": "rc", "preview": "rc"}
+_NAME: Final = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?")
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """A version so that two spellings of one are equal: 1.0 and v1.0.0, 2.0rc1 and 2.0.C.1."""
+
+    epoch: int
+    release: tuple[int, ...]
+    suffix: str
+    local: str
+
+
+def parse_version(text: str) -> Version | None:
+    """Read a version; None when it is none."""
+    match = _VERSION.fullmatch(text.strip())
+    if match is None:
+        return None
+    release = [int(part) for part in match["release"].split(".")]
+    while len(release) > 1 and release[-1] == 0:
+        release.pop()
+    local = re.sub(r"[-_]", ".", (match["local"] or "").lower())
+    return Version(int(match["epoch"] or 0), tuple(release), _suffix(match), local)
+
+
+def canonical_name(name: str) -> str | None:
+    """Fold a package name as PEP 503 does; None when it is none."""
+    return re.sub(r"[-_.]+", "-", name).lower() if _NAME.fullmatch(name) else None
+
+
+def _suffix(match: re.Match[str]) -> str:
+    """Write pre-, post- and development release in their one spelling."""
+    suffix = ""
+    if match["pre"]:
+        pre = match["pre"].lower()
+        suffix += f"{_PRE.get(pre, pre)}{int(match['pre_n'] or 0)}"
+    if match["post"]:
+        suffix += f".post{int(match['post_n1'] or match['post_n2'] or 0)}"
+    return suffix + f".dev{int(match['dev_n'] or 0)}" if match["dev"] else suffix
+
+
+_DEFAULT_INDEX: Final = "https://pypi.org/simple"
+_LINE: Final = re.compile(r"(?P<section>[^.=]+)\.(?P<key>[\w-]+)=(?P<value>.*)")
+#: `pip download` reads [global], then [download], then the environment; the later one wins.
+_SECTIONS: Final = ("global", "download", ":env:")
+_TRUE: Final = frozenset({"1", "true", "yes", "on", "y", "t"})
+
+
+@dataclass(frozen=True, slots=True)
+class PipSettings:
+    """Where the user's pip looks, and how."""
+
+    indexes: tuple[str, ...]
+    find_links: tuple[str, ...]
+    trusted_hosts: tuple[str, ...]
+    cert: str | None
+    proxy: str | None
+
+
+def pip_settings(limits: Limits) -> PipSettings:
+    """Ask pip for its configuration."""
+    listed = run([*_pip(), "config", "list"], tool="pip", seconds=limits.tool_seconds)
+    if listed.code:
+        raise EnvironmentFailure(f"`pip config list` failed: {listed.last_words}", hint="run it by hand and mend it")
+    return settings_from(parse_config(listed.out.decode("utf-8", "replace")))
+
+
+def parse_config(text: str) -> dict[str, str]:
+    """Read what `pip config list` prints, as `pip download` would take it."""
+    by_section: dict[str, dict[str, str]] = {section: {} for section in _SECTIONS}
+    for line in text.splitlines():
+        if (match := _LINE.fullmatch(line)) and match["section"] in by_section:
+            value = match["value"]
+            by_section[match["section"]][match["key"]] = str(ast.literal_eval(value)) if value[:1] in "'\"" else value
+    merged: dict[str, str] = {}
+    for section in _SECTIONS:
+        merged |= by_section[section]
+    return merged
+
+
+def settings_from(config: Mapping[str, str]) -> PipSettings:
+    """Pick what concerns the index."""
+    indexes = (config.get("index-url", _DEFAULT_INDEX), *config.get("extra-index-url", "").split())
+    no_index = config.get("no-index", "").lower() in _TRUE
+    return PipSettings(
+        () if no_index else tuple(url.strip() for url in indexes if url.strip()),
+        tuple(config.get("find-links", "").split()),
+        tuple(config.get("trusted-host", "").split()),
+        config.get("cert") or None,
+        config.get("proxy") or None,
+    )
+
+
+def download_wheel(name: str, version: str, into: Path, limits: Limits) -> Path | None:
+    """Download the wheel of a version; None when pip finds none. Never an sdist: that would run its setup.py."""
+    into.mkdir()
+    # --only-binary comes last and names everything, so it also beats a `no-binary` of the user's configuration.
+    options = ("--no-deps", "--no-input", "--progress-bar=off", "--dest", str(into), "--only-binary=:all:")
+    done = run([*_pip(), "download", *options, "--", f"{name}=={version}"], tool="pip", seconds=limits.tool_seconds)
+    wheels = sorted(into.glob("*.whl"))
+    if done.code == 0 and wheels:
+        return wheels[0]
+    _check_hash(done, f"{name}=={version}")
+    return None
+
+
+def _check_hash(done: Answer, what: str) -> None:
+    """Raise when pip refused a wheel for its hash."""
+    if "DO NOT MATCH THE HASHES" in done.err or re.search(r"Expected sha\d+", done.err):
+        raise CorpusError(
+            f"the wheel of {what} does not have the hash its index gives; it was not used",
+            hint="the file or the index was tampered with or damaged: run `pip cache purge`, try again, else report it",
+        )
+
+
+def _pip() -> tuple[str, ...]:
+    """Find the running interpreter's pip, else one on PATH; they read the same user configuration."""
+    if importlib.util.find_spec("pip") is not None:
+        return (sys.executable, "-P", "-m", "pip", "--disable-pip-version-check")
+    found = shutil.which("pip") or shutil.which("pip3")
+    if found is None:
+        raise missing("pip")
+    return (found, "--disable-pip-version-check")
+
+
+_ACCEPT: Final = (
+    "application/vnd.pypi.simple.v1+json, application/vnd.pypi.simple.v1+html; q=0.2, text/html; q=0.01"  # PEP 691
+)
+#: Best first; md5 and sha1 only guard against damage, but that is better than nothing.
+_ALGORITHMS: Final = ("sha512", "sha384", "sha256", "sha224", "sha1", "md5")
+#: The page of the largest project on PyPI has 20 MB.
+_PAGE_BYTES: Final = 100_000_000
+_CHUNK: Final = 1 << 20
+_SCHEMES: Final = frozenset({"file", "http", "https"})
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A file that an index offers."""
+
+    filename: str
+    url: str
+    algorithm: str | None = None
+    expected: str | None = None
+    yanked: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """What the indexes said: the files, and the indexes that did not answer."""
+
+    links: tuple[Link, ...]
+    silent: tuple[str, ...]
+
+
+def read_indexes(name: str, settings: PipSettings, limits: Limits) -> Listing:
+    """Ask every configured index, in order, and every find-links place for the files of a package."""
+    links: list[Link] = []
+    silent: list[str] = []
+    pages = [f"{index.rstrip('/')}/{name}/" for index in settings.indexes]
+    for page in (*pages, *(_as_url(place) for place in settings.find_links)):
+        try:
+            links.extend(_page(page, settings, limits))
+        except (OSError, HTTPException, ValueError) as error:
+            if not _is_absent(error):
+                silent.append(f"{without_credentials(page)}: {getattr(error, 'reason', None) or error}")
+    return Listing(tuple(links), tuple(silent))
+
+
+def download(link: Link, into: Path, settings: PipSettings, limits: Limits) -> Path:
+    """Download a file, and check it against the hash its index gave."""
+    target = into / link.filename
+    sha = hashlib.new(link.algorithm or "sha256", usedforsecurity=False)
+    try:
+        with _open(link.url, settings, limits) as answer, open(target, "wb") as stream:
+            for chunk in _limited(answer, limits.archive_bytes, link.filename):
+                sha.update(chunk)
+                stream.write(chunk)
+    except (urllib.error.URLError, HTTPException, TimeoutError) as error:
+        raise EnvironmentFailure(
+            f"{without_credentials(link.url)} cannot be downloaded: {error}", hint="check the network, then try again"
+        ) from error
+    if link.expected is not None and sha.hexdigest() != link.expected.lower():
+        raise CorpusError(
+            f"has {link.algorithm} {sha.hexdigest()}, but its index says {link.expected}; it was not used",
+            file=link.filename,
+            hint="the file or the index was tampered with or damaged: try again, else report it to the index",
+        )
+    return target
+
+
+def _page(url: str, settings: PipSettings, limits: Limits) -> Iterator[Link]:
+    """Read one page, or one folder."""
+    folder = _folder(url)
+    if folder is not None and not (folder / "index.html").is_file():
+        for child in sorted(folder.iterdir()):
+            yield _link(child.as_uri(), child.name, url)
+        return
+    where = (folder / "index.html").as_uri() if folder is not None else url
+    with _open(where, settings, limits) as answer:
+        body = b"".join(_limited(answer, _PAGE_BYTES, url))
+        final, kind = answer.geturl(), answer.headers.get_content_type()
+    yield from _from_json(body, final) if kind.endswith("+json") else _from_html(body, final)
+
+
+def _from_json(body: bytes, page: str) -> Iterator[Link]:
+    """Read PEP 691."""
+    for file in json.loads(body)["files"]:
+        hashes = file.get("hashes") or {}
+        algorithm = next((name for name in _ALGORITHMS if name in hashes), None)
+        url = _safe(urljoin(page, file["url"]), page)
+        yield Link(
+            _plain(file["filename"]), url, algorithm, hashes[algorithm] if algorithm else None, bool(file.get("yanked"))
+        )
+
+
+def _from_html(body: bytes, page: str) -> Iterator[Link]:
+    """Read PEP 503."""
+    anchors = _Anchors()
+    anchors.feed(body.decode("utf-8", "replace"))
+    base = urljoin(page, anchors.base)
+    for href, yanked in anchors.found:
+        url = urljoin(base, href)
+        if urlsplit(url).scheme not in _SCHEMES:
+            continue  # mailto: and the like
+        yield _link(url, unquote(urlsplit(url).path).rpartition("/")[2], page, yanked)
+
+
+def _link(url: str, filename: str, page: str, yanked: bool = False) -> Link:
+    """Make a link; its hash stands in the fragment."""
+    address, fragment = urldefrag(url)
+    algorithm, _, expected = fragment.partition("&")[0].partition("=")
+    known = algorithm in _ALGORITHMS and bool(expected)
+    return Link(
+        _plain(filename), _safe(address, page), algorithm if known else None, expected if known else None, yanked
+    )
+
+
+def _safe(url: str, page: str) -> str:
+    """Refuse a page on the network that points at files of this machine."""
+    allowed = _SCHEMES if urlsplit(page).scheme == "file" else _SCHEMES - {"file"}
+    if urlsplit(url).scheme not in allowed:
+        raise ValueError(f"it points at {without_credentials(url)}")
+    return url
+
+
+def _plain(filename: str) -> str:
+    """Keep the last part of a file name: it becomes a name on this disk."""
+    return os.path.basename(filename.replace("\\", "/").replace("\0", ""))
+
+
+class _Anchors(HTMLParser):
+    """Collect the links of a page."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.base = ""
+        self.found: list[tuple[str, bool]] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Keep <a href> and <base href>."""
+        values = dict(attrs)
+        if tag == "base" and values.get("href"):
+            self.base = values["href"] or ""
+        elif tag == "a" and values.get("href"):
+            self.found.append((values["href"] or "", "data-yanked" in values))
+
+
+def _open(url: str, settings: PipSettings, limits: Limits) -> Any:  # noqa: ANN401  # urllib's answers share no type
+    """Open a URL as the user's pip would: its certificates, its proxy, its credentials."""
+    parts = urlsplit(url)
+    user, at, host = parts.netloc.rpartition("@")
+    request = urllib.request.Request(urlunsplit(parts._replace(netloc=host)), headers={"Accept": _ACCEPT})  # noqa: S310
+    if at:
+        request.add_unredirected_header("Authorization", _basic(user))
+    elif parts.scheme != "file" and (login := _netrc(parts.hostname or "")):
+        request.add_unredirected_header("Authorization", _basic(login))
+    return _opener(parts.hostname or "", parts.netloc, settings).open(request, timeout=limits.http_seconds)
+
+
+def _opener(hostname: str, netloc: str, settings: PipSettings) -> urllib.request.OpenerDirector:
+    """Build an opener for http, https and file, and nothing else."""
+    context = ssl.create_default_context(cafile=settings.cert)
+    if hostname in settings.trusted_hosts or netloc.rpartition("@")[2] in settings.trusted_hosts:
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+    proxies = {"http": settings.proxy, "https": settings.proxy} if settings.proxy else None
+    opener = urllib.request.OpenerDirector()
+    for handler in (
+        urllib.request.ProxyHandler(proxies),
+        urllib.request.HTTPHandler(),
+        urllib.request.HTTPSHandler(context=context),
+        urllib.request.HTTPDefaultErrorHandler(),
+        urllib.request.HTTPRedirectHandler(),
+        urllib.request.HTTPErrorProcessor(),
+        urllib.request.FileHandler(),
+        urllib.request.UnknownHandler(),
+    ):
+        opener.add_handler(handler)
+    return opener
+
+
+def _basic(login: str) -> str:
+    """Write an Authorization header."""
+    from base64 import b64encode
+
+    return "Basic " + b64encode(unquote(login).encode("utf-8")).decode("ascii")
+
+
+def _netrc(hostname: str) -> str | None:
+    """Look credentials up where pip does too."""
+    from netrc import NetrcParseError, netrc
+
+    try:
+        found = netrc(os.environ.get("NETRC") or None).authenticators(hostname)
+    except (OSError, NetrcParseError):
+        return None
+    return f"{found[0]}:{found[2]}" if found else None
+
+
+def _as_url(place: str) -> str:
+    """Turn a path of find-links into a URL."""
+    return place if urlsplit(place).scheme in _SCHEMES else Path(place).expanduser().absolute().as_uri()
+
+
+def _folder(url: str) -> Path | None:
+    """Turn a file: URL of a folder into the folder."""
+    parts = urlsplit(url)
+    path = Path(unquote(parts.path))
+    return path if parts.scheme == "file" and (path.is_dir() or not path.exists()) else None
+
+
+def _is_absent(error: Exception) -> bool:
+    """Tell "no such package here" from "no answer"."""
+    if isinstance(error, urllib.error.HTTPError):
+        return error.code in (404, 410)
+    return isinstance(error, FileNotFoundError)
+
+
+def _limited(stream: IO[bytes], allowed: int, what: str) -> Iterator[bytes]:
+    """Read piece by piece, up to a limit."""
+    left = allowed
+    while chunk := stream.read(_CHUNK):
+        left -= len(chunk)
+        if left < 0:
+            raise CorpusError(
+                f"has more than {allowed:,} bytes", file=without_credentials(what), hint="it is no source package"
+            )
+        yield chunk

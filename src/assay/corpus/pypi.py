@@ -1,0 +1,155 @@
+"""Packages of PyPI, or of whatever index the user's pip is set to."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from assay.corpus.cache import Fetched
+from assay.corpus.config import Limits
+from assay.corpus.kinds import Located, Request, from_entry
+from assay.corpus.package_index import (
+    Link,
+    Listing,
+    PipSettings,
+    Version,
+    canonical_name,
+    download,
+    download_wheel,
+    parse_version,
+    pip_settings,
+    read_indexes,
+)
+from assay.corpus.spec import without_credentials
+from assay.corpus.tools import pip_fingerprint
+from assay.corpus.unpack import unpack
+from assay.errors import CorpusError, EnvironmentFailure
+
+_FORMS: Final = ("any", "wheel", "sdist")
+_SDIST: Final = (".tar.gz", ".zip", ".tgz", ".tar.bz2", ".tar.xz", ".tar")
+_EXAMPLE: Final = "write it as flask==3.1.0, flask==3.1.0#wheel or flask==3.1.0#sdist"
+
+
+@dataclass(frozen=True, slots=True)
+class Package:
+    """One version of one package, and in which form."""
+
+    name: str
+    text: str  # the version as it was written
+    version: Version
+    form: str
+
+    def __str__(self) -> str:
+        return f"{self.name}=={self.text}"
+
+
+def locate(request: Request) -> Located:
+    """Fetch a package, once."""
+    package = parse_package(request.spec.value)
+
+    def fetch(work: Path) -> Fetched:
+        """Fetch into a folder of our own."""
+        return _fetch(package, work, request.limits)
+
+    return from_entry(request, request.store.obtain(_key(package), fetch), built_in=True)
+
+
+def parse_package(value: str) -> Package:
+    """Read `name==version` with an optional `#wheel` or `#sdist`."""
+    body, _, form = value.partition("#")
+    name, equals, text = (part.strip() for part in body.partition("=="))
+    canonical, version = canonical_name(name), parse_version(text)
+    if not equals or canonical is None:
+        raise CorpusError(f"{value!r} does not name one version of a package", hint=_EXAMPLE)
+    if version is None:
+        raise CorpusError(f"{text!r} is not a version of a Python package", hint=_EXAMPLE)
+    if (form or "any") not in _FORMS:
+        raise CorpusError(f"{form!r} is not a form of a package", hint=_EXAMPLE)
+    return Package(canonical, text, version, form or "any")
+
+
+def _key(package: Package) -> str:
+    """Name a request: another index, or another interpreter, may give another file."""
+    return f"pypi {package} {package.form} {pip_fingerprint()} {sys.implementation.cache_tag} {sys.platform}"
+
+
+def _fetch(package: Package, work: Path, limits: Limits) -> Fetched:
+    """Take the wheel, else the sdist."""
+    if package.form != "sdist":
+        wheel = download_wheel(package.name, package.text, work / "wheel", limits)
+        if wheel is not None:
+            note = f"pypi:{package} is the wheel {wheel.name}"
+            return unpack(wheel, work / "tree", limits=limits, revision=package.text, notes=(note,))
+    settings = pip_settings(limits)
+    listing = read_indexes(package.name, settings, limits)
+    link = None if package.form == "wheel" else find_sdist(package, listing)
+    if link is None:
+        raise _not_found(package, listing, settings)
+    archive = download(link, work, settings, limits)
+    return unpack(archive, work / "tree", limits=limits, revision=package.text, notes=_notes(package, link))
+
+
+def find_sdist(package: Package, listing: Listing) -> Link | None:
+    """Pick the sdist of a version: the kinds of archive in their order, then the order of the indexes."""
+    found = [link for link in listing.links if _version_of(link, package) == package.version and _is_sdist(link)]
+    by_kind = [link for suffix in _SDIST for link in found if link.filename.endswith(suffix)]
+    return by_kind[0] if by_kind else None
+
+
+def _notes(package: Package, link: Link) -> tuple[str, ...]:
+    """Say what was taken, and what should make one look twice."""
+    notes = [f"pypi:{package} is the sdist {link.filename}"]
+    if package.form == "any":
+        notes[0] += ", as pip finds no wheel for this interpreter"
+    if link.expected is None:
+        notes.append(f"the index gives no hash for {link.filename}: it could not be verified")
+    if link.yanked:
+        notes.append(f"{link.filename} was yanked by its authors")
+    return tuple(notes)
+
+
+def _is_sdist(link: Link) -> bool:
+    """Tell an sdist from a wheel, an installer or a signature."""
+    return link.filename.endswith(_SDIST)
+
+
+def _version_of(link: Link, package: Package) -> Version | None:
+    """Read the version out of a file name of this package; a name may itself hold dashes."""
+    stem = link.filename
+    for suffix in (*_SDIST, ".whl"):
+        stem = stem.removesuffix(suffix)
+    parts = stem.split("-")
+    for cut in range(1, len(parts)):
+        if canonical_name("-".join(parts[:cut])) == package.name:
+            rest = parts[cut] if link.filename.endswith(".whl") else "-".join(parts[cut:])
+            if version := parse_version(rest):
+                return version
+    return None
+
+
+def _not_found(package: Package, listing: Listing, settings: PipSettings) -> CorpusError | EnvironmentFailure:
+    """Say whether the network, the package, the version or the form is missing."""
+    offered = [link for link in listing.links if _version_of(link, package) is not None]
+    if listing.silent and not offered:
+        return EnvironmentFailure(
+            f"{package} cannot be fetched: {'; '.join(listing.silent)}", hint="check the network and `pip config list`"
+        )
+    if not offered:
+        places = (*settings.indexes, *settings.find_links)
+        asked = ", ".join(without_credentials(place) for place in places) or "no index"
+        return CorpusError(f"no package {package.name!r} at {asked}", hint="check its name and `pip config list`")
+    this = [link.filename for link in offered if _version_of(link, package) == package.version]
+    if not this:
+        names = sorted({(_order(link, package), link.filename) for link in offered})
+        newest = ", ".join(filename for _, filename in names[-3:])
+        return CorpusError(f"{package.name} has no version {package.text}", hint=f"there is {newest}")
+    wanted = "file this interpreter can use" if package.form == "any" else package.form
+    return CorpusError(f"{package} has no {wanted}", hint=f"there is {', '.join(sorted(this)[:5])}")
+
+
+def _order(link: Link, package: Package) -> tuple[int, tuple[int, ...]]:
+    """Sort files by version."""
+    version = _version_of(link, package)
+    return (version.epoch, version.release) if version else (-1, ())

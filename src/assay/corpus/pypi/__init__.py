@@ -1,1 +1,0 @@
-"""Packages of PyPI, or of whatever index the user's pip is set to."""

@@ -1,1 +1,0 @@
-"""Which files of a tree count, and what they are."""

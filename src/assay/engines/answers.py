@@ -1,0 +1,340 @@
+"""What an answer says, as hits: JSON, JSON lines, text, by declared rules or by the names that tools use."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import cast
+
+from assay.engines.base import Reply
+from assay.engines.json_answers import (
+    Documents,
+    Row,
+    Selector,
+    clean,
+    documents_among_talk,
+    documents_by_line,
+    parse_selector,
+    select,
+    strip_ansi,
+    whole_document,
+)
+from assay.engines.text_answers import (
+    HIT_LIMITS,
+    Format,
+    ReadingSettings,
+    TextRules,
+    declarable,
+    is_location,
+    parse_location,
+    parse_rules,
+    propose_path,
+    read_text,
+    says_nothing,
+    there_is,
+    told_failure,
+)
+from assay.errors import ConfigError, EngineError
+from assay.types import Cost, Hit
+
+_RESULT = ("path", "start", "end", "score", "snippet")
+_BILL = ("tokens", "calls")
+
+
+@dataclass(frozen=True, slots=True)
+class FieldNames:
+    """What tools call the same things; the first that is there is taken when no field is declared."""
+
+    results: tuple[str, ...] = ("results", "hits", "matches", "items", "data", "chunks", "files", "result")
+    path: tuple[str, ...] = ("path", "file_path", "filepath", "filePath", "file", "filename", "relative_path")
+    start: tuple[str, ...] = ("start", "start_line", "startLine", "line_start", "line", "line_number", "lineno")
+    end: tuple[str, ...] = ("end", "end_line", "endLine", "line_end")
+    score: tuple[str, ...] = ("score", "similarity", "relevance", "rank_score")
+
+
+FIELD_NAMES = FieldNames()
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """How the answers of a tool are to be read."""
+
+    format: Format = "auto"
+    path: Selector | None = None
+    start: Selector | None = None
+    end: Selector | None = None
+    score: Selector | None = None
+    snippet: Selector | None = None
+    tokens: Selector | None = None
+    calls: Selector | None = None
+    text: TextRules = field(default_factory=TextRules)
+
+
+def make_layout(settings: ReadingSettings, where: str) -> Layout:
+    """Check what is declared; fields of a result may be written from the document or from the result."""
+    written = {name: getattr(settings, name) for name in (*_RESULT, *_BILL)}
+    declared = {name: parse_selector(text, f"{where}: {name}") for name, text in written.items() if text}
+    path, rules = declared.get("path"), _rules(settings, where)
+    if declared and path is None and not set(declared) <= set(_BILL):
+        raise ConfigError(f"{where}: {', '.join(sorted(declared))} without path", hint="declare path as well")
+    _check_format(settings, bool(declared), where)
+    rooted = {name: _rooted(field, path) if name in _RESULT else field for name, field in declared.items()}
+    return Layout(settings.format, text=rules, **rooted)
+
+
+def _rules(settings: ReadingSettings, where: str) -> TextRules:
+    """Check the regular expressions."""
+    return parse_rules(settings.pattern, settings.nothing, settings.failed, where)
+
+
+def _check_format(settings: ReadingSettings, fields: bool, where: str) -> None:
+    """Refuse rules for JSON and rules for text in one, and rules for what is not read."""
+    if fields and settings.format == "text":
+        raise ConfigError(f"{where}: fields are declared, but format is text", hint="use format json or jsonl")
+    if settings.pattern and settings.format in ("json", "jsonl"):
+        raise ConfigError(f"{where}: pattern is for text, but format is {settings.format}", hint="use format text")
+    if fields and settings.pattern:
+        raise ConfigError(
+            f"{where}: fields and a pattern are declared", hint="fields are for JSON, pattern is for text"
+        )
+
+
+def _rooted(field: Selector, path: Selector | None) -> Selector:
+    """Write a field from the document when it is written from the result."""
+    if path is None or "[]" in field.steps or not path.lists:
+        return field
+    return Selector((*path.lists, *field.steps))
+
+
+def read_output(data: bytes | str, layout: Layout, known: frozenset[str]) -> Reply:
+    """Read an answer; raise EngineError when there is one and no way to read it. `known` are the corpus's paths."""
+    text = clean(data)
+    return _judged(lambda: text, layout.text, lambda: _read(text, layout, known))
+
+
+def _judged(text: Callable[[], str], rules: TextRules, read: Callable[[], Reply]) -> Reply:
+    """Read an answer; one without results may say that it failed, and one that cannot be read that there is nothing."""
+    try:
+        reply = _limited(read())
+    except EngineError:
+        failure = told_failure(text(), rules.failed)
+        if failure is not None:
+            raise failure from None
+        if says_nothing(text(), rules):
+            return Reply(())
+        raise
+    failure = None if reply.hits else told_failure(text(), rules.failed)
+    if failure is not None:
+        raise failure
+    return reply
+
+
+def _read(text: str, layout: Layout, known: frozenset[str]) -> Reply:
+    """Read an answer by its format."""
+    if layout.format == "text" or layout.text.pattern:
+        return read_text(text, layout.text, known)
+    if layout.format == "auto":
+        return _read_auto(text, layout, known)
+    try:
+        found = _find_documents(text, layout.format)
+    except (ValueError, RecursionError) as problem:
+        raise EngineError(
+            f"the output is no {layout.format}: {problem}; it begins {text[:60]!r}",
+            hint=_advice(text, layout),
+        ) from problem
+    return _read_found(found, layout)
+
+
+def _advice(text: str, layout: Layout) -> str:
+    """Say what to do about an output that is no JSON: one without a sign of it is something that the tool says."""
+    if text and not any(sign in text for sign in "{["):
+        return f"see what the tool says, or change format{declarable(text, layout.text)}"
+    return "let the tool print nothing else, or change format"
+
+
+def read_document(document: object, layout: Layout) -> Reply:
+    """Read an answer that is a JSON document already."""
+    return _judged(
+        lambda: json.dumps(document, ensure_ascii=False), layout.text, lambda: _read_all(Documents((document,)), layout)
+    )
+
+
+def _read_auto(text: str, layout: Layout, known: frozenset[str]) -> Reply:
+    """Read JSON where there is any, else text; JSON without results stands back behind locations."""
+    among: Reply | None = None
+    problem: EngineError | None = None
+    for find in (whole_document, documents_by_line) if text[:1] in ("{", "[") else ():
+        found = _attempt(find, text)
+        if found and not found.talk:
+            return _read_all(found, layout)
+    found = _attempt(lambda talk: documents_among_talk(talk, anywhere=False), text)
+    if found and found.values:
+        among = _read_found(found, layout)
+    try:
+        among = among or _read_glued(text, layout, known)
+    except EngineError as unread:
+        problem = unread
+    if among and among.hits:
+        return among
+    try:
+        return read_text(text, layout.text, known)
+    except EngineError as unread:
+        if among is None:
+            raise problem or unread from None
+        return among
+
+
+def _read_glued(text: str, layout: Layout, known: frozenset[str]) -> Reply | None:
+    """Read JSON that begins inside a line, behind progress; None where what stands before it is a location of grep."""
+    found = _attempt(lambda talk: documents_among_talk(talk, anywhere=True), text)
+    if not found or not found.values or any(is_location(talk, known) for talk in found.talk):
+        return None
+    reply = _read_found(found, layout)
+    return reply if reply.hits or isinstance(found.values[-1], dict) else None
+
+
+def _attempt(find: Callable[[str], Documents], text: str) -> Documents | None:
+    """Look for documents in one way; None when that fails."""
+    try:
+        return find(text)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _find_documents(text: str, form: Format) -> Documents:
+    """Find the documents of a declared format, whatever talk is around them."""
+    if form == "jsonl":
+        return documents_by_line(text)
+    try:
+        return whole_document(text)
+    except ValueError:
+        if not text:
+            raise
+    return documents_among_talk(text, anywhere=True)
+
+
+def _read_found(found: Documents, layout: Layout) -> Reply:
+    """Read all documents of an output without talk or of lines; else the last with results: logs may be JSON too."""
+    if not found.talk or layout.format == "jsonl":
+        return _read_all(found, layout)
+    replies, problem = list[Reply](), None
+    for value in found.values:
+        try:
+            replies.append(_read_all(Documents((value,), found.talk), layout))
+        except EngineError as unread:
+            problem = unread
+    if not replies and problem is not None:
+        raise problem
+    return next((reply for reply in reversed(replies) if reply.hits), replies[-1])
+
+
+def _read_all(found: Documents, layout: Layout) -> Reply:
+    """Read the results of documents, one after the other, and what they say they cost."""
+    hits = tuple(hit for document in found.values for hit in _read_results(document, layout))
+    cost = _read_cost(found.values, layout)
+    unbilled = ("no cost is where it is declared",) if cost is None and (layout.tokens or layout.calls) else ()
+    return Reply(hits, cost, (*found.notes, *unbilled))
+
+
+def _limited(reply: Reply) -> Reply:
+    """Cut an answer that never ends."""
+    hits = tuple(islice(reply.hits, HIT_LIMITS.hits))
+    if len(hits) == len(reply.hits):
+        return reply
+    told = f"{len(reply.hits)} results: only the first {len(hits)} were read"
+    return Reply(hits, reply.cost, (*reply.notes, told))
+
+
+def _read_cost(documents: Iterable[object], layout: Layout) -> Cost | None:
+    """Add up what is billed; None when nothing is there."""
+    documents = tuple(documents)
+    calls, tokens = _sum(documents, layout.calls), _sum(documents, layout.tokens)
+    return None if calls is None and tokens is None else Cost(calls, tokens)
+
+
+def _sum(documents: Sequence[object], field: Selector | None) -> int | None:
+    """Add up the numbers at a place of every document; None where there are none."""
+    if field is None:
+        return None
+    rows = (row.values[0] for document in documents for row in _rows(document, field))
+    numbers = [value for value in rows if isinstance(value, int | float) and not isinstance(value, bool)]
+    return round(sum(numbers)) if numbers else None
+
+
+def _rows(document: object, field: Selector) -> Sequence[Row]:
+    """Look a field up; a list that is not there has no rows."""
+    try:
+        return tuple(select(document, (field,)))
+    except EngineError:
+        return ()
+
+
+def _read_results(document: object, layout: Layout) -> list[Hit]:
+    """Read the results of a document by the declared fields, or by the names tools usually give them."""
+    if layout.path is None:
+        return [_guess(item, document) for item in _guess_results(document)]
+    fields = (layout.path, layout.start, layout.end, layout.score, layout.snippet)
+    try:
+        rows = list(select(document, fields))
+    except EngineError as problem:
+        raise EngineError(problem.message, hint=_correct(document, problem.hint)) from problem
+    hits = [_hit(*row.values) for row in rows if isinstance(row.values[0], str)]
+    if rows and not hits and layout.path.lists:
+        raise EngineError(
+            f"no result in the output has a text at {layout.path}; {there_is(document, layout.path)}",
+            hint=_correct(document, "correct path to what the tool prints"),
+        )
+    return hits
+
+
+def _correct(document: object, advice: str | None) -> str | None:
+    """Add the path that is in a document to an advice, where one is seen."""
+    proposed = propose_path(document, FIELD_NAMES.path)
+    return f"{advice}, perhaps {proposed}" if proposed else advice
+
+
+def _declare(document: object) -> str:
+    """Say what to declare for a document whose results are not where they mostly are."""
+    proposed = propose_path(document, FIELD_NAMES.path) or 'path = "results[].file"'
+    return f"declare it: {proposed}"
+
+
+def _hit(path: object, start: object, end: object, score: object, snippet: object = None) -> Hit:
+    """Make a hit of declared values; `normalise` checks them as those of any engine."""
+    place = strip_ansi(cast(str, path))
+    if start is None and end is None:
+        hit = parse_location(place)
+        place, start, end = hit.path, hit.start, hit.end
+    lines = cast("int | None", start), cast("int | None", end)
+    return Hit(place, *lines, cast("float | None", score), cast("str | None", snippet))
+
+
+def _guess_results(document: object) -> Sequence[object]:
+    """Find the list of results."""
+    if isinstance(document, list):
+        return document
+    if isinstance(document, dict):
+        for name in FIELD_NAMES.results:
+            if isinstance(document.get(name), list):
+                return cast(list[object], document[name])
+        if _first(document, FIELD_NAMES.path) is not None:
+            return [document]
+    raise EngineError(f"no list of results in the output: {json.dumps(document)[:60]}", hint=_declare(document))
+
+
+def _guess(item: object, document: object) -> Hit:
+    """Read one result of a document."""
+    if isinstance(item, str):
+        return _hit(item, None, None, None)
+    path = _first(item, FIELD_NAMES.path) if isinstance(item, dict) else None
+    if not isinstance(item, dict) or not isinstance(path, str):
+        raise EngineError(f"no path in the result {json.dumps(item)[:60]}", hint=_declare(document))
+    found = (_first(item, names) for names in (FIELD_NAMES.start, FIELD_NAMES.end, FIELD_NAMES.score))
+    return _hit(path, *found)
+
+
+def _first(item: Mapping[str, object], names: Sequence[str]) -> object:
+    """Give the first of several fields that is there."""
+    return next((item[name] for name in names if item.get(name) is not None), None)

@@ -1,0 +1,551 @@
+"""Any search API over HTTP: requests by template, answers by declared paths."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import ClassVar, Literal, cast
+from urllib.parse import SplitResult, urlencode, urlsplit
+
+from assay.clock import Clock, shortest, told
+from assay.engines.answers import Layout, make_layout, read_output
+from assay.engines.base import Answered, Context, Reply, TimedSession, Usage, Wanted
+from assay.engines.configs.rendering import ConfigTemplate, check_config_is_used, read_config, recorded_config
+from assay.engines.configs.settings import ConfigSettings
+from assay.engines.filters import Filters, merge, read_filters
+from assay.engines.fingerprints import Told, fingerprint_of, seen_of
+from assay.engines.index_dir import Spot
+from assay.engines.index_keys import ABOUT, Declared, Indexing, Maker, index_config, read_indexing
+from assay.engines.json_answers import parse_selector, select
+from assay.engines.secrets import check_written_out, recorded_table, recorded_url, secret_values
+from assay.engines.shared_index import Sharing
+from assay.engines.templates import ASKED, check_template, fill, fill_json, fill_url, named_secrets, names_place
+from assay.engines.text_answers import ReadingSettings
+from assay.engines.tool import Files, Folders, place_names, settled_places
+from assay.engines.wrapping import AskedSession
+from assay.errors import AssayError, ConfigError, EngineError, EngineTimeout
+from assay.http import (
+    Answer,
+    Call,
+    Connections,
+    Heard,
+    Patience,
+    ask,
+    asked_again,
+    make_call,
+    read_json,
+    read_token,
+    web_address,
+)
+from assay.redaction import hiding
+from assay.settings import check_counts, read_settings
+from assay.types import Corpus, Role
+
+
+class Pacer:
+    """Let requests go at even distances: a burst is what servers complain of."""
+
+    def __init__(self, rate: float | None) -> None:
+        self._distance = 0.0 if rate is None else 1 / rate
+        self._next = 0.0
+        self._lock = threading.Lock()
+
+    def turn(self) -> float:
+        """Wait for one's turn, and tell how many seconds that took."""
+        begin = time.monotonic()
+        with self._lock:
+            at = max(begin, self._next)
+            self._next = at + self._distance
+        if at <= begin:
+            return 0.0
+        time.sleep(at - begin)
+        return time.monotonic() - begin
+
+
+Method = Literal["GET", "POST", "PUT"]
+Body = Mapping[str, object] | str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """A request: its address, and what is sent there."""
+
+    url: str = field(metadata={"about": "the address"})
+    method: Method | None = field(default=None, metadata={"about": "if not given POST with a body, else GET"})
+    headers: Mapping[str, str] = field(default_factory=dict, metadata={"about": "sent with it"})
+    body: Body | None = field(default=None, metadata={"about": "a table is sent as JSON, a text as it is"})
+    form: bool = field(default=False, metadata={"about": "send the table as a form instead of JSON"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ready(Request):
+    """A question that is put until the answer says that the index is ready."""
+
+    path: str = field(metadata={"about": "where in the JSON it stands"})
+    value: object = field(default=True, metadata={"about": "what stands there when it is ready"})
+    every: float = field(
+        default=0.5,  # an index takes seconds to minutes, and half a second of it is not worth a busy server
+        metadata={"about": "seconds between two questions"},
+    )
+
+    def __post_init__(self) -> None:
+        """Refuse to ask without a pause."""
+        if not self.every > 0:
+            raise ConfigError(f"engine http: ready: every = {self.every:g}", hint="it must be more than 0 seconds")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings(ReadingSettings):
+    """What `kind = "http"` takes.
+
+    In the templates: {query} and {k}; {root} (the corpus), {here} (the folder of assay.toml), {store} (an empty folder
+    of the engine's own), {config} (the file that is rendered from `config.template`); {env:NAME} for a secret. In an
+    address they are percent-encoded, but for a variable that it begins with. In `index`, `update` and `ready` there is
+    no query; in filters there are {path} and {language}.
+
+    429, 5xx and broken connections are asked again, inside the time limit of the query. No redirect is followed.
+    """
+
+    where: ClassVar[str] = "engine http"
+
+    url: str = field(metadata={"about": "the address, as in https://host/search?q={query}&limit={k}"})
+    method: Method | None = field(default=None, metadata={"about": "if not given POST with a body, else GET"})
+    headers: Mapping[str, str] = field(
+        default_factory=dict, metadata={"about": "sent with every query; a secret is written {env:NAME}"}
+    )
+    body: Body | None = field(
+        default=None, metadata={"about": "a table is sent as JSON, a text as it is; {k} alone is a number"}
+    )
+    form: bool = field(default=False, metadata={"about": "send the table as a form instead of JSON"})
+    token_env: str | None = field(
+        default=None, metadata={"about": "the variable that holds the bearer token, sent with every request"}
+    )
+    index: Request | None = field(
+        default=None, metadata={"about": "made when the corpus is opened: url, method, headers, body, form"}
+    )
+    update: Request | None = field(
+        default=None, metadata={"about": "made when files have changed; if not given, index is made again"}
+    )
+    ready: Ready | None = field(
+        default=None,
+        metadata={"about": "asked after index and update until path is value: url, path, value, every, headers, body"},
+    )
+    path_filter: Mapping[str, object] = field(
+        default_factory=dict,
+        metadata={"about": "added to the body, else to the address, for results under {path}, a glob"},
+    )
+    language_filter: Mapping[str, object] = field(
+        default_factory=dict, metadata={"about": "the same for results in {language}"}
+    )
+    retries: int = field(default=2, metadata={"about": "how often a query is sent again; bridges a limit per second"})
+    rate: float | None = field(
+        default=None,
+        metadata={"about": "requests a second at most; the wait for it is not the engine's time"},
+    )
+    config: ConfigSettings | None = field(
+        default=None,
+        metadata={"about": "a file for the server, {config}, rendered from template (format, edits, new_keys)"},
+    )
+    index_keys: tuple[str, ...] | None = field(default=None, metadata={"about": ABOUT})
+    concurrency: int = field(default=1, metadata={"about": "how many queries may be in flight at once"})
+
+    def __post_init__(self) -> None:
+        """Refuse numbers without a meaning."""
+        ReadingSettings.__post_init__(self)
+        check_counts(self.where, concurrency=self.concurrency)
+        if self.retries < 0:
+            raise ConfigError(f"{self.where}: retries = {self.retries}", hint="it must be 0 or more")
+        if self.rate is not None and not self.rate > 0:
+            raise ConfigError(f"{self.where}: rate = {self.rate:g}", hint="it must be more than 0 requests a second")
+
+    @property
+    def search(self) -> Request:
+        """The request that a query is."""
+        return Request(url=self.url, method=self.method, headers=self.headers, body=self.body, form=self.form)
+
+
+_TYPES = {"json": "application/json", "form": "application/x-www-form-urlencoded", "text": "text/plain; charset=utf-8"}
+_ACCEPT = "application/json, */*;q=0.5"
+
+
+@dataclass(frozen=True, slots=True)
+class Sender:
+    """What all requests of an engine have in common."""
+
+    token_env: str | None = None
+    secrets: tuple[str, ...] = field(default=(), repr=False)
+
+    def build(self, request: Request, places: Mapping[str, object], added: Mapping[str, object] | None = None) -> Call:
+        """Fill the templates of a request; what is added goes into its body, or into its address if it has none."""
+        texts = {name: _sendable(str(value)) for name, value in places.items()}
+        headers = {name.lower(): fill(value, texts) for name, value in request.headers.items()}
+        bare = request.body is None
+        return make_call(
+            _with_parameters(fill_url(request.url, texts), added if bare and added else {}),
+            method=request.method or ("GET" if bare else "POST"),
+            body=_fill_body(request, places, added or {}),
+            headers={**_defaults(request), **headers},
+            token_env=self.token_env,
+            secrets=self.secrets,
+        )
+
+
+def requests_of(settings: Settings) -> dict[str, Request]:
+    """Name the requests that an engine makes."""
+    named = {"search": settings.search, "index": settings.index, "update": settings.update, "ready": settings.ready}
+    return {name: request for name, request in named.items() if request is not None}
+
+
+def templates_of(settings: Settings) -> list[object]:
+    """List everything that may hold a placeholder."""
+    requests = [[one.url, one.headers, one.body or ""] for one in requests_of(settings).values()]
+    return [*requests, settings.path_filter, settings.language_filter]
+
+
+def check_request(request: Request, places: Sequence[str], asked: Sequence[str], where: str) -> None:
+    """Refuse a request that cannot be made: before anything runs, and without repeating a secret."""
+    check_template(request.url, (*places, *asked), f"{where}: url")
+    check_template(request.headers, places, f"{where}: headers")
+    check_template(request.body or "", (*places, *asked), f"{where}: body")
+    named_secrets([request.url, request.headers, request.body or ""])
+    _check_address(request, (*places, *asked), where)
+    check_written_out(where, {"url": request.url, "headers": request.headers, "body": request.body or ""})
+    if request.form and not isinstance(request.body, Mapping):
+        raise ConfigError(f"{where}: form without a table as body", hint="write body = { q = '{query}' }")
+    Sender().build(request, dict.fromkeys((*places, *asked), "x"))
+
+
+def _check_address(request: Request, names: Sequence[str], where: str) -> None:
+    """Refuse an address that is none, and one whose host depends on what is asked: the token would go there."""
+    ways = [_address(request.url, dict.fromkeys(names, value), where) for value in ("a", "b")]
+    if ways[0].netloc != ways[1].netloc:
+        raise ConfigError(f"{where}: url: the host has a placeholder", hint="only {env:NAME} may stand there")
+
+
+def _address(template: str, places: Mapping[str, object], where: str) -> SplitResult:
+    """Fill an address in and read it."""
+    try:
+        return web_address(fill_url(template, places))
+    except ConfigError as problem:
+        raise ConfigError(f"{where}: url: {problem.message}", hint=problem.hint) from None
+
+
+def _defaults(request: Request) -> dict[str, str]:
+    """Say what is sent and what is liked; the headers of the settings hold before these."""
+    if request.body is None:
+        return {"accept": _ACCEPT}
+    kind = "text" if isinstance(request.body, str) else "form" if request.form else "json"
+    return {"accept": _ACCEPT, "content-type": _TYPES[kind]}
+
+
+def _fill_body(request: Request, places: Mapping[str, object], added: Mapping[str, object]) -> bytes | None:
+    """Fill the template of a body, and put into it what is added."""
+    if request.body is None:
+        return None
+    if isinstance(request.body, str):
+        return fill(request.body, {name: _sendable(str(value)) for name, value in places.items()}).encode()
+    table = cast(Mapping[str, object], merge(fill_json(request.body, places), added))
+    return _parameters(table).encode() if request.form else json.dumps(table, default=str).encode()  # TOML has dates
+
+
+def _sendable(text: str) -> str:
+    """Replace half characters, which only JSON can write."""
+    return text.encode("utf-8", "replace").decode()
+
+
+def _with_parameters(url: str, parameters: Mapping[str, object]) -> str:
+    """Add parameters to the query of an address."""
+    if not parameters:
+        return url
+    parts = urlsplit(url)
+    return parts._replace(query="&".join(filter(None, (parts.query, _parameters(parameters))))).geturl()
+
+
+def _parameters(table: Mapping[str, object]) -> str:
+    """Write a table as a form; what is a list stands there once for each item."""
+    pairs = [(key, _text(item)) for key, value in table.items() for item in _items(value)]
+    return urlencode(pairs, errors="replace")
+
+
+def _items(value: object) -> Iterable[object]:
+    """Give the items of a list, or the one value."""
+    return value if isinstance(value, list | tuple) else (value,)
+
+
+def _text(value: object) -> str:
+    """Write a value of a form."""
+    if isinstance(value, Mapping):
+        raise ConfigError("engine http: a table in a form", hint="a form has texts, numbers and lists of them")
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+class HttpSession(AskedSession):
+    """An API on one corpus; threads may search at once."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        layout: Layout,
+        sender: Sender,
+        corpus: Corpus,
+        folders: Folders,
+        filters: Filters,
+    ) -> None:
+        self.filtering = filters
+        self._settings = settings
+        self._layout = layout
+        self._sender = sender
+        self._redactor = hiding(sender.secrets)
+        self._known = frozenset(file.path for file in corpus.files)
+        self._pacer = Pacer(settings.rate)
+        self._folders = folders
+        self.places = folders.places
+        self._connections = Connections(keep=settings.concurrency)
+
+    def search_filtered(self, query: str, k: int, wanted: Wanted, seconds: float | None) -> Answered:
+        """Ask for a part of the corpus and read the answer."""
+        places = {**self._folders.places, "query": query, "k": k}
+        flat = self._settings.body is None or self._settings.form
+        with self._redactor.cleaning():
+            added = self.filtering.table(wanted, places, flat=flat)
+            call = self._sender.build(self._settings.search, places, added)
+            heard = self._ask(call, shortest(seconds, self._settings.timeout))
+            reply = self._read(heard.answer)
+        notes = (*reply.notes, *_attempts(heard))
+        return Reply(reply.hits, reply.cost, tuple(map(self._redactor.text, notes)), heard.waited)
+
+    def build_index(self, seconds: float | None) -> None:
+        """Let the server index the corpus, and wait until it is ready."""
+        if self._settings.index is not None:
+            self._prepare(self._settings.index, seconds)
+
+    def usage(self) -> Usage:
+        """Tell what lies in the store, where there is one."""
+        return Usage(store_bytes=self._folders.store_bytes())
+
+    def close(self) -> None:
+        """Close the connections and remove the store."""
+        try:
+            self._connections.close()
+        finally:
+            self._folders.close()
+
+    def _ask(self, call: Call, limit: float | None) -> Heard:
+        """Send a request in its turn; the time limit is for all attempts together."""
+        patience = Patience(limit, self._settings.retries, limit)
+        return ask(call, self._connections, patience, turn=self._pacer.turn)
+
+    def _prepare(self, request: Request, seconds: float | None) -> None:
+        """Make a request that changes the index, and wait until the index is ready."""
+        clock = Clock(seconds, self._settings.index_timeout)
+        try:
+            with self._redactor.cleaning():
+                self._ask(self._sender.build(request, self._folders.index_places), clock.limit)
+                if self._settings.ready is not None:
+                    self._wait_for(self._settings.ready, clock)
+        except AssayError as problem:
+            told = f"indexing failed: {problem.message}"
+            raise type(problem)(told, file=problem.file, line=problem.line, hint=problem.hint) from None
+
+    def _wait_for(self, ready: Ready, clock: Clock) -> None:
+        """Ask until the index is ready, or the time is over."""
+        call = self._sender.build(ready, self._folders.index_places)
+        try:
+            while not self._says_ready(call, ready, clock):
+                time.sleep(min(ready.every, clock.left() or ready.every))
+        except TimeoutError:
+            hint = "raise index_timeout, or correct path and value of ready"
+            raise EngineTimeout(f"the index is not ready after {told(clock.limit)}", hint=hint) from None
+
+    def _says_ready(self, call: Call, ready: Ready, clock: Clock) -> bool:
+        """Ask once whether the index is ready."""
+        answer = self._ask(call, clock.left()).answer
+        document = read_json(call, answer, self._connections.limits)
+        found = [row.values[0] for row in select(document, (parse_selector(ready.path, "ready"),))]
+        return bool(found) and all(_same(value, ready.value) for value in found)
+
+    def _read(self, answer: Answer) -> Reply:
+        """Read an answer."""
+        try:
+            text = answer.body.decode("utf-8")
+        except UnicodeDecodeError as problem:
+            told = f"answered with bytes that are no UTF-8, at {problem.start}"
+            raise EngineError(told, hint="let it answer UTF-8") from None
+        return read_output(text, self._layout, self._known)
+
+
+class FollowingHttpSession(HttpSession):
+    """An API that can be told that files have changed."""
+
+    def update_within(self, corpus: Corpus, seconds: float | None) -> None:
+        """Make the request for that, else let the corpus be indexed again."""
+        self._known = frozenset(file.path for file in corpus.files)
+        request = self._settings.update or self._settings.index
+        assert request is not None
+        self._prepare(request, seconds)
+
+
+def _attempts(heard: Heard) -> tuple[str, ...]:
+    """Tell that a request had to be sent more than once."""
+    return (asked_again(len(heard.troubles) + 1, heard.troubles),) if heard.troubles else ()
+
+
+def _same(found: object, wanted: object) -> bool:
+    """Compare two values of JSON, in which true is not 1."""
+    return found == wanted and isinstance(found, bool) == isinstance(wanted, bool)
+
+
+__all__ = ["HttpEngine", "Settings", "make"]
+
+
+@dataclass(frozen=True, slots=True)
+class HttpEngine(Sharing):
+    """A search API with its templates; what the variables in them hold is read when it is needed, and kept nowhere."""
+
+    settings: Settings
+    layout: Layout
+    places: Mapping[str, str]  # {here} and {preset}
+    indexing: Indexing
+    template: ConfigTemplate | None = None  # of a file for the server
+    filters: Filters = field(default_factory=Filters)
+    role: Role = "contestant"
+    notes: tuple[str, ...] = ()
+    identity: str | None = None  # what a program or a server is today is not known
+    git: bool = False
+
+    @property
+    def oversample(self) -> int:
+        """What the settings say."""
+        return self.settings.oversample
+
+    @property
+    def parallel(self) -> int:
+        """What the settings say."""
+        return self.settings.concurrency
+
+    @property
+    def private(self) -> bool:
+        """Whether the server works on the corpus where it lies, or leaves an index there."""
+        return any(names_place(self.texts, place) for place in ("root", "store"))
+
+    @property
+    def wants_store(self) -> bool:
+        """Whether it names {store}."""
+        return names_place(self.texts, "store")
+
+    @property
+    def texts(self) -> list[object]:
+        """Everything that may hold a placeholder."""
+        return [*templates_of(self.settings), *(self.template.said if self.template else ())]
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """The token, the variables in the templates, and what looks like a key in an address."""
+        settings = self.settings
+        urls = [request.url for request in requests_of(settings).values()]
+        own = secret_values(templates_of(settings), env={}, urls=urls, token_env=settings.token_env)
+        return (*own, *(self.template.secrets if self.template else ()))
+
+    @property
+    def fingerprint(self) -> str:
+        """The templates, and the files and values of variables that they name; of the server nothing is seen."""
+        told = Told(self.places, texts=self.texts, token_env=self.settings.token_env)
+        return fingerprint_of(self.config, seen_of(told))
+
+    @property
+    def config(self) -> Mapping[str, object]:
+        """The templates as they are written and how the answers are read; no value of a variable."""
+        settings = self.settings
+        requests = {name: _recorded(request) for name, request in requests_of(settings).items()}
+        search = requests.pop("search")
+        own = {**self.filters.recorded(), **recorded_config(self.template, settings.index_keys)}
+        return {"kind": "http", **search, **requests, **own, **settings.recorded()}
+
+    def open(self, corpus: Corpus) -> TimedSession:
+        """Let the server index the corpus, with no limit but its own."""
+        return self.open_within(corpus, None)
+
+    def open_within(self, corpus: Corpus, seconds: float | None) -> TimedSession:
+        """Let the server index the corpus; the shorter of the two time limits holds."""
+        return self.open_at(Spot(corpus), seconds, indexed=False)
+
+    def open_at(self, spot: Spot, seconds: float | None, *, indexed: bool) -> HttpSession:
+        """Open where the server has indexed, or let it do so first."""
+        settings = self.settings
+        follows = settings.update is not None or settings.index is not None
+        files = Files(spot.store, self.template, index_config(self.template, self.indexing.named))
+        folders = Folders(self.places, spot.corpus.root, self.texts, files)
+        session = (FollowingHttpSession if follows else HttpSession)(
+            settings, self.layout, Sender(settings.token_env, self.secrets), spot.corpus, folders, self.filters
+        )
+        try:
+            if not indexed:
+                session.build_index(seconds)
+        except BaseException:
+            session.close()
+            raise
+        return session
+
+    def make_index(self, spot: Spot, seconds: float | None) -> str:
+        """Let the server index, told what belongs to that alone; it says nothing that we could hear."""
+        config = index_config(self.template, self.indexing.named)
+        replace(self, template=config).open_at(spot, seconds, indexed=False).close()
+        return ""
+
+    def tool_facts(self, corpus: Corpus) -> list[object]:  # noqa: ARG002 - what is a program has them
+        """Know nothing of a server."""
+        return []
+
+
+def make(settings: Mapping[str, object], context: Context) -> HttpEngine:
+    """Make the engine from its settings; what is wrong with them is said before anything is sent."""
+    url = settings.get("url")
+    if isinstance(url, str) and url.startswith("//"):  # `--engine http://host/...` is split at the first colon
+        settings = {**settings, "url": f"http:{url}"}
+    read = read_settings(Settings, settings, Settings.where)
+    settled = settled_places(context)
+    config = read_config(read.config, settled, Settings.where)
+    places = place_names(settled, config)
+    for name, request in requests_of(read).items():
+        asked = ASKED if name == "search" else ()
+        check_request(request, places, asked, Settings.where if name == "search" else f"{Settings.where}: {name}")
+    filters = read_filters(read.path_filter, read.language_filter, (*places, *ASKED), Settings.where)
+    _check(read)
+    check_config_is_used(config, templates_of(read), Settings.where)
+    read_token(read.token_env)
+    indexing = _indexing(read, settled, config)
+    return HttpEngine(read, make_layout(read, Settings.where), settled, indexing, config, filters)
+
+
+def _indexing(settings: Settings, places: Mapping[str, str], config: ConfigTemplate | None) -> Indexing:
+    """Say what decides the index: what the server is told to make, and who is told."""
+    index = settings.index
+    address = "" if index is None else web_address(fill_url(index.url, dict.fromkeys(place_names(places), "x"))).netloc
+    always = ("index", "update", "ready", "token_env")
+    maker: Maker = "nobody" if index is None else "server"
+    about = "" if index is None else recorded_url(index.url)
+    return read_indexing(Declared(Settings.where, settings, always, maker, places, config, about, address))
+
+
+def _check(settings: Settings) -> None:
+    """Refuse a query that is never sent, filters that have no place to go, and readiness of nothing."""
+    where = Settings.where
+    if not names_place([settings.url, settings.body or ""], "query"):
+        raise ConfigError(f"{where}: neither url nor body has {{query}}", hint="put {query} where the question goes")
+    filters = {"path_filter": settings.path_filter, "language_filter": settings.language_filter}
+    check_written_out(where, {**filters, "token_env": settings.token_env or ""})
+    for name, table in filters.items():
+        if table and isinstance(settings.body, str):
+            raise ConfigError(f"{where}: {name} with a text as body", hint="write body as a table")
+    if settings.ready is not None:
+        parse_selector(settings.ready.path, f"{where}: ready: path")
+        if settings.index is None and settings.update is None:
+            raise ConfigError(f"{where}: ready without index", hint="name the request that it is to wait for")
+
+
+def _recorded(request: Request) -> dict[str, object]:
+    """Write a request down."""
+    return {**asdict(request), "url": recorded_url(request.url), **recorded_table("headers", request.headers)}

@@ -1,1 +1,0 @@
-"""Any search API over HTTP: requests by template, answers by declared paths."""

@@ -1,0 +1,216 @@
+"""JSON documents in what a program printed: alone, one on each line, or among progress and other talk."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from assay.errors import ConfigError, EngineError
+
+# ECMA-48: control sequences, operating system commands (hyperlinks), and the two-character rest.
+_ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
+_OPENING = re.compile(r"[{\[]")
+_LINE_OPENING = re.compile(r"^[ \t]*[{\[]", re.MULTILINE)
+_REST = re.compile(r"[ \t]*$", re.MULTILINE)
+# How a piece of JSON begins; `[INFO]` and `[1/3]` are talk.
+_BROKEN = re.compile(r"\{|\[\s*(?:[{\[\"]|$)")
+_DECODER = json.JSONDecoder()
+
+
+@dataclass(frozen=True, slots=True)
+class SearchLimits:
+    """How hard documents are looked for among talk."""
+
+    attempts: int = 1_000  # places that may begin a document and do not: each costs a look at what follows
+    shown: int = 60  # characters of talk that a note shows
+
+
+SEARCH_LIMITS = SearchLimits()
+
+
+@dataclass(frozen=True, slots=True)
+class Documents:
+    """The documents of an output, in order, and what stood around them."""
+
+    values: tuple[object, ...]
+    talk: tuple[str, ...] = ()
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What people must know of it."""
+        if not self.talk:
+            return ()
+        count, first = len(self.talk), self.talk[0][: SEARCH_LIMITS.shown]
+        return (f"{count} {'line' if count == 1 else 'lines'} around the JSON left out, e.g. {first!r}",)
+
+
+def clean(data: bytes | str) -> str:
+    """Give a text as a terminal would leave it: no colours, and a line of its own for what is overwritten."""
+    text = data if isinstance(data, str) else data.decode("utf-8", "replace")
+    return strip_ansi(text).replace("\r\n", "\n").replace("\r", "\n").strip("\ufeff \t\n\x00")
+
+
+def strip_ansi(text: str) -> str:
+    """Take escape sequences out."""
+    return _ANSI.sub("", text) if "\x1b" in text else text
+
+
+def whole_document(text: str) -> Documents:
+    """Read a text that is one document; ValueError or RecursionError when it is not."""
+    return Documents((json.loads(text),))
+
+
+def documents_by_line(text: str) -> Documents:
+    """Read a document on each line; lines that do not begin like one are talk; ValueError when one is broken."""
+    values, talk = list[object](), list[str]()
+    for line in filter(None, map(str.strip, text.split("\n"))):
+        try:
+            values.append(json.loads(line))
+        except ValueError:
+            talk.append(line)
+    return _checked(Documents(tuple(values), tuple(talk)))
+
+
+def documents_among_talk(text: str, *, anywhere: bool) -> Documents:
+    """Find documents that end with a line and begin with one, or anywhere in it; ValueError when one is broken."""
+    values, talk, at = list[object](), list[str](), 0
+    for found in _find(text, _OPENING if anywhere else _LINE_OPENING):
+        talk += text[at : found.begin].split("\n")
+        values.append(found.value)
+        at = found.end
+    talk += text[at:].split("\n")
+    if any(line.count("{") > line.count("}") or line.count("[") > line.count("]") for line in talk):
+        raise ValueError("a document breaks off or is broken: what was found lies inside it")
+    return _checked(Documents(tuple(values), tuple(filter(None, map(str.strip, talk)))))
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """A document and where it stands in a text."""
+
+    begin: int
+    end: int
+    value: object
+
+
+def _find(text: str, opening: re.Pattern[str]) -> Iterator[_Found]:
+    """Decode at every place where a document may begin; what follows it on its line must be blank."""
+    at = failures = 0
+    while failures < SEARCH_LIMITS.attempts and (match := opening.search(text, at)):
+        begin = match.end() - 1
+        try:
+            value, end = _DECODER.raw_decode(text, begin)
+        except (ValueError, RecursionError):
+            end = -1
+        if end > 0 and _REST.match(text, end):
+            yield _Found(begin, end, value)
+            at = end
+        else:
+            failures += 1
+            at = match.end()
+
+
+def _checked(found: Documents) -> Documents:
+    """Refuse an output without a document, and one with a piece of a document in its talk."""
+    broken = next(filter(_BROKEN.match, found.talk), None)
+    if broken is not None:
+        raise ValueError(f"a document breaks off or is broken: {broken[: SEARCH_LIMITS.shown]!r}")
+    if found.talk and not found.values:
+        raise ValueError("there is no document in it")
+    return found
+
+
+_CORRECT = "correct path, start, end and score to what the tool prints"
+_STEP = re.compile(r"\[\]|[^.\[\]]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Selector:
+    """Steps from the document to a value; `[]` is every item of a list."""
+
+    steps: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return re.sub(r"\.\[\]", "[]", ".".join(self.steps))
+
+    @property
+    def lists(self) -> tuple[str, ...]:
+        """The steps up to and including the last list."""
+        last = max((n + 1 for n, step in enumerate(self.steps) if step == "[]"), default=0)
+        return self.steps[:last]
+
+
+def parse_selector(text: str, where: str) -> Selector:
+    """Read a selector."""
+    steps = tuple(_STEP.findall(text))
+    if not steps or re.sub(r"[.]", "", text) != "".join(steps):
+        raise ConfigError(f"{where}: {text!r} is no path into a document", hint="write it like results[].file_path")
+    return Selector(steps)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """The values of one result, in the order of the selectors; None where there is none."""
+
+    values: tuple[object, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """An item of a list, with the steps that led there and what it lies in."""
+
+    steps: tuple[str, ...]
+    value: object
+    outer: _Place | None
+
+
+def select(document: object, fields: Sequence[Selector | None]) -> Iterator[Row]:
+    """Give one row for each item of the innermost list; a field of an outer list is the same for all inside it."""
+    deepest = max((field.lists for field in fields if field), key=len, default=())
+    for field in fields:
+        if field and deepest[: len(field.lists)] != field.lists:
+            raise ConfigError(f"{field} lies in another list than {'.'.join(deepest)}", hint="lists must be nested")
+    for place in _walk(_Place((), document, None), deepest):
+        yield Row(tuple(_value(place, field) for field in fields))
+
+
+def _walk(place: _Place, steps: tuple[str, ...]) -> Iterator[_Place]:
+    """Go down to the items of the innermost list."""
+    if not steps:
+        yield place
+        return
+    cut = steps.index("[]")
+    items = _descend(place.value, steps[:cut], strict=True)
+    if items is not None and not isinstance(items, list):
+        where = ".".join((*place.steps, *steps[:cut])) or "its top"
+        raise EngineError(f"the output has no list at {where}", hint=_CORRECT)
+    for item in items or ():
+        inner = _Place((*place.steps, *steps[: cut + 1]), item, place)
+        yield from _walk(inner, steps[cut + 1 :])
+
+
+def _value(place: _Place, field: Selector | None) -> object:
+    """Look a field up in the item of its own list."""
+    if field is None:
+        return None
+    at: _Place | None = place
+    while at is not None and at.steps != field.lists:
+        at = at.outer
+    return None if at is None else _descend(at.value, field.steps[len(field.lists) :], strict=False)
+
+
+def _descend(value: object, steps: tuple[str, ...], *, strict: bool) -> object:
+    """Follow keys, and numbers into lists; where one is missing give None, or say so."""
+    for step in steps:
+        if isinstance(value, list) and step.isdecimal() and int(step) < len(value):
+            value = value[int(step)]
+            continue
+        if not isinstance(value, dict) or step not in value:
+            if strict:
+                there = ", ".join(sorted(map(str, value))[:8]) if isinstance(value, dict) else type(value).__name__
+                raise EngineError(f"the output has no {step!r}; there is: {there}", hint=_CORRECT)
+            return None
+        value = value[step]
+    return value

@@ -1,0 +1,386 @@
+"""The grep of a patient person: `engine` is the kind, the other modules help it."""
+
+from __future__ import annotations
+
+import heapq
+import os
+import re
+import shutil
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Literal, Protocol
+
+from assay.corpus import read_bytes
+from assay.engines.base import Context, InHouse, Session, Usage
+from assay.engines.fingerprints import identity_of
+from assay.engines.tool import Witness, describe_failure, run_tool
+from assay.errors import ConfigError, EngineError
+from assay.processes import Finished, ProcessLimits, Task
+from assay.settings import check_counts, read_settings
+from assay.syntax.identifiers import STOP_WORDS
+from assay.syntax.text import count_lines
+from assay.types import Corpus, Hit, Role
+
+
+@dataclass(frozen=True, slots=True)
+class CountingLimits:
+    """Memory, time and command line lengths; no effect on any count."""
+
+    cached_bytes: int = 512_000_000  # file contents kept in memory; the rest is read again for every word
+    argument_bytes: int = 200_000  # of paths in one command line: the smallest system limit in use is 256 KiB
+    seconds: float = 120.0  # for one run of a tool: what an abandoned query may leave running
+    # git names every file it tracks, and a million paths of 100 bytes must fit
+    process: ProcessLimits = field(default_factory=lambda: ProcessLimits(stdout=100_000_000))
+
+
+LIMITS = CountingLimits()
+_WAY_OUT = 'use backend = "python"'
+
+
+class WordCounter(Protocol):
+    """Counts words in the files of one corpus."""
+
+    def count(self, word: str) -> Mapping[str, int]:
+        """Give the number of occurrences by path, for the files that have any."""
+
+    @property
+    def peak_bytes(self) -> int | None:
+        """The most memory that a program of its took; None when there was none, or too short to be seen."""
+
+
+def fold(data: bytes) -> str:
+    """Decode as the corpus does and lower the case."""
+    lowered = data.lower()
+    try:
+        return lowered.decode("utf-8").lower()
+    except UnicodeDecodeError:
+        return lowered.decode("latin-1").lower()
+
+
+def count_word(data: bytes, word: str) -> int:
+    """Count a lower-cased word in bytes whose ASCII letters are lower-cased."""
+    if word.isascii():
+        return data.count(word.encode())
+    return 0 if data.isascii() else fold(data).count(word)
+
+
+def find_tool(name: str) -> str | None:
+    """Find a program on the PATH."""
+    return shutil.which(name)
+
+
+class PythonCounter:
+    """Counts in memory."""
+
+    peak_bytes: int | None = None  # no program of its own
+
+    def __init__(self, corpus: Corpus) -> None:
+        self._corpus = corpus
+        self._paths = tuple(sorted(file.path for file in corpus.files))
+        self._cache: dict[str, bytes] = {}
+        self._room = LIMITS.cached_bytes
+
+    def count(self, word: str) -> Mapping[str, int]:
+        """Count in every file."""
+        return self.count_in(self._paths, word)
+
+    def count_in(self, paths: Sequence[str], word: str) -> Mapping[str, int]:
+        """Count in some files."""
+        counts = {path: count_word(self._folded(path), word) for path in paths}
+        return {path: count for path, count in counts.items() if count}
+
+    def _folded(self, path: str) -> bytes:
+        """Give a file's bytes with ASCII letters lower-cased, from memory while there is room."""
+        data = self._cache.get(path)
+        if data is None:
+            data = read_bytes(self._corpus, path).lower()
+            if len(data) <= self._room:
+                self._room -= len(data)
+                self._cache[path] = data
+        return data
+
+
+class _ToolCounter:
+    """What counters share that let a program help them."""
+
+    def __init__(self, corpus: Corpus) -> None:
+        self._corpus = corpus
+        self._python = PythonCounter(corpus)
+        self._witness = Witness()
+
+    @property
+    def peak_bytes(self) -> int | None:
+        """The most memory that a run of the tool took."""
+        return self._witness.peak_bytes
+
+    def _output(self, arguments: Sequence[str]) -> bytes:
+        """Run a grep in the corpus; 1 means that nothing was found."""
+        done = self._run(arguments)
+        if done.code not in (0, 1):
+            raise EngineError(describe_failure(Task(tuple(arguments)), done), hint=_WAY_OUT)
+        return done.stdout
+
+    def _run(self, arguments: Sequence[str]) -> Finished:
+        """Run a tool in the corpus, with bytes for letters and without the machine's git configuration."""
+        environment = {**os.environ, "LC_ALL": "C", "GIT_CONFIG_NOSYSTEM": "1"}
+        task = Task(tuple(arguments), self._corpus.root, environment)
+        return run_tool(task, LIMITS.seconds, hint=_WAY_OUT, limits=LIMITS.process, seen=self._witness.see_query)
+
+
+class RipgrepCounter(_ToolCounter):
+    """Counts with `rg --count-matches`, over the corpus's own list of files."""
+
+    # Bytes as they are (-a, no BOM sniffing), ASCII case only, no configuration or ignore file of the user's.
+    FLAGS = ("--no-config", "--no-unicode", "-i", "-F", "-a", "--encoding", "none", "--count-matches", "--null", "-H")
+
+    def __init__(self, corpus: Corpus) -> None:
+        super().__init__(corpus)
+        self._paths = tuple(sorted(file.path for file in corpus.files))
+
+    def count(self, word: str) -> Mapping[str, int]:
+        """Count in every file."""
+        if not word.isascii():
+            return self._python.count(word)
+        counts: dict[str, int] = {}
+        for batch in _batches(self._paths):
+            arguments = ["rg", *self.FLAGS, "-e", word, "--", *(f"./{path}" for path in batch)]
+            for line in self._output(arguments).splitlines():
+                name, _, number = line.rpartition(b"\0")
+                counts[os.fsdecode(name).removeprefix("./")] = int(number)
+        return counts
+
+
+class GitCounter(_ToolCounter):
+    """Lets `git grep` name the tracked files that hold the word, and counts in those; it can only count lines itself.
+
+    Files that git does not track or reads from elsewhere are counted without its help, so a corpus that is no
+    repository is a slower one and nothing else.
+    """
+
+    # The user's configuration could turn on full names or submodules.
+    GIT = ("git", "-c", "grep.fullName=false", "-c", "submodule.recurse=false")
+    FLAGS = ("-l", "-z", "-a", "-i", "-F", "--no-color")
+
+    def __init__(self, corpus: Corpus) -> None:
+        super().__init__(corpus)
+        paths = sorted(file.path for file in corpus.files)
+        tracked = self._tracked()
+        self._seen = frozenset(path for path in paths if path in tracked and _is_plain(corpus, path))
+        self._unseen = tuple(path for path in paths if path not in self._seen)
+
+    def count(self, word: str) -> Mapping[str, int]:
+        """Count in every file."""
+        if not word.isascii():
+            return self._python.count(word)
+        return self._python.count_in((*sorted(self._holding(word) & self._seen), *self._unseen), word)
+
+    def _tracked(self) -> frozenset[str]:
+        """List the files whose text `git grep` takes from the folder; tag H leaves out those it has reasons not to."""
+        listed = self._run([*self.GIT, "ls-files", "-v", "-z"])
+        if listed.code:
+            return frozenset()  # no repository
+        entries = (os.fsdecode(entry).partition(" ") for entry in listed.stdout.split(b"\0"))
+        return frozenset(path for tag, _, path in entries if tag == "H")
+
+    def _holding(self, word: str) -> frozenset[str]:
+        """Ask git for the tracked files that hold a word."""
+        if not self._seen:
+            return frozenset()
+        output = self._output([*self.GIT, "grep", *self.FLAGS, "-e", word])
+        return frozenset(os.fsdecode(name) for name in output.split(b"\0") if name)
+
+
+def _is_plain(corpus: Corpus, path: str) -> bool:
+    """Tell whether a path leads through no link, so that git reads what we read."""
+    root = os.path.realpath(corpus.root)
+    return os.path.realpath(os.path.join(root, path)) == os.path.join(root, path)
+
+
+def _batches(paths: Sequence[str]) -> Iterator[list[str]]:
+    """Cut a list of paths into command lines of bounded length."""
+    batch: list[str] = []
+    room = LIMITS.argument_bytes
+    for path in paths:
+        size = len(os.fsencode(path)) + 3  # "./" before, a NUL after
+        if batch and size > room:
+            yield batch
+            batch, room = [], LIMITS.argument_bytes
+        batch.append(path)
+        room -= size
+    if batch:
+        yield batch
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """Lines of a file, 1-based and inclusive."""
+
+    start: int
+    end: int
+
+
+def densest_window(text: str, words: Sequence[str], size: int) -> Window:
+    """Find the `size` lines with the most distinct words, then the most occurrences, then the first such."""
+    found = sorted(_occurrences(text, words))
+    last = max(1, count_lines(text))  # an empty file is shown as its first line
+    best, best_line = (0, 0), 1
+    inside: Counter[int] = Counter()
+    right = 0
+    for left, (line, word) in enumerate(found):
+        while right < len(found) and found[right][0] < line + size:
+            inside[found[right][1]] += 1
+            right += 1
+        richness = (len(inside), right - left)
+        if richness > best:
+            best, best_line = richness, line
+        inside[word] -= 1
+        if not inside[word]:
+            del inside[word]
+    return Window(best_line, min(best_line + size - 1, last))
+
+
+def _occurrences(text: str, words: Sequence[str]) -> list[tuple[int, int]]:
+    """List the line and the number of every word, word by word."""
+    found = []
+    for number, word in enumerate(words):
+        line, seen, at = 1, 0, text.find(word)
+        while at >= 0:
+            line, seen = line + text.count("\n", seen, at), at
+            found.append((line, number))
+            at = text.find(word, at + len(word))
+    return found
+
+
+Backend = Literal["auto", "rg", "git", "python"]
+_WORD = re.compile(r"\w+")
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What `kind = "keywords"` takes."""
+
+    # No part of the engine's identity, because the ranking is the same.
+    backend: Backend = field(default="auto", metadata={"about": "who counts the words; the ranking is the same"})
+    window: int = field(
+        default=40,  # the same size as the reference engine's chunk
+        metadata={"about": "lines of a result: those with the most distinct words"},
+    )
+    shortest: int = field(
+        default=2, metadata={"about": "characters of the shortest word looked for: one letter stands in every file"}
+    )
+    cached_words: int = field(
+        default=4096,  # queries of one suite share most of theirs
+        metadata={"about": "words whose counts are kept in memory; no effect on the ranking"},
+    )
+
+    def __post_init__(self) -> None:
+        """Refuse numbers without a meaning."""
+        check_counts("engine keywords", window=self.window, shortest=self.shortest, cached_words=self.cached_words)
+
+
+@dataclass(frozen=True, slots=True)
+class KeywordsEngine(InHouse):
+    """grep for every word of the query."""
+
+    settings: Settings
+    oversample: int = 1
+    role: Role = "yardstick"
+
+    @property
+    def config(self) -> Mapping[str, object]:
+        """What shapes the ranking: not who counts."""
+        return {"kind": "keywords", "window": self.settings.window, "shortest": self.settings.shortest}
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Who counts on this machine."""
+        return (f"words counted by {choose_backend(self.settings.backend)}",)
+
+    @property
+    def identity(self) -> str | None:  # type: ignore[override]  # computed when asked for
+        """Settings, code, and the tool that counts, which is another when its file is."""
+        backend = choose_backend(self.settings.backend)
+        return identity_of(self.config, "engines/keywords.py", facts=[backend, _tool_facts(backend)])
+
+    def open(self, corpus: Corpus) -> Session:
+        """Get a counter ready."""
+        counters: dict[str, Callable[[Corpus], WordCounter]] = {
+            "rg": RipgrepCounter,
+            "git": GitCounter,
+            "python": PythonCounter,
+        }
+        return KeywordsSession(self.settings, corpus, counters[choose_backend(self.settings.backend)](corpus))
+
+
+class KeywordsSession:
+    """Word counts on one corpus, each word counted once."""
+
+    def __init__(self, settings: Settings, corpus: Corpus, counter: WordCounter) -> None:
+        self._settings = settings
+        self._corpus = corpus
+        self._counter = counter
+        self._count = lru_cache(settings.cached_words)(counter.count)
+
+    def search(self, query: str, k: int) -> Sequence[Hit]:
+        """Rank the files that hold any word of the query."""
+        words = query_keywords(query, self._settings.shortest)
+        distinct: Counter[str] = Counter()
+        total: Counter[str] = Counter()
+        for word in words:
+            counts = self._count(word)
+            distinct.update(counts.keys())
+            total.update(counts)
+        ranked = heapq.nsmallest(max(k, 0), distinct, key=lambda path: (-distinct[path], -total[path], path))
+        return tuple(self._hit(path, words, _score(distinct[path], total[path])) for path in ranked)
+
+    def usage(self) -> Usage:
+        """Tell what the programs took that count; what counts in this process is seen from outside."""
+        return Usage(peak_bytes=self._counter.peak_bytes)
+
+    def close(self) -> None:
+        """Forget the counts."""
+        self._count.cache_clear()
+
+    def _hit(self, path: str, words: Sequence[str], score: float) -> Hit:
+        """Point to the window of the file that holds most of the words."""
+        window = densest_window(fold(read_bytes(self._corpus, path)), words, self._settings.window)
+        return Hit(path, window.start, window.end, score)
+
+
+def _score(distinct: int, total: int) -> float:
+    """Say the order in one number: distinct words first, then matches; equal only where both are."""
+    return distinct + total / (total + 1)
+
+
+def query_keywords(query: str, shortest: int) -> list[str]:
+    """List a query's distinct words, lower-cased; stop words and single letters only when there is nothing else."""
+    every = list(dict.fromkeys(word.lower() for word in _WORD.findall(query)))
+    telling = [word for word in every if word not in STOP_WORDS and len(word) >= shortest]
+    return telling or every
+
+
+def choose_backend(wanted: Backend) -> Literal["rg", "git", "python"]:
+    """Take the backend that is asked for, or the first there is."""
+    if wanted != "auto":
+        if wanted != "python" and find_tool(wanted) is None:
+            raise ConfigError(f"engine keywords: {wanted} is not installed", hint='install it, or backend = "auto"')
+        return wanted
+    return "rg" if find_tool("rg") else "git" if find_tool("git") else "python"
+
+
+def _tool_facts(backend: str) -> list[object]:
+    """Tell one version of a tool from another without starting it."""
+    path = None if backend == "python" else find_tool(backend)
+    if path is None:
+        return []
+    facts = os.stat(path)
+    return [path, facts.st_size, facts.st_mtime_ns]
+
+
+def make(settings: Mapping[str, object], _context: Context) -> KeywordsEngine:
+    """Make the engine from its settings; a backend that is asked for and missing is told at once."""
+    read = read_settings(Settings, settings, "engine keywords")
+    choose_backend(read.backend)
+    return KeywordsEngine(read)

@@ -1,0 +1,260 @@
+"""Engines of known tools: each a TOML file to copy, with what is known of the tool itself."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import resources
+from pathlib import Path, PurePath
+
+from assay.engines.kinds import KINDS
+from assay.engines.templates import INTERPRETER, fill
+from assay.errors import AssayError, ConfigError, EngineError, nearest
+from assay.processes import Task, run_process
+from assay.settings import merge, read_settings, unknown
+from assay.toml import TomlFile, line_of, read_toml
+
+_TABLES = ("preset", "engine")
+_FILE = ".toml"
+_HINT = "a preset has [preset] and [engine]; `assay engines show semble` prints one"
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """How to ask a tool for its version: what it prints holds it."""
+
+    argv: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What is known of a tool. `verified` is the version it ran with; without one the preset is from `docs` alone."""
+
+    about: str
+    home: str = ""
+    docs: str = ""
+    verified: str = ""
+    install: str = ""
+    needs: tuple[str, ...] = ()  # programs on the PATH
+    variables: tuple[str, ...] = ()  # of the environment, that must be set
+    note: str = ""  # what a reader of its numbers has to know
+    version: Probe | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Preset:
+    """A tool, and the settings of the engine that asks it."""
+
+    name: str
+    path: Path
+    facts: Facts
+    settings: Mapping[str, object]  # of [engine], `kind` among them
+    text: str = field(repr=False)  # of the file, to copy and to find lines in
+
+    @property
+    def kind(self) -> str:
+        """The kind of engine that asks it."""
+        return str(self.settings["kind"])
+
+
+@cache
+def _shipped() -> Mapping[str, Path]:
+    """Find the presets that ship, by name."""
+    folder = Path(str(resources.files("assay.data") / "presets"))
+    return {path.stem: path for path in sorted(folder.glob("*.toml"), key=lambda path: path.stem)}
+
+
+def preset_names() -> tuple[str, ...]:
+    """List the presets that ship."""
+    return tuple(_shipped())
+
+
+def find_preset(name: str) -> Preset:
+    """Read a preset that ships."""
+    path = _shipped().get(name)
+    if path is None:
+        near = nearest(name.partition(":")[0], (*KINDS, *_shipped()))
+        meant = f"; did you mean {near[0]!r}?" if near else ""
+        raise ConfigError(
+            f"unknown engine {name!r}{meant}",
+            hint=f"kinds: {', '.join(sorted(KINDS))}; presets: {', '.join(_shipped())}; or a file: ./mine.toml",
+        )
+    return read_preset(path)
+
+
+def named_preset(name: str, folder: Path) -> Preset:
+    """Find a preset that ships, by its name, or in a file of the user's, from a folder."""
+    return read_preset(folder / name) if name.endswith(_FILE) and name not in _shipped() else find_preset(name)
+
+
+def read_preset(path: Path) -> Preset:
+    """Read a preset from a file; what is wrong with it is told with its line."""
+    file = read_toml(path, hint="check the path; `assay engines` lists the presets that ship")
+    for key in file.data:
+        if key not in _TABLES:
+            raise _placed(unknown("unknown table", key, list(_TABLES), "tables"), file, (key,))
+    tables = {name: file.data.get(name) for name in _TABLES}
+    facts, settings = tables["preset"], tables["engine"]
+    if not isinstance(facts, dict) or not isinstance(settings, dict):
+        missing = next(name for name in _TABLES if not isinstance(tables[name], dict))
+        raise ConfigError(f"no table [{missing}]", file=path, hint=_HINT)
+    try:
+        read = read_settings(Facts, facts, "[preset]")
+    except ConfigError as problem:
+        raise _placed(problem, file, _mentioned(problem, "preset", facts)) from problem
+    return Preset(path.stem, path, read, _with_kind(settings, file), file.text)
+
+
+def _with_kind(settings: Mapping[str, object], file: TomlFile) -> Mapping[str, object]:
+    """Make sure that the settings name a kind of engine."""
+    kind = settings.get("kind")
+    if not isinstance(kind, str):
+        raise _placed(ConfigError("[engine] has no kind", hint=f"kinds: {', '.join(sorted(KINDS))}"), file, ("engine",))
+    if kind not in KINDS:
+        raise _placed(unknown("unknown kind of engine", kind, sorted(KINDS), "kinds"), file, ("engine", "kind"))
+    return settings
+
+
+def settings_of(preset: Preset, changes: Mapping[str, object]) -> dict[str, object]:
+    """Give the settings of a preset's engine, changed; a command line tool is asked for its version too."""
+    probe = preset.facts.version
+    own = {"version": list(probe.argv)} if probe and preset.kind == "command" else {}
+    merged = merge({**own, **preset.settings}, changes)
+    return {key: value for key, value in merged.items() if key != "kind"}
+
+
+def place(problem: ConfigError, preset: Preset, changes: Mapping[str, object]) -> ConfigError:
+    """Say where in a preset a wrong setting stands, unless it is one that the user changed."""
+    if problem.file or _mentioned(problem, "engine", changes) != ("engine",):
+        return problem
+    file = TomlFile(preset.path, preset.text, {})
+    return _placed(problem, file, _mentioned(problem, "engine", preset.settings))
+
+
+def _mentioned(problem: ConfigError, table: str, values: Mapping[str, object]) -> tuple[str, ...]:
+    """Find the key that a message is about: the first of its words that is one, else the table itself."""
+    for word in re.findall(r"\w+", problem.message):
+        for keys in _keys(values):
+            if keys[-1] == word:
+                return (table, *keys)
+    return (table,)
+
+
+def _keys(values: Mapping[str, object]) -> Iterator[tuple[str, ...]]:
+    """List the keys of a table, then those of the tables in it."""
+    yield from ((key,) for key in values)
+    for key, value in values.items():
+        if isinstance(value, Mapping):
+            yield from ((key, *inner) for inner in _keys(value))
+
+
+def _placed(problem: ConfigError, file: TomlFile, keys: tuple[str, ...]) -> ConfigError:
+    """Add file and line to a message."""
+    line = line_of(file.text, ".".join(keys))
+    return ConfigError(problem.message, file=file.path, line=line, hint=problem.hint)
+
+
+_VERSION = re.compile(r"\d+(?:\.\d+)+[\w.+-]*|\b\d+\b")
+
+
+@dataclass(frozen=True, slots=True)
+class ProbeLimits:
+    """What asking for a version may cost."""
+
+    seconds: float = 20.0  # a Python tool that imports a tensor library first takes ten
+    words: int = 60  # characters of an unexpected answer that are shown
+
+
+PROBE_LIMITS = ProbeLimits()
+
+
+@dataclass(frozen=True, slots=True)
+class Installed:
+    """What this machine has of a tool."""
+
+    missing: tuple[str, ...]  # programs that are not on the PATH
+    unset: tuple[str, ...]  # variables of the environment that are not set
+    version: str = ""
+
+    @property
+    def ready(self) -> bool:
+        """Whether everything is there that the preset needs."""
+        return not self.missing and not self.unset
+
+
+def look(preset: Preset, limits: ProbeLimits = PROBE_LIMITS) -> Installed:
+    """Look for a tool, and ask it for its version when it is there."""
+    missing = _missing(preset.facts.needs)
+    return Installed(missing, _unset(preset.facts.variables), "" if missing else tool_version(preset, limits))
+
+
+def tool_version(preset: Preset, limits: ProbeLimits = PROBE_LIMITS) -> str:
+    """Ask a tool for its version; empty when the preset does not know how, or the tool does not say."""
+    probe = preset.facts.version
+    if probe is None:
+        return ""
+    try:
+        argv = tuple(fill(part, {**INTERPRETER, "preset": str(preset.path.parent)}) for part in probe.argv)
+        done = run_process(Task(argv), limits.seconds)
+    except AssayError:
+        return ""
+    if not done.ok:
+        return ""
+    text = (done.stdout or done.stderr).decode(errors="replace")
+    found = _VERSION.search(text)
+    return found[0] if found else " ".join(text.split())[: limits.words]
+
+
+def check_needs(preset: Preset, changes: Mapping[str, object]) -> None:
+    """Refuse an engine whose program is not here, with how to install it; what the user changed is theirs."""
+    facts = preset.facts
+    named = {PurePath(text).name for text in _texts(changes)}
+    missing = [program for program in _missing(facts.needs) if program not in named]
+    if missing:
+        hint = f"install it: {facts.install}" if facts.install else "install it, and put its folder on the PATH"
+        raise EngineError(f"preset {preset.name}: no program {', '.join(missing)}", hint=hint)
+    changed = changes.get("env")
+    given = changed if isinstance(changed, Mapping) else {}
+    unset = [name for name in _unset(facts.variables) if name not in given]
+    if unset:
+        raise EngineError(
+            f"preset {preset.name}: the variable {unset[0]} is not set",
+            hint=f"export {unset[0]}=...; `assay engines show {preset.name}` says what it is for",
+        )
+
+
+def _missing(programs: Sequence[str]) -> tuple[str, ...]:
+    """List the programs that are not on the PATH."""
+    return tuple(program for program in programs if shutil.which(program) is None)
+
+
+def _unset(names: Sequence[str]) -> tuple[str, ...]:
+    """List the variables of the environment that are not set."""
+    return tuple(name for name in names if not os.environ.get(name))
+
+
+def _texts(value: object) -> Iterator[str]:
+    """List the texts in settings; a command that is one text is as many words."""
+    if isinstance(value, str):
+        yield from (value, *value.split())
+    elif isinstance(value, Mapping):
+        for item in value.values():
+            yield from _texts(item)
+    elif isinstance(value, list | tuple):
+        for item in value:
+            yield from _texts(item)
+
+
+def told(preset: Preset) -> tuple[str, ...]:
+    """Say of what a preset's settings were made and what there is to know, for everybody who reads its numbers."""
+    facts = preset.facts
+    proof = (
+        f"last verified with {facts.verified}"
+        if facts.verified
+        else f"unverified: written from {facts.docs or 'no source'}"
+    )
+    return (f"preset {preset.name}, {proof}", *((facts.note,) if facts.note else ()))

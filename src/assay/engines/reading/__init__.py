@@ -1,1 +1,0 @@
-"""What an answer says, as hits: JSON, JSON lines, text, by declared rules or by the names that tools use."""

@@ -1,0 +1,103 @@
+"""How much memory an engine adds that runs inside this process."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+_STATUS = Path("/proc/self/status")
+_CLEAR = Path("/proc/self/clear_refs")
+_RESET_PEAK = "5"  # proc(5): resets the peak resident set size
+
+
+class AddedMemory:
+    """Watch what one engine adds, call by call: what others take in between counts for nothing. Linux only."""
+
+    def __init__(self) -> None:
+        self.peak: int | None = None  # bytes; None: not known
+        self._held = 0  # what earlier calls did not give back
+
+    @contextmanager
+    def watching(self) -> Iterator[None]:
+        """Watch a call of the engine."""
+        before = _forget_peak()
+        try:
+            yield
+        finally:
+            highest, now = _field("VmHWM"), _field("VmRSS")
+            if before is not None and highest is not None and now is not None:
+                self.peak = max(self.peak or 0, self._held + highest - before)
+                self._held = max(0, self._held + now - before)
+
+
+def _forget_peak() -> int | None:
+    """Let the peak begin at what is in use now, and give that."""
+    try:
+        _CLEAR.write_text(_RESET_PEAK)
+    except OSError:
+        return None
+    return _field("VmRSS")
+
+
+def _field(name: str) -> int | None:
+    """Read a size from the process's status, in bytes."""
+    try:
+        match = re.search(rf"^{name}:\s+(\d+) kB$", _STATUS.read_text(encoding="ascii"), re.MULTILINE)
+    except OSError:
+        return None
+    return int(match[1]) * 1024 if match else None
+
+
+#: What numeric libraries, and the tools built on them, read to decide how many threads they start.
+THREAD_VARIABLES = (
+    "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "NUMEXPR_NUM_THREADS",
+    "VECLIB_MAXIMUM_THREADS",
+    "RAYON_NUM_THREADS",
+    "GOMAXPROCS",
+    "TOKIO_WORKER_THREADS",
+)
+
+
+def available_threads() -> int:
+    """Count the processors that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+@contextmanager
+def pinned(threads: int) -> Iterator[int]:
+    """Run with this many processors at most, programs that are started included; gives how many there really are."""
+    before = {name: os.environ.get(name) for name in THREAD_VARIABLES}
+    granted = min(threads, available_threads())
+    allowed = _allowed()
+    os.environ.update(dict.fromkeys(THREAD_VARIABLES, str(granted)))
+    _confine(sorted(allowed)[:granted])
+    try:
+        yield granted
+    finally:
+        _confine(sorted(allowed))
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
+
+def _allowed() -> set[int]:
+    """List the processors that this process may use, where the system tells."""
+    return os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else set()
+
+
+def _confine(processors: list[int]) -> None:
+    """Keep every thread of this process to some processors; each has a mask of its own, and new ones inherit it."""
+    if not processors or not hasattr(os, "sched_setaffinity"):
+        return
+    tasks = Path("/proc/self/task")
+    for thread in sorted(int(task.name) for task in tasks.iterdir()) if tasks.is_dir() else [0]:
+        with suppress(OSError):  # it ended meanwhile
+            os.sched_setaffinity(thread, processors)

@@ -1,0 +1,415 @@
+"""Does the gold fit the code? Targets looked up in a corpus: paths, lines, symbols, content hashes."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path, PurePosixPath
+from typing import Literal
+
+from assay.corpus.unpack import ListedPaths
+from assay.errors import GoldError, nearest
+from assay.syntax.symbols import enclosing, is_supported, parse_problem, symbols
+from assay.syntax.text import split_lines
+from assay.types import Adversary, Corpus, Gold, Query, Skipped, Span, Symbol, Target
+
+#: Hex digits. 48 bits: two of a million ranges are the same by chance once in some hundred sets of that size.
+DIGEST_LENGTH = 12
+
+
+def content_digest(lines: Sequence[str]) -> str:
+    """Hash lines without the blanks at their ends, which editors and git change at will."""
+    said = "\n".join(line.rstrip() for line in lines)
+    return hashlib.sha256(said.encode("utf-8", "surrogatepass")).hexdigest()[:DIGEST_LENGTH]
+
+
+def places(lines: Sequence[str], digest: str, length: int) -> Iterator[int]:
+    """Yield the first line, counted from 1, of each run of `length` lines that has the digest."""
+    for start in range(1, len(lines) - length + 2):
+        if content_digest(lines[start - 1 : start - 1 + length]) == digest:
+            yield start
+
+
+class AnchorLines:
+    """Find the line an anchor is written in."""
+
+    def __init__(self, gold: Gold) -> None:
+        self._source = gold.source
+        self._starts = sorted(query.line for query in gold.queries if query.line is not None)
+        self._lines: list[str] | None = None
+
+    def find(self, query: Query, anchor: str) -> int | None:
+        """Give the first line of the query that holds the anchor's text, or the line it begins in."""
+        if query.line is None:
+            return None
+        lines = self._read()
+        end = next((start - 1 for start in self._starts if start > query.line), len(lines))
+        for number in range(query.line, min(end, len(lines)) + 1):
+            if anchor in lines[number - 1]:
+                return number
+        return query.line
+
+    def _read(self) -> list[str]:
+        """Read the gold file once; one that is gone by now has no lines."""
+        if self._lines is None:
+            self._lines = _source_lines(self._source)
+        return self._lines
+
+
+def _source_lines(source: str | None) -> list[str]:
+    """Give the lines of a gold file that can still be read."""
+    try:
+        return Path(source).read_text("utf-8").split("\n") if source else []
+    except (OSError, UnicodeDecodeError):
+        return []
+
+
+#: Names a hint offers: it is one line.
+MOST_CANDIDATES = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """Why a target could not be found; `code` is path, range, content, symbol, language or syntax."""
+
+    code: str
+    message: str
+    hint: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Parsed:
+    """What is known of a file: its lines, which definitions, or why none."""
+
+    lines: tuple[str, ...]
+    symbols: tuple[Symbol, ...]
+    problem: str | None
+
+
+class Library:
+    """A corpus whose files are read and parsed once, when they are first asked for."""
+
+    def __init__(self, corpus: Corpus) -> None:
+        self._corpus = corpus
+        self._listed = ListedPaths(corpus)
+        self._paths = {file.path: file.language for file in corpus.files}
+        self._skipped = {skipped.path.rstrip("/"): skipped for skipped in corpus.skipped}
+        self._parsed: dict[str, _Parsed] = {}
+
+    def look_up(self, target: Target) -> Target | Missing:
+        """Give the target with its lines and unit, or say why it is not there."""
+        path = self.listed(target.span.path)
+        if path is None:
+            return self._no_path(target.span.path)
+        if path != target.span.path:
+            target = replace(target, span=replace(target.span, path=path), link=target.span.path)
+        if target.symbol is not None:
+            return self._symbol(target, target.symbol)
+        if target.span.start is None or target.span.end is None:
+            return target
+        return self._range(target, target.span.start, target.span.end)
+
+    def listed(self, path: str) -> str | None:
+        """Return the path by which the corpus lists a file, which a symbolic link may name; None if it does not."""
+        return self._listed.find(path)
+
+    @cached_property
+    def _by_name(self) -> dict[str, list[str]]:
+        """Group the paths by file name; built for the first missing path, of which there may be many."""
+        return _grouped(self._paths, lambda path: path.name)
+
+    @cached_property
+    def _by_folder(self) -> dict[str, list[str]]:
+        """Group the paths by folder."""
+        return _grouped(self._paths, lambda path: str(path.parent))
+
+    def _parse(self, path: str) -> _Parsed:
+        """Read and parse a file once."""
+        if path not in self._parsed:
+            from assay.corpus import read_text
+
+            text = read_text(self._corpus, path)
+            language = self._paths[path]
+            found = symbols(path, text, language)
+            problem = None if found else parse_problem(path, text, language)
+            self._parsed[path] = _Parsed(split_lines(text), found, problem)
+        return self._parsed[path]
+
+    def _range(self, target: Target, start: int, end: int) -> Target | Missing:
+        """Check a line range and find the definition it lies in; one with a content hash is looked for in its file."""
+        parsed, path = self._parse(target.span.path), target.span.path
+        if target.digest is not None and content_digest(parsed.lines[start - 1 : end]) != target.digest:
+            found = _only_place(parsed.lines, target.digest, end - start + 1)
+            if isinstance(found, str):
+                message = f"{target.anchor} does not hold what it held: {found}"
+                return Missing("content", message, "move it with `assay gold reanchor`, or anchor it anew")
+            start, end = found, found + end - start
+        if end > len(parsed.lines):
+            message = f"{target.anchor} is past the end: {path} has {len(parsed.lines)} lines"
+            return Missing("range", message, "was it anchored at another revision? correct the range")
+        unit = enclosing(parsed.symbols, start, end)
+        return replace(target, span=Span(path, start, end), unit=Span(path, unit.start, unit.end) if unit else None)
+
+    def _symbol(self, target: Target, symbol: str) -> Target | Missing:
+        """Find the lines of a symbol; it is its own unit."""
+        path = target.span.path
+        if not is_supported(path, self._paths[path]):
+            kind = self._paths[path] or "files of its kind"
+            message = f"the symbols of {path} cannot be read: there is no grammar for {kind}"
+            return Missing("language", message, "anchor it to lines: path:10-42")
+        parsed = self._parse(path)
+        found = next((s for s in parsed.symbols if s.name == symbol), None)
+        if found is None:
+            return self._no_symbol(path, symbol, parsed)
+        span = Span(path, found.start, found.end)
+        return replace(target, span=span, unit=span)
+
+    def _no_symbol(self, path: str, symbol: str, parsed: _Parsed) -> Missing:
+        """Say which symbol was probably meant, or that the file does not parse."""
+        if parsed.problem:
+            message = f"symbol '{symbol}' cannot be found: {path} does not parse, {parsed.problem}"
+            return Missing("syntax", message, "anchor it to lines, or use a version that reads this syntax")
+        return Missing("symbol", f"symbol '{symbol}' is not in {path}", _symbol_hint(symbol, parsed.symbols))
+
+    def _no_path(self, path: str) -> Missing:
+        """Say whether a path was left out, is a folder, or was probably another."""
+        left_out = self._left_out(path)
+        if left_out is not None:
+            why = f"{left_out.reason}: {left_out.detail}" if left_out.detail else left_out.reason
+            message = f"{path} is there but was left out of the corpus ({why})"
+            return Missing("path", message, "force it in with .assayignore or include, or choose another target")
+        if (self._corpus.root / path).is_dir():
+            return Missing("path", f"{path} is a folder of the corpus", "name a file in it")
+        if (self._corpus.root / path).is_file():
+            message = f"{path} is there but not part of the corpus"
+            return Missing("path", message, "check the include and exclude globs of the corpus")
+        return Missing("path", f"{path} is not in the corpus", self._path_hint(path))
+
+    def _left_out(self, path: str) -> Skipped | None:
+        """Find the record of the file, or of a folder above it, that the walk skipped."""
+        upwards = (path, *(str(parent) for parent in PurePosixPath(path).parents))
+        return next((self._skipped[step] for step in upwards if step in self._skipped), None)
+
+    def _path_hint(self, path: str) -> str:
+        """Name the files a missing path may have moved to: a package, the same name elsewhere, a close name."""
+        wanted = PurePosixPath(path)
+        package = str(wanted.with_suffix("") / f"__init__{wanted.suffix}")
+        if package in self._paths:
+            return f"did you mean '{package}'?"
+        candidates = self._by_name.get(wanted.name) or self._beside(wanted)
+        if not candidates:
+            return "paths are relative to the corpus root; check the root and the revision"
+        return f"did you mean {_either(candidates)}?"
+
+    def _beside(self, wanted: PurePosixPath) -> list[str]:
+        """Give the files of the same folder whose names look like the wanted one, closest first."""
+        stems = _grouped(self._by_folder.get(str(wanted.parent), ()), lambda path: path.stem)
+        return [path for stem in nearest(wanted.stem, stems, MOST_CANDIDATES) for path in stems[stem]]
+
+
+def _only_place(lines: tuple[str, ...], digest: str, length: int) -> int | str:
+    """Find the one place in a file that says what was hashed, or say why there is none."""
+    found = list(places(lines, digest, length))
+    if len(found) == 1:
+        return found[0]
+    return "the lines changed" if not found else f"{len(found)} places of the file say the same now"
+
+
+def _grouped(paths: Iterable[str], key: Callable[[PurePosixPath], str]) -> dict[str, list[str]]:
+    """Group paths by a part of them, in path order."""
+    groups: dict[str, list[str]] = {}
+    for path in sorted(paths):
+        groups.setdefault(key(PurePosixPath(path)), []).append(path)
+    return groups
+
+
+def _symbol_hint(symbol: str, known: tuple[Symbol, ...]) -> str:
+    """Name the symbols that may have been meant: a close name in the same scope, or the same name in another.
+
+    Whole names are not compared: two methods of one class look alike by their class alone.
+    """
+    names = [s.name for s in known]
+    scope, dot, last = symbol.rpartition(".")
+    beside = [own for outer, _, own in (name.rpartition(".") for name in names) if outer == scope]
+    elsewhere = [name for name in names if name.rpartition(".")[2] == last]
+    candidates = [scope + dot + near for near in nearest(last, beside, MOST_CANDIDATES)]
+    candidates = candidates or list(nearest(symbol, elsewhere, MOST_CANDIDATES)) or elsewhere
+    if not candidates:
+        return "the file defines no symbol of that kind of name; open it and name the definition"
+    return f"did you mean {_either(candidates)}?"
+
+
+def _either(candidates: list[str]) -> str:
+    """Join a few candidates: 'a', 'b' or 'c'."""
+    *others, last = [f"'{candidate}'" for candidate in candidates[:MOST_CANDIDATES]]
+    return f"{', '.join(others)} or {last}" if others else last
+
+
+@dataclass(frozen=True, slots=True)
+class CorpusGuess:
+    """When missing paths say that the gold was made for other code, not that files moved."""
+
+    share: float = 0.5  # more than half of the paths: a refactoring seldom moves that much, a wrong corpus always does
+    least: int = 3  # with one or two paths a typing error looks the same
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """An anchor that does not hold, and what to do about it; `code` is a word to count by."""
+
+    code: str
+    query: str
+    anchor: str
+    message: str
+    file: str | None = None
+    line: int | None = None
+    hint: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Resolution:
+    """A gold set whose anchors all hold, and what had to be left out for it."""
+
+    gold: Gold
+    problems: tuple[Problem, ...] = ()
+    notes: tuple[str, ...] = ()  # sentences about what holds, but not where it was written
+
+
+def resolve(gold: Gold, corpus: Corpus, *, missing: Literal["error", "report"] = "error") -> Resolution:
+    """Fill in the lines and units of targets and adversaries; what is missing is an error, or is left out and told."""
+    library = Library(corpus)
+    checks = _check(gold, library)
+    problems = tuple(_problems(gold, checks))
+    if problems and missing == "error":
+        raise _error(problems)
+    queries = [kept for query in gold.queries if (kept := _kept(query, checks)) is not None]
+    judged = tuple(replace(query, irrelevant=tuple(_irrelevant(query, library))) for query in queries)
+    notes = (*_notes(checks), *_gone(gold, queries, judged))
+    return Resolution(replace(gold, queries=judged), problems, notes)
+
+
+_Checks = Mapping[Target, Target | Missing]
+
+
+def _anchored(query: Query) -> Iterator[Target]:
+    """Yield all that a query points to."""
+    yield from query.targets
+    yield from (adversary.target for adversary in query.adversaries)
+
+
+def _check(gold: Gold, library: Library) -> _Checks:
+    """Look every distinct target up once."""
+    return {target: library.look_up(target) for query in gold.queries for target in _anchored(query)}
+
+
+def _kept(query: Query, checks: _Checks) -> Query | None:
+    """Give the query with what was found; none without a primary."""
+    again = {target for target, _ in _same_places(query, checks)}
+    targets = tuple(found for t in query.targets if t not in again and isinstance(found := checks[t], Target))
+    if not any(isinstance(checks[target], Target) for target in query.primaries):
+        return None
+    left = [adversary for adversary in query.adversaries if adversary.target not in again]
+    adversaries = [kept for adversary in left if (kept := _kept_adversary(adversary, checks)) is not None]
+    return replace(query, targets=targets, adversaries=tuple(adversaries))
+
+
+def _same_places(query: Query, checks: _Checks) -> Iterator[tuple[Target, Target]]:
+    """Yield what names the place of an earlier target or adversary through a symbolic link, with that earlier one."""
+    found = [(target, there) for target in _anchored(query) if isinstance(there := checks[target], Target)]
+    if not any(there.link for _, there in found):
+        return
+    right = len([target for target in query.targets if isinstance(checks[target], Target)])
+    for number, (target, there) in enumerate(found):
+        for place, (other, first) in enumerate(found[:number]):
+            # a wrong answer cannot be in a file that is right as a whole, nor the other way round
+            opposed = number >= right > place and (_is_whole(target) or _is_whole(other))
+            same = replace(there, link=None).anchor == replace(first, link=None).anchor
+            if target.span.path != other.span.path and there.span.path == first.span.path and (same or opposed):
+                yield target, other
+                break
+
+
+def _is_whole(target: Target) -> bool:
+    """Return whether a target is a whole file."""
+    return target.symbol is None and target.span.start is None
+
+
+def _kept_adversary(adversary: Adversary, checks: _Checks) -> Adversary | None:
+    """Give the adversary with what was found, if it was."""
+    found = checks[adversary.target]
+    return replace(adversary, target=found) if isinstance(found, Target) else None
+
+
+def _irrelevant(query: Query, library: Library) -> Iterator[Target]:
+    """Yield the judged irrelevant targets that the corpus has: no engine can return the others."""
+    there = (target for target in query.irrelevant if library.listed(target.span.path))
+    return (found for target in there if isinstance(found := library.look_up(target), Target))
+
+
+def _gone(gold: Gold, before: Sequence[Query], after: Sequence[Query]) -> Iterator[str]:
+    """Count the judged irrelevant targets that were left out."""
+    every, kept = (sum(len(query.irrelevant) for query in queries) for queries in (before, after))
+    if kept < every:
+        yield f"{every - kept} of {every} irrelevant targets of '{gold.name}' are not in the corpus and are left out"
+
+
+def _notes(checks: _Checks) -> Iterator[str]:
+    """Tell which line anchors were found elsewhere in their file by what they say."""
+    for target, found in checks.items():
+        if isinstance(found, Target) and target.digest is not None and found.span != target.span:
+            yield f"{target.anchor} was found at {found.span} by its content; `assay gold reanchor` writes that down"
+
+
+def _problems(gold: Gold, checks: _Checks) -> Iterator[Problem]:
+    """Yield what is wrong, in gold order, a wrong corpus before everything else."""
+    yield from _other_corpus(gold, checks)
+    lines = AnchorLines(gold)
+    for query in gold.queries:
+        for target in _anchored(query):
+            missing = checks[target]
+            if isinstance(missing, Missing):
+                line = lines.find(query, target.anchor)
+                yield Problem(missing.code, query.id, target.anchor, missing.message, gold.source, line, missing.hint)
+        for target, other in _same_places(query, checks):
+            message = f"query '{query.id}' names one place twice: {other.anchor} and {target.anchor} are the same file"
+            line = lines.find(query, target.anchor)
+            yield Problem("link", query.id, target.anchor, message, gold.source, line, "keep one of them")
+        if _kept(query, checks) is None:
+            message = f"query '{query.id}' has no primary target left"
+            yield Problem("no-primary", query.id, "", message, gold.source, query.line, "anchor it anew or remove it")
+
+
+def _other_corpus(gold: Gold, checks: _Checks, guess: CorpusGuess | None = None) -> Iterator[Problem]:
+    """Yield the suspicion that the gold was made for other code."""
+    guess = guess or CorpusGuess()
+    absent = {t.span.path for t, found in checks.items() if isinstance(found, Missing) and found.code == "path"}
+    paths = {target.span.path for target in checks}
+    if len(absent) >= guess.least and len(absent) > guess.share * len(paths):
+        message = (
+            f"{len(absent)} of the {len(paths)} paths of '{gold.name}' are not in the corpus: "
+            "this looks like a gold set for another corpus"
+        )
+        hint = f"this corpus is {gold.corpus.repository}; name the one it was written for, its revision and its root"
+        first = next(query for query in gold.queries if any(t.span.path in absent for t in _anchored(query)))
+        yield Problem("other-corpus", "", "", message, gold.source, first.line, hint)
+
+
+#: Problems that are listed behind the first; more are counted.
+_LISTED = 9
+
+
+def _error(problems: tuple[Problem, ...]) -> GoldError:
+    """Make an error of the first problem that lists the others, so that one look mends them all."""
+    first = problems[0]
+    others = [problem for problem in problems[1:] if problem.anchor]  # a query without primary is a consequence
+    if not others:
+        return GoldError(first.message, file=first.file, line=first.line, hint=first.hint)
+    listed = [f"  {problem.file}:{problem.line}: {problem.message}" for problem in others[:_LISTED]]
+    if len(others) > _LISTED:
+        listed.append(f"  … and {len(others) - _LISTED} more")
+    count = f"(and {len(others)} more {'problem' if len(others) == 1 else 'problems'})"
+    return GoldError(
+        "\n".join([f"{first.message} {count}", *listed]), file=first.file, line=first.line, hint=first.hint
+    )

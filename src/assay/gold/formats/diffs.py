@@ -1,0 +1,210 @@
+"""A unified diff, seen from the old side: which lines of which files it changes.
+
+A removed line counts; context does not. Lines that are only added count as the line they follow: that is where
+somebody had to look. A file that the diff makes has no old side.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from assay.gold.building import Place
+
+_HUNK = re.compile(r"@@ -([0-9]{1,9})(?:,([0-9]{1,9}))? \+[0-9]{1,9}(?:,([0-9]{1,9}))? @@")
+_ESCAPE = re.compile(rb'\\([0-3][0-7]{2}|[abtnvfr"\\])')
+_ESCAPED = {b"a": 7, b"b": 8, b"t": 9, b"n": 10, b"v": 11, b"f": 12, b"r": 13, b'"': 34, b"\\": 92}
+_CONTEXT = 3  # lines git shows below a change: so many may be missing where blank ones were cut off the end of a patch
+_SIGNATURE = "--"  # ends a patch that was sent as a mail
+_NOWHERE = "/dev/null"
+_HINT = "a patch is what `git diff` prints"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Lines:
+    """Lines `start` to `end` of the old file, both included; 0-0 is the place before its first line."""
+
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class FileDiff:
+    """What a diff does to one file: its old path, None for a file that is new, and the lines it changes there."""
+
+    old: str | None
+    new: str | None
+    lines: tuple[Lines, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Cursor:
+    """The lines of a diff and the one that is read next."""
+
+    lines: Sequence[str]
+    place: Place
+    at: int = 0
+
+    def __bool__(self) -> bool:
+        return self.at < len(self.lines)
+
+    @property
+    def line(self) -> str:
+        """The line that is read next."""
+        return self.lines[self.at]
+
+    def step(self, count: int = 1) -> _Cursor:
+        """Go on."""
+        return _Cursor(self.lines, self.place, self.at + count)
+
+
+def read_diff(text: str, place: Place) -> tuple[FileDiff, ...]:
+    """Read the files of a unified diff, in order; headers without a hunk (a rename, a mode, a binary) have no lines."""
+    cursor = _Cursor(text.split("\n"), place)
+    found: list[FileDiff] = []
+    while cursor:
+        if cursor.line.startswith("diff --git "):
+            cursor, file = _git_file(cursor)
+            found.append(file)
+        elif _has_names(cursor):
+            cursor, file = _named_file(cursor)
+            found.append(file)
+        elif _HUNK.match(cursor.line):
+            raise place.error(f"line {cursor.at + 1} of the patch is a hunk of no file", _HINT)
+        else:
+            cursor = cursor.step()
+    if not found:
+        raise place.error("the patch holds no file", _HINT)
+    return tuple(found)
+
+
+def _git_file(cursor: _Cursor) -> tuple[_Cursor, FileDiff]:
+    """Read what follows `diff --git`: headers, and with them names and hunks where lines changed."""
+    head, place, made = cursor.line.removeprefix("diff --git "), cursor.place, False
+    cursor = cursor.step()
+    old = new = None
+    while cursor and not cursor.line.startswith("diff --git "):
+        if _has_names(cursor):
+            return _named_file(cursor)
+        made = made or cursor.line.startswith("new file mode")
+        old = _after(cursor, ("rename from ", "copy from ")) or old
+        new = _after(cursor, ("rename to ", "copy to ")) or new
+        cursor = cursor.step()
+    if old is None:
+        old = new = _same_name(head, place)
+    return cursor, FileDiff(None if made else old, new)
+
+
+def _named_file(cursor: _Cursor) -> tuple[_Cursor, FileDiff]:
+    """Read `---`, `+++` and the hunks below them."""
+    old, new = _name(cursor.line, "a/", cursor.place), _name(cursor.step().line, "b/", cursor.place)
+    cursor = cursor.step(2)
+    changed: list[Lines] = []
+    while cursor and (hunk := _HUNK.match(cursor.line)):
+        cursor, lines = _hunk(cursor, hunk)
+        changed.extend(lines)
+    if cursor and cursor.line[:1] in ("+", "-") and not _has_names(cursor) and cursor.line.rstrip() != _SIGNATURE:
+        raise cursor.place.error(f"line {cursor.at + 1} of the patch is more than its hunk promises", _HINT)
+    return cursor, FileDiff(old, new, _merged(changed))
+
+
+def _hunk(cursor: _Cursor, hunk: re.Match[str]) -> tuple[_Cursor, list[Lines]]:
+    """Read one hunk; its counts say where it ends, since a changed line may look like a header."""
+    start, left, added = int(hunk[1]), int(hunk[2] or 1), int(hunk[3] or 1)
+    number = start if left else start + 1  # of the next old line; without old lines the hunk follows `start`
+    floor = min(number, 1) if left else 0
+    first, cursor = cursor, cursor.step()
+    block: list[str] = []
+    found: list[Lines] = []
+    while (left or added) and not _cut_off(cursor, left, added):
+        sign = _sign(cursor, first)
+        cursor = cursor.step()
+        if sign == "\\":
+            continue
+        left, added = left - (sign != "+"), added - (sign != "-")
+        if min(left, added) < 0:
+            raise first.place.error(f"line {cursor.at} of the patch is more than its hunk promises", _HINT)
+        if sign == " ":
+            found.extend(_changed(block, number, floor))
+            block = []
+        else:
+            block.append(sign)
+        number += sign != "+"
+    found.extend(_changed(block, number, floor))
+    return cursor.step() if cursor and cursor.line.startswith("\\") else cursor, found
+
+
+def _cut_off(cursor: _Cursor, left: int, added: int) -> bool:
+    """Tell whether a patch ends here with only blank context missing, which a strip() takes from its end."""
+    return _at_end(cursor) and left == added <= _CONTEXT
+
+
+def _at_end(cursor: _Cursor) -> bool:
+    """Tell whether nothing follows but the end of the last line."""
+    return not cursor or (cursor.line == "" and cursor.at + 1 == len(cursor.lines))
+
+
+def _sign(cursor: _Cursor, first: _Cursor) -> str:
+    """Tell what a line of a hunk is; an empty one is a blank line of context whose sign an editor took."""
+    if _at_end(cursor):
+        raise first.place.error(f"the patch ends inside the hunk of its line {first.at + 1}", _HINT)
+    sign = cursor.line[:1].strip() or " "
+    if sign not in " +-\\":
+        raise first.place.error(f"line {cursor.at + 1} of the patch is no line of a hunk", _HINT)
+    return sign
+
+
+def _changed(block: Sequence[str], number: int, floor: int) -> Iterator[Lines]:
+    """Give the old lines of a block of changes that ends before old line `number`."""
+    removed = sum(sign == "-" for sign in block)
+    if removed:
+        yield Lines(number - removed, number - 1)
+    elif block:
+        yield Lines(max(number - 1, floor), max(number - 1, floor))
+
+
+def _merged(found: Sequence[Lines]) -> tuple[Lines, ...]:
+    """Put together what touches."""
+    merged: list[Lines] = []
+    for lines in sorted(found):
+        before = merged.pop() if merged and lines.start <= merged[-1].end + 1 else lines
+        merged.append(Lines(max(before.start, min(lines.start, 1)), max(before.end, lines.end)))
+    return tuple(merged)
+
+
+def _has_names(cursor: _Cursor) -> bool:
+    """Tell whether `---` and `+++` stand here."""
+    return cursor.line.startswith("--- ") and bool(cursor.step()) and cursor.step().line.startswith("+++ ")
+
+
+def _name(line: str, prefix: str, place: Place) -> str | None:
+    """Read the path of a `---` or `+++` line; other tools put a tab and a date after it."""
+    written = line[4:].rstrip("\r")
+    name = _unquoted(written, place) if written.startswith('"') else written.partition("\t")[0]
+    return None if name == _NOWHERE else name.removeprefix(prefix)
+
+
+def _after(cursor: _Cursor, words: Sequence[str]) -> str | None:
+    """Give the path that follows one of the words at the beginning of a line."""
+    line = cursor.line.rstrip("\r")
+    written = next((line.removeprefix(word) for word in words if line.startswith(word)), None)
+    return _unquoted(written, cursor.place) if written and written.startswith('"') else written
+
+
+def _same_name(head: str, place: Place) -> str:
+    """Find the path in `a/path b/path`, which is the same twice where there is no rename."""
+    half = head.strip()[: len(head.strip()) // 2]
+    if head.startswith('"'):
+        half = _unquoted(half, place)
+    return half.removeprefix("a/")
+
+
+def _unquoted(name: str, place: Place) -> str:
+    """Undo git's quoting of a path with unusual bytes."""
+    inner = name[1:].partition('"\t')[0].removesuffix('"').encode("utf-8", "surrogatepass")
+    raw = _ESCAPE.sub(lambda found: bytes([_ESCAPED.get(found[1]) or int(found[1], 8)]), inner)
+    try:
+        return raw.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise place.error(f"the path {name} of the patch is not UTF-8", _HINT) from error

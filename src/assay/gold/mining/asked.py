@@ -1,0 +1,266 @@
+"""Intents from what people and agents did: a question or a search, and what was opened next."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+from typing import Final
+
+from assay.gold.mining.codebase import Ground, Spot, joined, lies_in, stems
+from assay.gold.mining.config import CHANGES, TRACES
+from assay.gold.mining.intake import Found, Intent, Refused, Unplaced, folded, speaks
+from assay.gold.mining.privacy import private_names, private_part
+from assay.gold.mining.traces import History, Opened, Said, Search, Step, deeds, read_shell, read_transcript
+from assay.gold.review.items import How, Origin
+from assay.syntax.identifiers import parts, split
+from assay.syntax.prose import content
+from assay.types import PRIMARY, SECONDARY, Span, Target
+
+_WORDS_OF_A_NAME: Final = 2  # a name of one word is a word of the language too: nothing says which was meant
+
+
+class Locator:
+    """Finds files by how people write them, and definitions by what is asked."""
+
+    def __init__(self, ground: Ground) -> None:
+        self.ground = ground
+        self._by_base: dict[str, list[str]] = {}
+        for path in sorted(ground.languages):
+            self._by_base.setdefault(PurePosixPath(path).name, []).append(path)
+
+    def path(self, written: str) -> str | None:
+        """Find the file of the corpus that a written path means: from its root, from below, or from anywhere above."""
+        plain = written.replace("\\", "/").strip("'\"").removeprefix("./")
+        if plain in self.ground.languages:
+            return plain
+        same = self._by_base.get(PurePosixPath(plain).name, ()) if plain else ()
+        above = [path for path in same if plain.endswith(f"/{path}")]
+        if above:
+            return max(above, key=len)
+        below = [path for path in same if path.endswith(f"/{plain}")]
+        return below[0] if len(below) == 1 else None
+
+    def speaks_of_code(self, text: str) -> bool:
+        """Tell whether a text has a word that the code has: without one, what was opened next is a chance."""
+        return not stems(parts(text)).isdisjoint(self.ground.rarity)
+
+    def opened(self, text: str, files: Sequence[Opened]) -> tuple[Target, ...]:
+        """Anchor what was asked in the files that were opened next; none when these are too many to mean anything."""
+        places = {path: one for one in files if (path := self.path(one.path)) and self.ground.own(path)}
+        if not 0 < len(places) <= TRACES.opened:
+            return ()
+        found = [self._in_file(text, path, one.line) for path, one in places.items()]
+        sure = [target for target in found if target.symbol or target.span.start is not None]
+        return _graded(sure or found)
+
+    def named(self, text: str) -> tuple[Target, ...]:
+        """Anchor a name of several words that stands for a few definitions."""
+        if len(split(text.replace(" ", "_"))) < _WORDS_OF_A_NAME:
+            return ()
+        own = [spot for spot in self.ground.by_name.get(joined(text), ()) if self.ground.answers(spot)]
+        if not 0 < len(own) <= TRACES.matches:
+            return ()
+        return _all(target for spot in own if (target := self.ground.anchor(spot)) is not None)
+
+    def _in_file(self, text: str, path: str, line: int | None) -> Target:
+        """Anchor the definition that was asked for by name, looked at, or that fits; else the whole file."""
+        spot = self._called(text, path) or (self.ground.at_line(path, line) if line else None)
+        if spot is None or spot.lines > CHANGES.longest:
+            spot = self._calling(text, path) or self._fitting(text, path)
+        return (self.ground.anchor(spot) if spot else None) or Target(Span(path))
+
+    def _called(self, text: str, path: str) -> Spot | None:
+        """Find the definition of a file that bears the name asked for; of several the longest, others are overloads."""
+        own = [spot for spot in self.ground.by_name.get(joined(text), ()) if spot.path == path]
+        return min(own, key=lambda spot: (-spot.lines, spot.key), default=None)
+
+    def _calling(self, text: str, path: str) -> Spot | None:
+        """Find the definition of a file whose name has the words in a row; its body need not say them, a caller's does.
+
+        Of several the one with the fewest other words is meant.
+        """
+        asked = split(text.replace(" ", "_"))
+        own = [spot for spot in self.ground.in_file(path) if spot.lines <= CHANGES.longest and _holds(spot.name, asked)]
+        return min(own, key=lambda spot: (len(split(spot.name)), spot.lines, spot.key), default=None)
+
+    def _fitting(self, text: str, path: str) -> Spot | None:
+        """Find the definition that holds most of the words; a part of it that holds nearly as many is what is meant."""
+        asked = stems(parts(" ".join(content(text))))
+        if not asked:
+            return None
+        shares = {spot: len(asked & self.ground.stems_of(spot)) / len(asked) for spot in self.ground.in_file(path)}
+        fitting = [spot for spot, share in shares.items() if share >= TRACES.fitting and spot.lines <= CHANGES.longest]
+        best = min(fitting, key=lambda spot: (-shares[spot], spot.lines, spot.key), default=None)
+        inside = [spot for spot in fitting if best and lies_in(spot, best)]
+        near = [spot for spot in inside if best and shares[spot] >= TRACES.inner * shares[best]]
+        return min(near, key=lambda spot: (-shares[spot], spot.lines, spot.key), default=best)
+
+
+def _holds(name: str, asked: Sequence[str]) -> bool:
+    """Tell whether a name has some words in a row."""
+    has = split(name)
+    return bool(asked) and any(has[i : i + len(asked)] == asked for i in range(len(has) - len(asked) + 1))
+
+
+def _graded(targets: Sequence[Target]) -> tuple[Target, ...]:
+    """Take the file that was opened first for the answer, the others for what belongs to it."""
+    first, *others = targets
+    return _all([first, *(Target(t.span, SECONDARY, t.symbol, digest=t.digest) for t in others)])
+
+
+def _all(targets: Iterable[Target]) -> tuple[Target, ...]:
+    """Keep each anchor once."""
+    kept: dict[str, Target] = {}
+    for target in targets:
+        kept.setdefault(target.anchor, target)
+    assert not kept or next(iter(kept.values())).grade == PRIMARY
+    return tuple(kept.values())
+
+
+_SENTENCE: Final = re.compile(r"[^.?!\n]+(?:[.](?=\w)[^.?!\n]*)*[?!.]?")
+_ASKING: Final = re.compile(
+    r"\b(?:where|how|which|what|why)\b[^?\n]*\??$|^\s*(?:please\s+)?(?:find|locate)\b.+$", re.IGNORECASE
+)
+#: What begins a question without being part of it.
+_POLITE: Final = re.compile(
+    r"^(?:(?:so|ok|okay|hi|hey|now|and|but|please|also|well|thanks|first)[,\s]+|(?:can|could|would) you\s+"
+    r"|(?:tell|show|explain(?: to)?|help|let) me\s+"
+    r"|(?:find(?: out)?|explain|understand|know|see|check|look up|figure out)\s+"
+    r"(?=where|how|which|what|why)|i(?:'d| would)? (?:want|need|like) to\s+)+",
+    re.IGNORECASE,
+)
+_MARKED: Final = re.compile(r"^\s*<|```")
+
+
+@dataclass(slots=True)
+class _Asked:
+    """A question while what follows it is read."""
+
+    text: str
+    form: str
+    line: int
+    raw: str  # what it was taken from
+    opened: list[Opened] = field(default_factory=list)
+    steps: int = 0
+
+
+def mine_shell(ground: Ground, path: Path) -> Found:
+    """Propose what a shell history searched for, where what it opened next, or the name itself, says where it is."""
+    history = read_shell(path)
+    names = private_names("\n".join(command.text for command in history.commands))
+    found = _placed(Locator(ground), _asked_in_shell(history), _Source("shell", path.name, names))
+    return _told(found, path, _too_long(history.too_long), empty=not history.commands)
+
+
+def mine_transcript(ground: Ground, path: Path) -> Found:
+    """Propose what a user asked and an agent searched for, where the files opened next say where it is."""
+    transcript = read_transcript(path)
+    said = [step.what.path for step in transcript.steps if isinstance(step.what, Opened)]
+    names = private_names("\n".join(said))
+    found = _placed(Locator(ground), _asked_in_transcript(transcript.steps), _Source("transcript", path.name, names))
+    torn = (f"{transcript.torn} lines are no JSON",) if transcript.torn else ()
+    return _told(found, path, (*_too_long(transcript.too_long), *torn), empty=not transcript.steps)
+
+
+def _told(found: Found, path: Path, notes: Sequence[str], *, empty: bool) -> Found:
+    """Add what is to be known of the file."""
+    unknown = ("no command, message or call of a tool is in it that is known here; its shape may be a new one",)
+    every = (*notes, *(unknown if empty else ()))
+    return Found(found.intents, found.unplaced, found.refused, tuple(f"{path.name}: {note}" for note in every))
+
+
+def _too_long(count: int) -> tuple[str, ...]:
+    """Say how many lines were too long."""
+    return (f"{count} lines are too long and were left out",) if count else ()
+
+
+def _asked_in_shell(history: History) -> Iterator[_Asked]:
+    """Yield each search with what was opened in the next commands, up to the next search."""
+    current: _Asked | None = None
+    for command in history.commands:
+        if current is not None:
+            current.steps += 1
+        for deed in deeds(command.text):
+            if isinstance(deed, Search):
+                yield from [current] if current else []
+                current = _Asked(deed.text, deed.form, command.line, deed.raw)
+            elif current is not None and current.steps <= TRACES.after:
+                current.opened.append(deed)
+    yield from [current] if current else []
+
+
+def _asked_in_transcript(steps: Sequence[Step]) -> Iterator[_Asked]:
+    """Yield each question with what was opened up to the next, and each search with what was opened right after."""
+    question: list[_Asked] = []
+    search: _Asked | None = None
+    for step in steps:
+        if isinstance(step.what, Said):
+            yield from [*question, *([search] if search else [])]
+            question, search = list(_questions(step.what.text, step.line)), None
+            continue
+        for one in (*question, *([search] if search else [])):
+            one.steps += 1
+        if isinstance(step.what, Search):
+            yield from [search] if search else []
+            search = _Asked(step.what.text, step.what.form, step.line, step.what.raw)
+            continue
+        for one in question:
+            one.opened += [step.what] if one.steps <= TRACES.steps else []
+        if search and search.steps <= TRACES.after:
+            search.opened.append(step.what)
+    yield from [*question, *([search] if search else [])]
+
+
+def _questions(text: str, line: int) -> Iterator[_Asked]:
+    """Yield the questions of a message, each with the line of the message around it: a secret may hold a full stop."""
+    for paragraph in text.split("\n") if not _MARKED.search(text) else ():
+        yield from (_Asked(asked, "human", line, paragraph) for asked in questions(paragraph))
+
+
+def questions(paragraph: str) -> Iterator[str]:
+    """Yield the questions about code that a paragraph asks."""
+    for sentence in _SENTENCE.findall(paragraph):
+        plain = _POLITE.sub("", " ".join(sentence.split()))
+        if _ASKING.search(plain) and speaks(plain):
+            yield plain.rstrip(".!")
+
+
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """Which file of the user's is read, and whose it is."""
+
+    how: How
+    name: str
+    private: frozenset[str]
+
+
+def _placed(locator: Locator, asked: Iterable[_Asked], source: _Source) -> Found:
+    """Find where the answers are; each text is asked once, at the first place that has an answer."""
+    intents: dict[str, Intent] = {}
+    unplaced: dict[str, Unplaced] = {}
+    refused: list[Refused] = []
+    for one in asked:
+        where = f"line {one.line} of {source.name}"
+        private = private_part(f"{one.raw}\n{one.text}", source.private, locator.ground.known)
+        if private is not None:
+            refused.append(Refused(where, f"it holds {private}"))
+            continue
+        targets = _locate(locator, one)
+        if targets:
+            intents.setdefault(folded(one.text), Intent(one.text, targets, Origin(source.how, where), one.form))
+        else:
+            unplaced.setdefault(folded(one.text), Unplaced(one.text, where))
+    lost = tuple(one for text, one in unplaced.items() if text not in intents)
+    return Found(tuple(intents.values()), lost, tuple(refused))
+
+
+def _locate(locator: Locator, asked: _Asked) -> tuple[Target, ...]:
+    """Find the answer in what was opened, else by the name; a file on its own answers no single word."""
+    if not locator.speaks_of_code(asked.text):
+        return ()
+    opened = locator.opened(asked.text, asked.opened)
+    if any(target.symbol or target.span.start is not None for target in opened) or (opened and speaks(asked.text)):
+        return opened
+    return locator.named(asked.text)

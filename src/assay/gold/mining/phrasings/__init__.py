@@ -1,1 +1,0 @@
-"""Further phrasings of one intent, by rules or by an endpoint."""

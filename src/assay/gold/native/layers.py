@@ -1,0 +1,312 @@
+"""The native five-layer YAML: retrieval, cognitive, interference, rationale, evaluation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
+
+from assay.errors import nearest
+from assay.gold.building import Source, build_gold, build_query, parse_target
+from assay.gold.native import nodes as schema
+from assay.gold.native.nodes import Field, compose
+from assay.types import FORMS, PRIMARY, SECONDARY, Adversary, CorpusSpec, Gold, Label, Query, Rationale, Target
+
+if TYPE_CHECKING:
+    import yaml
+
+
+_ONE_SOURCE = f"give exactly one of {', '.join(schema.CORPUS)}"
+
+
+def read_native(source: Source, corpus: CorpusSpec | None = None) -> Gold:
+    """Read a native gold file; `corpus` takes the place of the one it names."""
+    document = compose(source, "the gold set")
+    _check_version(document)
+    fields = document.mapping(schema.DOCUMENT)
+    written = _corpus(fields["corpus"])
+    queries = [read_query(entry, n) for n, entry in enumerate(fields["queries"].sequence(), 1)]
+    name = fields["name"].place.name(fields["name"].text(), "the name of the gold set")
+    provenance = _texts(fields.get("provenance"))
+    return build_gold(name, corpus or written, queries, fields["queries"].place, provenance)
+
+
+def _check_version(document: Field) -> None:
+    """Refuse other versions first: their keys would all look wrong."""
+    version = document.mapping().get("assay")
+    if version is None:
+        raise document.place.error("the gold set lacks the key 'assay'", "start a native gold file with 'assay: 1'")
+    if version.text() != schema.VERSION:
+        raise version.place.error(
+            f"version '{version.text()}' of the gold format is not known here",
+            f"this Assay reads version {schema.VERSION}; upgrade it, or write 'assay: {schema.VERSION}'",
+        )
+
+
+def _corpus(field: Field) -> CorpusSpec:
+    """Read where the code comes from: exactly one of the kinds, with the keys that kind has."""
+    written = field.mapping()
+    kinds = [kind for kind in schema.CORPUS if kind in written]
+    if len(kinds) != 1:
+        found = "names no source" if not kinds else f"names {' and '.join(kinds)}"
+        raise field.place.error(f"the corpus {found}", _source_hint(written) if not kinds else _ONE_SOURCE)
+    kind = kinds[0]
+    fields = field.mapping(schema.CORPUS[kind])
+    value = fields[kind].text()
+    if kind == "stdlib" and value != "true":
+        raise fields["stdlib"].place.error(f"stdlib is '{value}'", "write 'stdlib: true'")
+    return CorpusSpec(
+        kind=kind,
+        value="" if kind == "stdlib" else value,
+        rev=fields["rev"].text() if "rev" in fields else None,
+        root=fields["root"].text() if "root" in fields else None,
+        include=fields["include"].texts() if "include" in fields else (),
+        exclude=fields["exclude"].texts() if "exclude" in fields else (),
+    )
+
+
+def _source_hint(written: Iterable[str]) -> str:
+    """Say which source a misspelt key may have been meant for."""
+    known = {key for keys in schema.CORPUS.values() for key in keys.known}
+    near = [(key, *nearest(key, schema.CORPUS)) for key in written if key not in known]
+    return next((f"did you mean '{one[1]}' by '{one[0]}'?" for one in near if len(one) > 1), _ONE_SOURCE)
+
+
+def read_query(entry: Field, number: int) -> Query:
+    """Read one intent."""
+    fields = entry.mapping(schema.QUERY)
+    name = fields["id"].place.name(fields["id"].text(), f"the id of query {number}")
+    return build_query(
+        name,
+        _forms(fields["cognitive"]),
+        _targets(fields["retrieval"]),
+        entry.place,
+        adversaries=_adversaries(fields.get("interference")),
+        rationale=_rationale(fields.get("rationale")),
+        measures=_measures(fields.get("evaluation")),
+        tags=_texts(fields.get("tags")),
+        labels=_labels(fields.get("labels")),
+        least=1,  # `primary` is required where there are no grades
+    )
+
+
+def _forms(field: Field) -> dict[str, str]:
+    """Read the phrasings."""
+    forms = {name: value.text() for name, value in field.mapping(schema.Keys(optional=FORMS)).items()}
+    if not forms:
+        raise field.place.error("a query has no phrasing", f"write at least one of {', '.join(FORMS)}")
+    return forms
+
+
+def _targets(field: Field) -> list[Target]:
+    """Read what counts as right."""
+    fields = field.mapping(schema.RETRIEVAL)
+    if "primary" not in fields and "grades" not in fields:
+        raise field.place.error(f"{field.what} lacks the key 'primary'", "name the code that answers the query")
+    if "primary" in fields and not fields["primary"].sequence():
+        raise fields["primary"].place.error("a query has no primary target", "name the code that answers it")
+    grades = (("primary", PRIMARY), ("secondary", SECONDARY))
+    lists = [(fields[key], grade) for key, grade in grades if key in fields]
+    lists += _graded(fields["grades"]) if "grades" in fields else []
+    entries = [(entry, grade) for named, grade in lists for entry in named.sequence()]
+    return [parse_target(entry.text(), entry.place, grade=grade) for entry, grade in entries]
+
+
+def _graded(field: Field) -> list[tuple[Field, int]]:
+    """Read `grades`: lists of targets by their grade."""
+    fields = field.mapping()
+    for key, value in fields.items():
+        if not schema.GRADE.fullmatch(key):
+            raise value.place.error(f"'{key}' is not a grade", "a grade is a whole number, as in 3: [src/price.py]")
+    return [(value, int(key)) for key, value in fields.items()]
+
+
+def _adversaries(field: Field | None) -> list[Adversary]:
+    """Read the plausible wrong answers."""
+    return [_adversary(entry) for entry in field.sequence()] if field else []
+
+
+def _adversary(entry: Field) -> Adversary:
+    """Read one plausible wrong answer."""
+    fields = entry.mapping(schema.ADVERSARY)
+    return Adversary(
+        target=parse_target(fields["target"].text(), fields["target"].place),
+        relationship=fields["relationship"].one_of(schema.RELATIONSHIPS),
+        strength=fields["strength"].one_of(schema.STRENGTHS),
+        confusion=fields["confusion"].text(),
+    )
+
+
+def _rationale(field: Field | None) -> Rationale | None:
+    """Read why the answer is right."""
+    if field is None:
+        return None
+    return Rationale(**{name: value.text() for name, value in field.mapping(schema.RATIONALE).items()})
+
+
+def _measures(field: Field | None) -> tuple[str, ...]:
+    """Read which measures matter; only their shape is checked here."""
+    if field is None:
+        return ()
+    entries = field.mapping(schema.EVALUATION)["measures"]
+    for entry in entries.sequence():
+        if not schema.MEASURE.fullmatch(entry.text()):
+            raise entry.place.error(
+                f"'{entry.text()}' is not a measure", "write it like nDCG@10 or nDCG(level=lines)@10"
+            )
+    return entries.texts()
+
+
+def _labels(field: Field | None) -> list[Label]:
+    """Read where labels come from."""
+    return [_label(entry) for entry in field.sequence()] if field else []
+
+
+def _label(entry: Field) -> Label:
+    """Read where one label comes from; which label it is, the query knows."""
+    fields = entry.mapping(schema.LABEL)
+    return Label(
+        target=fields["target"].text(),
+        by=fields["by"].texts() if "by" in fields else (),
+        on=_day(fields["on"]) if "on" in fields else "",
+        commit=fields["commit"].text() if "commit" in fields else "",
+        shown_by=fields["shown_by"].texts() if "shown_by" in fields else (),
+    )
+
+
+def _day(field: Field) -> str:
+    """Read a day as ISO 8601 writes it."""
+    from datetime import date
+
+    try:
+        return date.fromisoformat(field.text()).isoformat()
+    except ValueError as error:
+        raise field.place.error(
+            f"{field.what} is '{field.text()}', which is no day", "write it like 2026-11-16"
+        ) from error
+
+
+def _texts(field: Field | None) -> dict[str, str]:
+    """Read a free mapping of texts."""
+    return {name: value.text() for name, value in field.mapping().items()} if field else {}
+
+
+_WIDTH = 120  # of a line, as everywhere in this project
+_SHORT = 100  # characters of a list of texts that is written on one line, as people write anchors
+_ONE_LINE = 1 << 30  # PyYAML folds at a width and cannot be told not to
+
+
+def write_native(gold: Gold) -> str:
+    """Give the YAML of a gold set: anchors as written, not as resolved."""
+    queries = [query_mapping(query) for query in gold.queries]
+    return to_yaml({"assay": 1, **gold_mapping(gold), "queries": queries})
+
+
+def gold_mapping(gold: Gold) -> dict[str, object]:
+    """Give what stands above the queries."""
+    about: dict[str, object] = {"name": gold.name, "corpus": corpus_mapping(gold.corpus)}
+    return {**about, "provenance": dict(gold.provenance)} if gold.provenance else about
+
+
+def to_yaml(value: object) -> str:
+    """Give the YAML of plain values, keys in their order."""
+    import yaml
+
+    return yaml.dump(value, Dumper=_dumper(), sort_keys=False, allow_unicode=True, width=_WIDTH)
+
+
+def to_flow(value: object) -> str:
+    """Give the YAML of plain values on one line, in the style of JSON."""
+    import yaml
+
+    text = yaml.dump(
+        [value], Dumper=_dumper(), sort_keys=False, allow_unicode=True, width=_ONE_LINE, default_flow_style=True
+    )
+    return text.strip()[1:-1]
+
+
+def _dumper() -> type[yaml.SafeDumper]:
+    """Give a dumper that quotes and escapes what is not printable; PyYAML would fold some of it into blanks."""
+    import yaml
+
+    class Dumper(yaml.SafeDumper):
+        """PyYAML's, with a style of its own for texts."""
+
+    def text(dumper: yaml.SafeDumper, value: str) -> yaml.ScalarNode:
+        return dumper.represent_scalar("tag:yaml.org,2002:str", value, style=None if value.isprintable() else '"')
+
+    def entries(dumper: yaml.SafeDumper, values: list[object]) -> yaml.SequenceNode:
+        short = all(isinstance(value, str) for value in values) and sum(map(len, map(str, values))) <= _SHORT
+        return dumper.represent_sequence("tag:yaml.org,2002:seq", values, flow_style=short or None)
+
+    Dumper.add_representer(str, text)
+    Dumper.add_representer(list, entries)
+    return Dumper
+
+
+def corpus_mapping(spec: CorpusSpec) -> dict[str, object]:
+    """Give the corpus as its keys."""
+    return _present(
+        {
+            spec.kind: True if spec.kind == "stdlib" else spec.value,
+            "rev": spec.rev,
+            "root": spec.root,
+            "include": list(spec.include),
+            "exclude": list(spec.exclude),
+        }
+    )
+
+
+def query_mapping(query: Query) -> dict[str, object]:
+    """Give the five layers of a query."""
+    layers: dict[str, object] = {
+        "retrieval": _retrieval(query),
+        "cognitive": dict(query.forms),
+        "interference": [_adversary_writing(adversary) for adversary in query.adversaries],
+        "rationale": _rationale_writing(query.rationale),
+        "evaluation": {"measures": list(query.measures)} if query.measures else {},
+        "tags": dict(query.tags),
+        "labels": [_label_writing(label) for label in query.labels],
+    }
+    if query.rationale == Rationale():
+        return {"id": query.id, **_present(layers), "rationale": {}}  # present and empty is not the same as absent
+    return {"id": query.id, **_present(layers)}
+
+
+def _retrieval(query: Query) -> dict[str, object]:
+    """Give the targets by grade: `primary` and `secondary` where these two say it all, else `grades`."""
+    grades: dict[int, list[str]] = {}
+    for target in (*query.targets, *query.irrelevant):
+        grades.setdefault(target.grade, []).append(target.anchor)
+    names = {PRIMARY: "primary", SECONDARY: "secondary"}
+    if PRIMARY not in grades or not {*names, 0}.issuperset(grades):
+        return {"grades": grades}
+    named = {name: grades.pop(grade) for grade, name in names.items() if grade in grades}
+    return _present({**named, "grades": grades})
+
+
+def _adversary_writing(adversary: Adversary) -> dict[str, object]:
+    """Give the keys of an adversary."""
+    return {
+        "target": adversary.target.anchor,
+        "relationship": adversary.relationship,
+        "strength": adversary.strength,
+        "confusion": adversary.confusion,
+    }
+
+
+def _rationale_writing(rationale: Rationale | None) -> dict[str, object]:
+    """Give the keys of a rationale that say something."""
+    if rationale is None:
+        return {}
+    return _present({"owner": rationale.owner, "reason": rationale.reason, "boundary": rationale.boundary})
+
+
+def _label_writing(label: Label) -> dict[str, object]:
+    """Give the keys of a label's origin that say something."""
+    origin = {"by": list(label.by), "on": label.on, "commit": label.commit, "shown_by": list(label.shown_by)}
+    return {"target": label.target, **_present(origin)}
+
+
+def _present(values: Mapping[str, object]) -> dict[str, object]:
+    """Leave out what is empty: the reader takes an absent key for it."""
+    return {key: value for key, value in values.items() if value}

@@ -1,0 +1,376 @@
+"""How a file is cut into the units that are found: by syntax, by heading, or by size."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import accumulate
+from typing import Literal
+
+from assay.syntax.grammars import grammar_name
+from assay.syntax.outline import Definition, Lines, Outline, outline
+from assay.syntax.prose import Heading, headings
+from assay.syntax.text import approx4, count_lines
+from assay.types import Kind
+
+ChunkKind = Literal["ast", "lines", "tokens", "characters", "file"]
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkConfig:
+    """One value that, with a file, decides its units."""
+
+    kind: ChunkKind = field(
+        default="ast",  # met the owner's span about twice as often as windows of any size (notes/spans.md)
+        metadata={"about": "cut by syntax, by a number of lines, tokens or characters, or not at all"},
+    )
+    size: int = field(
+        default=50,  # about a screen
+        metadata={"about": "lines, tokens or characters of a chunk that is not cut by syntax"},
+    )
+    overlap: int = field(
+        default=0,  # spans that share lines would be answers given twice
+        metadata={"about": "how much neighbouring chunks share, in the unit of `size`"},
+    )
+    longest: int = field(
+        default=70,  # a longer unit costs an agent more than it tells
+        metadata={"about": "lines above which a definition is cut into parts"},
+    )
+    part: int = field(
+        default=50,  # 30 to 80 were tried: 50 was best on octocode's code by .014-.019, flat elsewhere
+        metadata={"about": "lines that the parts of an oversized definition aim at"},
+    )
+    slack: int = field(
+        default=7,  # enough to reach the next statement in most code
+        metadata={"about": "lines by which a cut may move to fall between statements"},
+    )
+    shortest: int = field(
+        default=8,  # the knee: 5 gives tighter spans, 12 more overlap
+        metadata={"about": "lines below which neighbouring definitions are packed together"},
+    )
+    packed: int = field(
+        default=16,  # twice the shortest, so that packing stops at two or three
+        metadata={"about": "lines that a pack of small definitions may have"},
+    )
+    whole_class: int = field(
+        default=15,  # a class of a screen's third reads best in one piece; 0 to 50 are within .013
+        metadata={"about": "lines up to which a class is kept in one piece"},
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A file to cut."""
+
+    path: str
+    text: str
+    kind: Kind
+    language: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """Lines `start`-`end` of a file and what they are; an empty file has one unit, lines 1-0."""
+
+    start: int
+    end: int
+    kind: str  # of a definition, or head, gap, section, lines, file
+    names: tuple[str, ...] = ()  # what it defines, the first one first
+    scopes: tuple[str, ...] = ()  # the definitions or headings around it, the outermost first
+    signature: str = ""
+    doc: str = ""
+    places: tuple[Lines, ...] = ()  # where each name is defined; a class of which this is the head is longer
+
+    @property
+    def lines(self) -> int:
+        """Count its lines."""
+        return self.end - self.start + 1
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """The units of a file by first line, what its parse told, and what went wrong."""
+
+    units: tuple[Unit, ...]
+    outline: Outline | None = None
+    problem: str | None = None
+
+
+_FUNCTIONS = frozenset({"function", "method", "macro"})
+Depths = Mapping[int, int]  # how deep the parts of a long node lie that begin at a line
+
+
+def cut_definitions(lines: Sequence[str], outline: Outline, config: ChunkConfig) -> tuple[Unit, ...]:
+    """Cut a file of at least one line."""
+    children: dict[int, list[int]] = {}
+    for position, definition in enumerate(outline.definitions):
+        children.setdefault(definition.parent, []).append(position)
+    layout = _Layout(outline.definitions, children, config)
+    pieces = _settle(list(layout.fill(-1, 1, len(lines), ())), lines)
+    depths = {each.line: each.depth for each in reversed(outline.breaks)}  # the shallowest comes first
+    sized = [part for unit in pieces for part in _split(unit, lines, depths, config)]
+    return tuple(_pack(sized, config))
+
+
+@dataclass(frozen=True, slots=True)
+class _Layout:
+    """The tree of definitions, being laid over the lines."""
+
+    definitions: tuple[Definition, ...]
+    children: dict[int, list[int]]
+    config: ChunkConfig
+
+    def fill(self, parent: int, start: int, end: int, scopes: tuple[str, ...]) -> Iterator[Unit]:
+        """Fill lines start to end with the definitions in them and the gaps between."""
+        here = start
+        for position in self.children.get(parent, ()):
+            child = self.definitions[position]
+            first, last = max(child.start, here), min(child.end, end)
+            if last < first:
+                continue
+            if first > here:
+                yield Unit(here, first - 1, "gap", (), scopes)
+            yield from self.place(position, first, last, scopes)
+            here = last + 1
+        if here <= end:
+            yield Unit(here, end, "gap", (), scopes)
+
+    def place(self, position: int, start: int, end: int, scopes: tuple[str, ...]) -> Iterator[Unit]:
+        """Lay one definition: whole, or its head and then what is in it."""
+        one = self.definitions[position]
+        members = [m for m in self.children.get(position, ()) if start < self.definitions[m].start <= end]
+        most = self.config.longest if one.kind in _FUNCTIONS else self.config.whole_class
+        if not members or end - start + 1 <= most:
+            named = self._named(position, one)
+            yield Unit(start, end, one.kind, tuple(named), scopes, one.signature, one.doc, tuple(named.values()))
+            return
+        first = self.definitions[members[0]].start
+        kind = one.kind if one.kind in _FUNCTIONS else "head"
+        yield Unit(start, first - 1, kind, (one.name,), scopes, one.signature, one.doc, (_lines(one),))
+        yield from self.fill(position, first, end, (*scopes, one.name))
+
+    def _named(self, position: int, one: Definition) -> dict[str, Lines]:
+        """Name a unit after its definition and, unless that is a function, after what is in it."""
+        named = {one.name: _lines(one)}
+        for member in () if one.kind in _FUNCTIONS else self.children.get(position, ()):
+            for name, lines in self._named(member, self.definitions[member]).items():
+                named.setdefault(name, lines)
+        return named
+
+
+def _lines(one: Definition) -> Lines:
+    """Give the lines of a definition."""
+    return Lines(one.start, one.end)
+
+
+def _settle(units: list[Unit], lines: Sequence[str]) -> list[Unit]:
+    """Give gaps that hold no word, blank lines and closing brackets, to the unit before them."""
+    settled: list[Unit] = []
+    for unit in units:
+        if unit.kind == "gap" and settled and not any(_says(line) for line in lines[unit.start - 1 : unit.end]):
+            settled[-1] = replace(settled[-1], end=unit.end)
+        else:
+            settled.append(unit)
+    return settled
+
+
+def _says(line: str) -> bool:
+    """Tell whether a line holds a word other than `end`."""
+    word = line.strip(" \t\r\n{}()[];,")
+    return bool(word) and word != "end"
+
+
+def _split(unit: Unit, lines: Sequence[str], depths: Depths, config: ChunkConfig) -> Iterator[Unit]:
+    """Cut an oversized unit into parts of about equal length, between statements where there are any near."""
+    if unit.lines <= config.longest:
+        yield unit
+        return
+    parts = -(-unit.lines // config.part)
+    start = unit.start
+    for nth in range(1, parts):
+        wanted = unit.start + round(nth * unit.lines / parts)
+        at = _best_cut(wanted, start, unit.end, lines, depths, config)
+        yield _part(unit, start, at - 1)
+        start = at
+    yield _part(unit, start, unit.end)
+
+
+def _part(unit: Unit, start: int, end: int) -> Unit:
+    """Take lines of a unit; only its first part has the signature and the comment."""
+    if start == unit.start:
+        return replace(unit, end=end)
+    return replace(unit, start=start, end=end, signature="", doc="")
+
+
+def _best_cut(wanted: int, start: int, end: int, lines: Sequence[str], depths: Depths, config: ChunkConfig) -> int:
+    """Choose the line to begin the next part at: the shallowest statement near, else the least indented line."""
+    near = range(max(wanted - config.slack, start + 1), min(wanted + config.slack, end) + 1)
+    if not near:  # parts of a line or two: there is no choice
+        return min(max(wanted, start + 1), end)
+    begun = [line for line in near if line in depths]
+    if begun:
+        return min(begun, key=lambda line: (depths[line], abs(line - wanted), line))
+    return min(near, key=lambda line: (_indent(lines[line - 1]), abs(line - wanted), line))
+
+
+def _indent(line: str) -> int:
+    """Measure how far a line is indented; a blank one is a good place to cut after."""
+    stripped = line.strip()
+    return len(line) - len(line.lstrip()) if stripped else 0
+
+
+def _pack(units: list[Unit], config: ChunkConfig) -> list[Unit]:
+    """Put small neighbours of one scope together."""
+    packed: list[Unit] = []
+    for unit in units:
+        if packed and _fits(packed[-1], unit, config):
+            packed[-1] = _joined(packed[-1], unit)
+        else:
+            packed.append(unit)
+    return packed
+
+
+def _fits(one: Unit, other: Unit, config: ChunkConfig) -> bool:
+    """Tell whether two neighbours go together: at least one is small, and both have the same things around them."""
+    small = min(one.lines, other.lines) < config.shortest
+    head = one.kind == "head" and other.scopes[:-1] == one.scopes and other.scopes[-1:] == one.names[:1]
+    room = config.longest if head and one.lines < config.shortest else config.packed  # a bare head says nothing
+    return small and one.lines + other.lines <= room and (one.scopes == other.scopes or head)
+
+
+def _joined(one: Unit, other: Unit) -> Unit:
+    """Make one unit of two neighbours."""
+    kind = other.kind if one.kind == "gap" else one.kind
+    named = dict(zip(other.names + one.names, other.places + one.places, strict=True))  # the first of a name stays
+    names = tuple(dict.fromkeys(one.names + other.names))
+    return Unit(
+        one.start,
+        other.end,
+        kind,
+        names,
+        one.scopes,
+        " ".join(filter(None, (one.signature, other.signature))),
+        " ".join(filter(None, (one.doc, other.doc))),
+        tuple(named[name] for name in names),
+    )
+
+
+def cut_sections(lines: Sequence[str], config: ChunkConfig) -> tuple[Unit, ...]:
+    """Cut a text of at least one line: a section a heading, long ones split, short ones put to the next."""
+    sections = list(_sections(lines))
+    sized = [part for unit in sections for part in _split_sections(unit, lines, config)]
+    return tuple(_pack_sections(sized, config))
+
+
+def _sections(lines: Sequence[str]) -> Iterator[Unit]:
+    """Begin a section at each heading; what stands before the first is one too."""
+    found = list(headings(lines))
+    if not found or found[0].line > 1:
+        yield Unit(1, found[0].line - 1 if found else len(lines), "section")
+    around: list[Heading] = []
+    for nth, heading in enumerate(found):
+        while around and around[-1].level >= heading.level:
+            around.pop()
+        end = found[nth + 1].line - 1 if nth + 1 < len(found) else len(lines)
+        scopes = tuple(outer.title for outer in around)
+        yield Unit(heading.line, end, "section", (heading.title,), scopes, heading.title)
+        around.append(heading)
+
+
+def _split_sections(unit: Unit, lines: Sequence[str], config: ChunkConfig) -> Iterator[Unit]:
+    """Cut a long section at blank lines into parts of about equal length."""
+    if unit.lines <= config.longest:
+        yield unit
+        return
+    parts = -(-unit.lines // config.part)
+    start = unit.start
+    for nth in range(1, parts):
+        wanted = unit.start + round(nth * unit.lines / parts)
+        near = range(max(wanted - config.slack, start + 1), min(wanted + config.slack, unit.end) + 1)
+        at = min(near, key=lambda line: (lines[line - 2].strip() != "", abs(line - wanted), line))
+        yield replace(unit, start=start, end=at - 1)
+        start = at
+    yield replace(unit, start=start)
+
+
+def _pack_sections(units: list[Unit], config: ChunkConfig) -> list[Unit]:
+    """Put a short section to the one after it."""
+    packed: list[Unit] = []
+    for unit in units:
+        last = packed[-1] if packed else None
+        if last is not None and last.lines < config.shortest and last.lines + unit.lines <= config.packed:
+            names = tuple(dict.fromkeys(last.names + unit.names))
+            packed[-1] = replace(last, end=unit.end, names=names, signature=" ".join(names))
+        else:
+            packed.append(unit)
+    return packed
+
+
+def cut_lines(lines: int, size: int, overlap: int) -> tuple[Unit, ...]:
+    """Lay windows of `size` lines; the last may be shorter, and none lies inside another."""
+    starts = range(1, max(lines - overlap, 1) + 1, size - overlap)
+    return tuple(Unit(start, min(start + size - 1, lines), "lines") for start in starts)
+
+
+def cut_weighed(weights: Sequence[int], size: int, overlap: int) -> tuple[Unit, ...]:
+    """Lay windows of lines that together weigh at most `size`; one heavier line is a window of its own.
+
+    The next window begins at the first line that leaves at most `overlap` of the last one behind.
+    """
+    total = [0, *accumulate(weights)]
+    units: list[Unit] = []
+    start = 0
+    while start < len(weights):
+        end = max(bisect_left(total, total[start] + size + 1) - 1, start + 1)
+        units.append(Unit(start + 1, end, "lines"))
+        if end == len(weights):
+            break
+        start = max(bisect_left(total, total[end] - overlap), start + 1)
+    return tuple(units)
+
+
+def token_weights(lines: Sequence[str]) -> list[int]:
+    """Weigh lines in tokens of four bytes."""
+    return [approx4(len(line.encode("utf-8", "replace")) + 1) for line in lines]
+
+
+def character_weights(lines: Sequence[str]) -> list[int]:
+    """Weigh lines in characters."""
+    return [len(line) + 1 for line in lines]
+
+
+def cut(source: Source, config: ChunkConfig) -> Cut:
+    """Cut a file; it is parsed whatever the cutting, because names and references come from the parse too."""
+    if not source.text:
+        return Cut((Unit(1, 0, "file"),))
+    lines = source.text.split("\n")[: count_lines(source.text)]
+    grammar = grammar_name(source.path, source.language, source.text)
+    parsed = outline(source.text, grammar) if grammar else None
+    return Cut(_units(source, lines, parsed, config), parsed, _problem(parsed))
+
+
+def _problem(parsed: Outline | None) -> str | None:
+    """Say what went wrong with the parse; a tree with errors is used as far as it goes."""
+    if parsed is None or not parsed.broken:
+        return None
+    if parsed.problem is not None:
+        return f"not parsed: {parsed.problem}"
+    return "its syntax has errors" if parsed.definitions else "its syntax has errors, and no definition was found"
+
+
+def _units(source: Source, lines: list[str], parsed: Outline | None, config: ChunkConfig) -> tuple[Unit, ...]:
+    """Cut by the configured kind; by syntax where the file has one, by heading in documentation, else by lines."""
+    if config.kind == "file":
+        return (Unit(1, len(lines), "file"),)
+    if config.kind == "lines":
+        return cut_lines(len(lines), config.size, config.overlap)
+    if config.kind == "tokens":
+        return cut_weighed(token_weights(lines), config.size, config.overlap)
+    if config.kind == "characters":
+        return cut_weighed(character_weights(lines), config.size, config.overlap)
+    if parsed is not None and parsed.definitions:
+        return cut_definitions(lines, parsed, config)
+    if source.kind == "docs":
+        return cut_sections(lines, config)
+    return cut_lines(len(lines), config.part, 0)

@@ -1,0 +1,126 @@
+"""Any server that speaks OpenAI's `/v1/embeddings`: OpenAI, Ollama, vLLM, llama.cpp, LM Studio, TEI.
+
+What the model behind an address is only the server knows: address and name identify it. The token is read by
+`assay.http` when a request is made, and is in no value, message or file.
+
+Nor does anybody tell how much a server takes: Ollama and TEI end at the model's tokens, llama.cpp at its batch, others
+at a number of texts or at the tokens of all together. So what is refused, or takes too long, is sent again in halves;
+a text that is refused alone loses its end, a quarter at a time. A vector still depends on its text alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Final
+from urllib.parse import urlsplit
+
+import numpy as np
+
+from assay.errors import ConfigError, EngineError, EngineTimeout
+from assay.http import Refused, post_json, shown_url
+from assay.search.embedders import Role
+from assay.search.vectors import EmbedderConfig, Matrix, unit_rows
+
+_FORM: Final = "write it as openai:https://host/v1#model"
+
+
+@dataclass(frozen=True, slots=True)
+class OpenAI:
+    """A model behind an address."""
+
+    identity: str
+    dimension: int
+    server: _Server
+
+    def embed(self, texts: Sequence[str], role: Role) -> Matrix:  # noqa: ARG002 (what differs by role is `Prefixed`)
+        """Ask for the vectors of all texts that are not blank: the API refuses blank ones, and they mean nothing."""
+        rows = np.zeros((len(texts), self.dimension), dtype=np.float32)
+        told = [row for row, text in enumerate(texts) if text.strip()]
+        for start in range(0, len(told), self.server.config.http_batch):
+            batch = told[start : start + self.server.config.http_batch]
+            rows[batch] = self._ask([texts[row][: self.server.config.http_characters] for row in batch])
+        return unit_rows(rows)
+
+    def _ask(self, texts: Sequence[str]) -> Matrix:
+        """Ask for some texts; what is too much for the server is sent again in smaller pieces."""
+        try:
+            answer = self.server.ask(texts, self.server.config.http_patience)
+        except (Refused, EngineTimeout) as problem:
+            smaller = self._smaller(texts, problem)
+            if not smaller:
+                raise
+        else:
+            if answer.shape[1] != self.dimension:
+                raise self.server.nonsense(f"vectors of {answer.shape[1]} numbers after ones of {self.dimension}")
+            return answer
+        return np.concatenate([self._ask(piece) for piece in smaller])
+
+    def _smaller(self, texts: Sequence[str], problem: EngineError) -> tuple[Sequence[str], ...]:
+        """Cut a request into halves, or the end off a single text that was refused; nothing when there is no use."""
+        if len(texts) > 1:
+            return texts[: len(texts) // 2], texts[len(texts) // 2 :]
+        (text,) = texts
+        worth = isinstance(problem, Refused) and len(text) > self.server.config.http_least
+        return ([text[: len(text) * 3 // 4]],) if worth else ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Server:
+    """Where to ask, and for which model."""
+
+    url: str = field(repr=False)  # its query may hold a key
+    model: str
+    config: EmbedderConfig
+
+    def ask(self, texts: Sequence[str], retries: int) -> Matrix:
+        """Send one request and read its vectors in the order of the texts."""
+        payload = {"model": self.model, "input": list(texts), "encoding_format": "float"}
+        answer = post_json(
+            self.url, payload, token_env=self.config.token_env, timeout=self.config.http_seconds, retries=retries
+        )
+        try:
+            rows = self._read(answer, len(texts))
+        except (TypeError, KeyError, ValueError, AttributeError) as error:
+            raise self.nonsense("an answer that holds no vector for each text") from error
+        if not np.isfinite(rows).all():
+            hint = "the model itself fails on a text; see the server's own log, or choose another model"
+            raise EngineError("the server gave vectors with numbers that are none", file=shown_url(self.url), hint=hint)
+        return rows
+
+    def _read(self, answer: object, count: int) -> Matrix:
+        """Read `{"data": [{"index": 0, "embedding": [...]}, ...]}`, in whatever order."""
+        entries = answer["data"] if isinstance(answer, dict) else []
+        by_index = {entry.get("index", place): entry["embedding"] for place, entry in enumerate(entries)}
+        rows = np.array([by_index[place] for place in range(count)], dtype=np.float64)
+        if rows.ndim != 2 or not rows.shape[1] or len(entries) != count:
+            raise ValueError(f"{rows.shape} for {count} texts")
+        with np.errstate(over="ignore"):  # what float32 cannot hold becomes infinite, and is told
+            return rows.astype(np.float32)
+
+    def nonsense(self, what: str) -> EngineError:
+        """Word the complaint about an answer."""
+        hint = f"check that {self.model} is an embedding model and the address its embeddings endpoint"
+        return EngineError(f"the server gave {what}", file=shown_url(self.url), hint=hint)
+
+
+def open_openai(target: str, config: EmbedderConfig) -> OpenAI:
+    """Open `url#model`; the first request tells the length of its vectors."""
+    address, _, model = target.rpartition("#")
+    if not address or not model:
+        raise ConfigError("an embedding server needs an address and a model", hint=_FORM)
+    server = _Server(_endpoint(address), model, config)
+    identity = f"openai/1 {shown_url(server.url)}#{model} characters={config.http_characters}"
+    return OpenAI(identity, server.ask(["a"], config.http_retries).shape[1], server)
+
+
+def _endpoint(address: str) -> str:
+    """Complete an address: a bare host gets /v1/embeddings, a base such as .../v1 gets /embeddings."""
+    try:
+        parts = urlsplit(address)
+    except ValueError as error:
+        raise ConfigError("not a web address", hint=_FORM) from error
+    path = parts.path.rstrip("/")
+    if not path.endswith("/embeddings"):
+        path = f"{path or '/v1'}/embeddings"
+    return parts._replace(path=path).geturl()

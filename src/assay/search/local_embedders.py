@@ -1,0 +1,358 @@
+"""A model of the fastembed package, by its name there; fastembed downloads it when it is first used."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, Final, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.errors import ConfigError, EnvironmentFailure
+from assay.files import read_utf8
+from assay.search.embedders import Role, digest_files, find_file, in_batches, load_package, load_tokenizer, most_tokens
+from assay.search.vectors import EmbedderConfig, Matrix, unit_rows
+
+_EXTRA: Final = "fastembed"
+
+
+@dataclass(frozen=True, slots=True)
+class Fastembed:
+    """A fastembed model; it knows its own words for queries and passages."""
+
+    identity: str
+    dimension: int
+    model: Any
+    batch: int
+
+    def embed(self, texts: Sequence[str], role: Role) -> Matrix:
+        """Embed as a query or as a passage."""
+        ask = self.model.query_embed if role == "query" else self.model.passage_embed
+        rows = list(ask(list(texts), batch_size=self.batch)) if texts else []
+        return unit_rows(np.array(rows, dtype=np.float32).reshape(len(texts), self.dimension))
+
+
+def open_fastembed(name: str, config: EmbedderConfig) -> Fastembed:
+    """Open a model by its name in fastembed.
+
+    Verified here with a model of our own; the download of a published one is unverified here.
+    """
+    fastembed = load_package("fastembed", _EXTRA)
+    known = sorted(str(model["model"]) for model in fastembed.TextEmbedding.list_supported_models())
+    if name.lower() not in {model.lower() for model in known}:
+        raise ConfigError(f"fastembed has no model {name!r}", hint=f"it has {', '.join(known)}")
+    try:
+        model = fastembed.TextEmbedding(model_name=name)
+    except Exception as error:  # whatever the download or onnxruntime raises
+        hint = "check the network; FASTEMBED_CACHE_PATH names a folder that already holds the model"
+        raise EnvironmentFailure(f"fastembed cannot load {name}: {error}", hint=hint) from error
+    return wrap_fastembed(name, model, config)
+
+
+def wrap_fastembed(name: str, model: Any, config: EmbedderConfig) -> Fastembed:  # noqa: ANN401
+    """Make an embedder of a loaded model. Its files are not ours to hash: name and package version identify it."""
+    dimension = len(next(iter(model.embed(["a"]))))
+    return Fastembed(f"fastembed/1 {name} {version('fastembed')}", dimension, model, config.batch)
+
+
+_ONNX_EXTRA: Final = "onnx"
+_INPUTS: Final = frozenset({"input_ids", "attention_mask", "token_type_ids", "position_ids"})
+
+#: What exporters call the network, quantised or not, in the folder or in one of its own.
+_GRAPHS: Final = ("model.onnx", "onnx/model.onnx", "model_quantized.onnx", "onnx/model_quantized.onnx")
+
+Pooling = Literal["mean", "cls"]
+
+
+@dataclass(frozen=True, slots=True)
+class Onnx:
+    """A network of transformers' kind."""
+
+    identity: str
+    dimension: int
+    network: _Network
+    batch: int
+
+    def embed(self, texts: Sequence[str], role: Role) -> Matrix:  # noqa: ARG002 (what differs by role is `Prefixed`)
+        """Run the texts through the network, some at a time, on every core."""
+        if not texts:
+            return np.zeros((0, self.dimension), dtype=np.float32)
+        with ThreadPoolExecutor(_cores()) as pool:
+            return unit_rows(np.concatenate(list(pool.map(self.network.run, in_batches(texts, self.batch)))))
+
+
+@dataclass(frozen=True, slots=True)
+class _Network:
+    """Tokenizer, session, and how tokens become a vector."""
+
+    tokenizer: Any
+    session: Any
+    inputs: tuple[str, ...]
+    output: str
+    pooling: Pooling
+
+    def run(self, texts: Sequence[str]) -> Matrix:
+        """Embed one batch; rows are not yet of length one."""
+        encoded = self.tokenizer.encode_batch(list(texts))
+        length = max(1, *(len(each.ids) for each in encoded))
+        ids = _padded([each.ids for each in encoded], length)
+        mask = _padded([each.attention_mask for each in encoded], length)
+        kinds = _padded([each.type_ids for each in encoded], length)
+        places = np.broadcast_to(np.arange(length, dtype=np.int64), ids.shape)
+        known = {"input_ids": ids, "attention_mask": mask, "token_type_ids": kinds, "position_ids": places}
+        answer = self.session.run([self.output], {name: known[name] for name in self.inputs})[0]
+        return _pool(np.asarray(answer, dtype=np.float32), mask, self.pooling)
+
+
+def open_onnx(path: str, config: EmbedderConfig) -> Onnx:
+    """Open a folder with a network, such as model.onnx, and tokenizer.json."""
+    folder = Path(path).expanduser()
+    graph = find_file(folder, *_GRAPHS)
+    words = find_file(folder, "tokenizer.json", "onnx/tokenizer.json")
+    pooling = _pooling(folder / "1_Pooling" / "config.json")
+    most = most_tokens(folder / "sentence_bert_config.json", "max_seq_length", config)
+    session = _session(graph)
+    tokenizer = load_tokenizer(words, _ONNX_EXTRA)
+    tokenizer.no_padding()
+    tokenizer.enable_truncation(most)
+    network = _Network(tokenizer, session, _inputs(session, graph), _output(session), pooling)
+    outside = sorted(graph.parent.glob(f"{graph.name}?data"))  # weights beyond 2 GB stand in a file of their own
+    digest = digest_files([graph, *outside, words])
+    identity = f"onnx/1 {digest} tokens={most} pooling={pooling}"
+    return Onnx(identity, network.run(["a"]).shape[1], network, config.batch)
+
+
+def _cores() -> int:
+    """Count the cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _session(graph: Path) -> Any:  # noqa: ANN401
+    """Load the network, to run on the thread that asks."""
+    onnxruntime = load_package("onnxruntime", _ONNX_EXTRA)
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1
+    try:
+        return onnxruntime.InferenceSession(str(graph), options, providers=["CPUExecutionProvider"])
+    except Exception as error:  # onnxruntime's own errors share no base class
+        raise ConfigError(f"not a network onnxruntime can load: {error}", file=graph, hint="export it again") from error
+
+
+def _inputs(session: Any, graph: Path) -> tuple[str, ...]:  # noqa: ANN401
+    """List what the network wants to be given; anything that is not made from tokens is refused."""
+    names = tuple(entry.name for entry in session.get_inputs())
+    if strange := sorted(set(names) - _INPUTS):
+        hint = "export it with `optimum-cli export onnx --task feature-extraction`"
+        raise ConfigError(f"the network asks for {', '.join(strange)}, which no tokenizer gives", file=graph, hint=hint)
+    return names
+
+
+def _output(session: Any) -> str:  # noqa: ANN401
+    """Choose the output: a ready sentence vector if there is one, else the first, which holds the tokens'."""
+    names = [str(entry.name) for entry in session.get_outputs()]
+    return "sentence_embedding" if "sentence_embedding" in names else names[0]
+
+
+def _pooling(path: Path) -> Pooling:
+    """Read how sentence-transformers pools this model; without a word about it, by the mean."""
+    if not path.is_file():
+        return "mean"
+    try:
+        modes = [name for name, on in json.loads(read_utf8(path, ConfigError)).items() if on is True]
+    except (ValueError, AttributeError) as error:
+        raise ConfigError("not a pooling configuration", file=path, hint="export the model again") from error
+    if "pooling_mode_cls_token" in modes:
+        return "cls"
+    if "pooling_mode_mean_tokens" in modes:
+        return "mean"
+    hint = "models that are pooled by the mean or the first token are known"
+    raise ConfigError(f"pooling by {', '.join(modes) or 'nothing'}", file=path, hint=hint)
+
+
+def _padded(rows: Sequence[Sequence[int]], length: int) -> NDArray[np.int64]:
+    """Fill rows up with zeros, which the mask strikes out."""
+    return np.array([[*row, *[0] * (length - len(row))] for row in rows], dtype=np.int64)
+
+
+def _pool(answer: Matrix, mask: NDArray[np.int64], pooling: Pooling) -> Matrix:
+    """Make one vector of the tokens': their mean over the mask, or the first one's."""
+    if answer.ndim == 2:
+        return answer
+    if pooling == "cls":
+        return answer[:, 0]
+    weight = mask[:, :, None].astype(np.float32)
+    return np.asarray((answer * weight).sum(axis=1) / np.maximum(weight.sum(axis=1), 1))
+
+
+#: numpy has no bfloat16: its bits are the upper half of a float32.
+_TYPES: Final = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "BF16": "<u2", "I64": "<i8", "I32": "<i4", "I8": "i1"}
+
+
+def read_tensors(path: Path) -> dict[str, NDArray[Any]]:
+    """Read the tensors of a file by name; a damaged file is a ConfigError."""
+    try:
+        raw = np.asarray(np.memmap(path, dtype=np.uint8, mode="r"))
+        size = int(raw[:8].view("<u8")[0])
+        header = json.loads(raw[8 : 8 + size].tobytes())
+        data = raw[8 + size :]
+        return {name: _tensor(data, entry) for name, entry in header.items() if name != "__metadata__"}
+    except OSError as error:
+        raise ConfigError(f"cannot be read: {error.strerror or error}", file=path, hint="check the path") from error
+    except (ValueError, KeyError, TypeError, IndexError, AttributeError) as error:
+        raise ConfigError("not a safetensors file", file=path, hint="copy or export the model again") from error
+
+
+def _tensor(data: NDArray[np.uint8], entry: Mapping[str, Any]) -> NDArray[Any]:
+    """View one tensor; what does not fit its own shape fails in the reshape."""
+    start, end = entry["data_offsets"]
+    if not 0 <= start <= end <= len(data):
+        raise ValueError(f"bytes {start}-{end} of {len(data)}")
+    values = data[start:end].view(_TYPES[entry["dtype"]]).reshape(entry["shape"])
+    if entry["dtype"] == "BF16":
+        return (values.astype(np.uint32) << 16).view(np.float32)
+    return values
+
+
+_MODEL2VEC_EXTRA: Final = "model2vec"
+#: Texts tokenized at a time: enough for the tokenizer's threads, and its answers of one batch fit a few megabytes.
+_TOKENIZED: Final = 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Model2Vec:
+    """A static model: tokenizer and table."""
+
+    identity: str
+    tokenizer: Any
+    unknown: int | None  # the token of what the tokenizer does not know; it says nothing and is left out
+    longest: int  # characters of a text that can matter, by model2vec's rule: most tokens × median token
+    table: Matrix
+    mapping: NDArray[Any] | None  # token -> row of the table, when tokens share rows
+    weights: NDArray[Any] | None  # by token
+
+    @property
+    def dimension(self) -> int:
+        """Numbers of one vector."""
+        return int(self.table.shape[1])
+
+    def embed(self, texts: Sequence[str], role: Role) -> Matrix:  # noqa: ARG002 (a static model has one way to read)
+        """Average the tokens of each text."""
+        rows = np.zeros((len(texts), self.dimension), dtype=np.float32)
+        batches = in_batches(texts, _TOKENIZED)
+        for row, tokens in enumerate(tokens for batch in batches for tokens in self._tokens(batch)):
+            rows[row] = self._sum(tokens)
+        return unit_rows(rows)
+
+    def _tokens(self, texts: Sequence[str]) -> list[NDArray[np.int64]]:
+        """Tokenize texts, without special and unknown tokens."""
+        cut = [text[: self.longest] for text in texts]
+        encoded = self.tokenizer.encode_batch_fast(cut, add_special_tokens=False)
+        tokens = [np.array(each.ids, dtype=np.int64) for each in encoded]
+        return tokens if self.unknown is None else [each[each != self.unknown] for each in tokens]
+
+    def _sum(self, tokens: NDArray[np.int64]) -> Matrix:
+        """Add up the vectors of tokens; their mean has the same direction."""
+        vectors = self.table[tokens if self.mapping is None else self.mapping[tokens]]
+        if self.weights is not None:
+            vectors = vectors * self.weights[tokens][:, None]
+        return np.asarray(vectors.sum(axis=0))
+
+
+def open_model2vec(path: str, config: EmbedderConfig) -> Model2Vec:
+    """Open a folder as `StaticModel.save_pretrained` or sentence-transformers' StaticEmbedding writes it."""
+    folder = Path(path).expanduser()
+    weights = find_file(folder, "model.safetensors", "0_StaticEmbedding/model.safetensors")
+    words = find_file(folder, "tokenizer.json", "0_StaticEmbedding/tokenizer.json")
+    most = most_tokens(folder / "config.json", "max_length", config)
+    tokenizer = load_tokenizer(words, _MODEL2VEC_EXTRA)
+    tokenizer.no_padding()
+    tokenizer.enable_truncation(most)
+    lengths = [len(token) for token in tokenizer.get_vocab()]
+    tensors = read_tensors(weights)
+    model = Model2Vec(
+        identity=f"model2vec/1 {digest_files([weights, words])} tokens={most}",
+        tokenizer=tokenizer,
+        unknown=_unknown(tokenizer),
+        longest=most * max(1, int(np.median(lengths or [1]))),
+        table=_table(tensors, weights),
+        mapping=tensors.get("mapping"),
+        weights=tensors.get("weights"),
+    )
+    _check(model, tokenizer.get_vocab_size(), weights)
+    return model
+
+
+def _unknown(tokenizer: Any) -> int | None:  # noqa: ANN401
+    """Find the token of unknown words: by name in word models, by number in unigram ones."""
+    model = json.loads(tokenizer.to_str())["model"]
+    if "unk_id" in model:
+        return None if model["unk_id"] is None else int(model["unk_id"])
+    found = tokenizer.token_to_id(model["unk_token"]) if model.get("unk_token") else None
+    return None if found is None else int(found)
+
+
+def _table(tensors: dict[str, NDArray[Any]], path: Path) -> Matrix:
+    """Find the table of vectors; halves and bytes are widened once, numpy adds them nine times more slowly."""
+    for name in ("embeddings", "embedding.weight"):
+        if name in tensors and tensors[name].ndim == 2:
+            return np.asarray(tensors[name], dtype=np.float32)
+    raise ConfigError("holds no table of vectors", file=path, hint="name the folder of a model2vec model")
+
+
+def _check(model: Model2Vec, tokens: int, path: Path) -> None:
+    """Refuse tables that do not fit the tokenizer: a token without a vector would fail in the middle of an index."""
+    short = len(model.table if model.mapping is None else model.mapping) < tokens
+    short = short or (model.weights is not None and len(model.weights) < tokens)
+    wrong = model.mapping is not None and len(model.mapping) and not 0 <= model.mapping.max() < len(model.table)
+    if short or wrong:
+        hint = "tokenizer.json and model.safetensors must come from one model"
+        raise ConfigError(f"the table does not fit a tokenizer of {tokens:,} tokens", file=path, hint=hint)
+
+
+_SENTENCE_TRANSFORMERS_EXTRA: Final = "sentence-transformers"
+
+
+@dataclass(frozen=True, slots=True)
+class SentenceTransformers:
+    """A sentence-transformers model, with the prompts for queries and documents that it brings."""
+
+    identity: str
+    dimension: int
+    model: Any
+    batch: int
+
+    def embed(self, texts: Sequence[str], role: Role) -> Matrix:
+        """Embed as a query or as a document."""
+        if not texts:
+            return np.zeros((0, self.dimension), dtype=np.float32)
+        ask = self.model.encode_query if role == "query" else self.model.encode_document
+        return unit_rows(ask(list(texts), batch_size=self.batch, show_progress_bar=False, convert_to_numpy=True))
+
+
+def open_sentence_transformers(name: str, config: EmbedderConfig) -> SentenceTransformers:
+    """Open a folder or a name; the download of a published model is unverified here."""
+    package = load_package("sentence_transformers", _SENTENCE_TRANSFORMERS_EXTRA)
+    try:
+        model = package.SentenceTransformer(name, device="cpu")
+    except Exception as error:  # torch, transformers and the hub raise what they like
+        hint = "name a folder with the model, or check the network"
+        raise EnvironmentFailure(f"sentence-transformers cannot load {name}: {error}", hint=hint) from error
+    if isinstance(model.max_seq_length, int):  # a static model has no positions to run out of, and no limit to set
+        model.max_seq_length = min(model.max_seq_length, config.max_tokens)
+    dimension = len(model.encode(["a"], show_progress_bar=False)[0])
+    identity = (
+        f"sentence-transformers/1 {_content(name)} {version('sentence-transformers')} tokens={model.max_seq_length}"
+    )
+    return SentenceTransformers(identity, dimension, model, config.batch)
+
+
+def _content(name: str) -> str:
+    """Identify a folder by what is in it; of a published model only the name is known."""
+    folder = Path(name).expanduser()
+    return digest_files(sorted(path for path in folder.rglob("*") if path.is_file())) if folder.is_dir() else name

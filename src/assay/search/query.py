@@ -1,0 +1,123 @@
+"""What is asked? The kind of a query, its words, and the identifiers in it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
+from typing import TYPE_CHECKING, Literal
+from unicodedata import normalize
+
+from assay.search.models import TranslationSettings
+from assay.search.words import runs, terms, whole_hash
+from assay.syntax.identifiers import STOP_WORDS, split, stem
+
+if TYPE_CHECKING:
+    from assay.search.static import Thesaurus, Translation
+    from assay.search.view import View
+
+
+QueryKind = Literal["symbol", "keywords", "language"]
+Per = Literal["file", "span"]  # what is ranked
+
+_JOINTS = re.compile(r"::|->|[.#/\\]")
+_SYMBOL = re.compile(r"^[@$:&*]?[^\W\d][\w$]*(?:(?:::|->|[.#/\\])[\w$]+)*[!?]?(?:\(\))?$")
+#: What a single word must have to be a name rather than a word: a capital, an underscore, a joint or brackets.
+_NAMELIKE = re.compile(r"[A-Z_]|::|->|[.#/\\()$@!?]")
+_MOST_KEYWORDS = 5  # more words than this are a phrase
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A query, taken apart once."""
+
+    text: str
+    kind: QueryKind
+    terms: tuple[str, ...]  # what is looked up: roots and joined compounds, each once
+    joined: tuple[str, ...]  # neighbouring words as one: the `web socket` of a query may be a `websocket` in the code
+    words: tuple[str, ...]  # the roots of its parts, stop words left out, each once
+    symbol: int | None  # the hash of the name that is asked for
+    name: str  # that name as it was written, "" when none is
+    identifiers: tuple[int, ...]  # the hashes of the compound names in it
+
+
+@lru_cache(maxsize=16)  # words and meaning ask about the same text
+def ask(text: str) -> Question:
+    """Take a query apart, letters composed; one of stop words alone keeps them."""
+    text = normalize("NFC", text)
+    found = runs(text)
+    telling = [run for run in found if run.lower() not in STOP_WORDS] or found
+    kind = query_kind(text)
+    parts = [split(run) for run in telling]
+    looked_up = tuple(dict.fromkeys(term for run in telling for term in terms(run)))
+    return Question(
+        text,
+        kind,
+        looked_up,
+        tuple(pair for pair in dict.fromkeys(_pairs(found)) if pair not in looked_up),
+        tuple(dict.fromkeys(stem(part) for found in parts for part in found)),
+        whole_hash(last_name(text)) if kind == "symbol" else None,
+        last_name(text) if kind == "symbol" else "",
+        tuple(dict.fromkeys(whole_hash(run) for run, found in zip(telling, parts, strict=True) if len(found) > 1)),
+    )
+
+
+def _pairs(found: list[str]) -> Iterator[str]:
+    """Join words that stand side by side; stop words and compounds join nothing."""
+    plain = [run.lower() if len(split(run)) == 1 and run.lower() not in STOP_WORDS else "" for run in found]
+    return (stem(one + other) for one, other in pairwise(plain) if one and other)
+
+
+def query_kind(text: str) -> QueryKind:
+    """Tell a name from keywords and from a sentence: `HTTPServer`, `http server port`, `how is the port chosen?`."""
+    words = text.split()
+    if len(words) == 1 and _SYMBOL.match(words[0]) and words[0].lower().strip("?!") not in STOP_WORDS:
+        return "symbol" if _NAMELIKE.search(words[0].rstrip("?!")) else "keywords"
+    plain = not any(word.lower().strip("?!.,") in STOP_WORDS for word in words) and "?" not in text
+    return "keywords" if plain and len(words) <= _MOST_KEYWORDS else "language"
+
+
+def last_name(text: str) -> str:
+    """Give the name at the end of a qualified one: `bar` of `Foo::bar()`."""
+    return _JOINTS.split(text.strip().removesuffix("()").rstrip("!?"))[-1]
+
+
+@dataclass(frozen=True, slots=True)
+class Translator:
+    """A table of translations, and how much it is trusted."""
+
+    settings: TranslationSettings
+    thesaurus: Thesaurus
+
+    def __call__(self, term: str, kind: QueryKind) -> tuple[Translation, ...]:
+        """List what a term may be called, each with the share of the term itself that it is worth."""
+        weight = self.settings.weight(kind)
+        if not weight:
+            return ()
+        found = self.thesaurus.of(term, self.settings.most)
+        return tuple(one._replace(strength=weight * one.strength) for one in found)
+
+
+def called_in_code(view: View, question: Question) -> dict[str, list[str]]:
+    """List what each word of a query is also looked up as, of what the corpus holds; the surest first."""
+    if view.translator is None:
+        return {}
+    from assay.search.static import read_words
+
+    words = read_words(view.translator.settings.folder)
+    found = {
+        term: [words.get(one.term, "?") for one in view.translator(term, question.kind) if view.number(one.term) >= 0]
+        for term in question.terms
+    }
+    return {term: names for term, names in found.items() if names}
+
+
+def make_translator(settings: TranslationSettings) -> Translator | None:
+    """Open the table that settings name; None when they name none."""
+    if not settings.model:
+        return None
+    from assay.search.static import Thesaurus, open_static
+
+    return Translator(settings, Thesaurus(open_static(settings.folder)))

@@ -1,0 +1,326 @@
+"""The model that ships with Assay: a vector for each word, and the words that mean the same.
+
+Made by `assay train`; numpy alone reads it. Its words are the index's own terms, so a corpus is embedded from its
+postings, and no text is read a second time.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from functools import lru_cache
+from hashlib import blake2b
+from importlib import resources
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, Final, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.errors import ConfigError
+from assay.search.embedders import Role
+from assay.search.query import ask
+from assay.search.table import Files, IntArray, LongArray, Postings, Table, offsets, ranges
+from assay.search.vectors import unit_rows
+from assay.search.words import folder_name, runs, stem_name, term_hash, terms
+from assay.store.array_file import Stored, StoreProblem, read_store
+
+Hashes = NDArray[np.uint64]
+Rows = NDArray[np.int64]
+Matrix = NDArray[np.float32]
+
+WEIGHTS: Final = "weights.assay"
+VOCABULARY: Final = "vocabulary.txt"
+#: Raised when the meaning of the arrays changes.
+FORMAT: Final = 1
+_ARRAYS: Final = ("term", "vector", "scale", "asked", "said", "source", "offset", "target", "strength")
+
+
+@dataclass(frozen=True, slots=True)
+class StaticModel:
+    """Vectors and weights of terms, by rising hash, and a table of what terms of queries are called in code."""
+
+    identity: str
+    term: Hashes
+    vector: NDArray[np.int8]
+    scale: Matrix
+    asked: Matrix  # how much a term counts in a query
+    said: Matrix  # how much it counts in code
+    source: Hashes  # terms of queries
+    offset: Rows  # where the targets of each begin
+    target: Hashes  # terms of code, the strongest first
+    strength: NDArray[np.uint8]  # 255 for one that always means the same
+
+    @property
+    def dimension(self) -> int:
+        """Numbers of one vector."""
+        return int(self.vector.shape[1])
+
+    def rows(self, hashes: Hashes) -> Rows:
+        """Find the rows of terms; -1 for those that the model does not know."""
+        at = np.minimum(self.term.searchsorted(hashes), len(self.term) - 1)
+        return np.where(self.term[at] == hashes, at, -1)
+
+    def vectors(self, rows: Rows) -> Matrix:
+        """Give the vectors of known terms as numbers."""
+        return np.asarray(self.vector[rows] * self.scale[rows][:, None], dtype=np.float32)
+
+
+def read_words(folder: str | Path | None = None) -> dict[int, str]:
+    """Give the words of a model by their hashes, for people to read; a model without the list has none."""
+    place = Path(folder).expanduser() if folder else resources.files("assay.data").joinpath("model")
+    listed = place.joinpath(VOCABULARY)
+    words = listed.read_text(encoding="utf-8").splitlines() if listed.is_file() else []
+    return {term_hash(word): word for word in words}
+
+
+def open_static(folder: str | Path | None = None) -> StaticModel:
+    """Open a model's folder; without one, the model that ships with Assay."""
+    return _opened(str(Path(folder).expanduser().resolve()) if folder else "")
+
+
+@lru_cache(maxsize=4)  # the shipped one and those that are being compared
+def _opened(folder: str) -> StaticModel:
+    """Read a model, once."""
+    if folder:
+        return _read(Path(folder) / WEIGHTS)
+    with resources.as_file(resources.files("assay.data").joinpath("model", WEIGHTS)) as shipped:
+        return _read(shipped)
+
+
+def _read(path: Path) -> StaticModel:
+    """Read a model's arrays; whatever is wrong with them is said now and not in the middle of an index."""
+    hint = "name the folder that `assay train` wrote; if it is Assay's own, install Assay again"
+    try:
+        stored = read_store(path)
+    except StoreProblem as problem:
+        sentence = "no model here" if problem.kind == "missing" else f"not a model, or not whole ({problem.kind})"
+        raise ConfigError(sentence, file=path, hint=hint) from problem
+    if stored.meta.get("format") != FORMAT:
+        raise ConfigError(f"a model of format {stored.meta.get('format')!r}", file=path, hint="train it again")
+    if missing := [name for name in _ARRAYS if name not in stored.arrays]:
+        raise ConfigError(f"the model lacks {', '.join(missing)}", file=path, hint=hint)
+    return _checked(stored, path)
+
+
+def _checked(stored: Stored, path: Path) -> StaticModel:
+    """Refuse arrays that do not fit each other."""
+    arrays: dict[str, NDArray[Any]] = {name: stored.arrays[name] for name in _ARRAYS}
+    model = StaticModel(f"static/{FORMAT} {stored.meta.get('identity')}", **arrays)
+    words = len(model.term)
+    fits = all(len(each) == words for each in (model.vector, model.scale, model.asked, model.said))
+    fits = fits and model.vector.ndim == 2 and words > 0 and len(model.offset) == len(model.source) + 1
+    if not fits or len(model.target) != len(model.strength) or int(model.offset[-1]) != len(model.target):
+        raise ConfigError("the parts of the model do not fit each other", file=path, hint="train it again")
+    return model
+
+
+#: Words added up at a time: 2,048 rows of 256 numbers are 2 MB, which stay in a core's second cache.
+_BLOCK: Final = 2_048
+
+
+@dataclass(frozen=True, slots=True)
+class StaticEmbedder:
+    """A text is the sum of its words' vectors, each by its weight and the root of how often it stands there."""
+
+    model: StaticModel
+
+    @property
+    def identity(self) -> str:
+        """The model's."""
+        return self.model.identity
+
+    @property
+    def dimension(self) -> int:
+        """Numbers of one vector."""
+        return self.model.dimension
+
+    def embed(self, texts: Sequence[str], role: Role) -> Matrix:
+        """Add up the words of each text."""
+        if role == "query":
+            rows = np.empty((len(texts), self.dimension), dtype=np.float32)
+            for row, text in enumerate(texts):
+                rows[row] = self._asked(ask(text).terms)
+            return rows
+        return unit_rows(self.sum_texts(texts))
+
+    def _asked(self, words: Sequence[str]) -> Matrix:
+        """Add up the words of one query: there are few, and what is quick for thousands of units takes 0.1 ms here."""
+        row = self.model.rows(np.array([term_hash(word) for word in words], np.uint64))
+        row = row[row >= 0]
+        factor = self.model.asked[row] * self.model.scale[row]
+        total = (self.model.vector[row] * factor[:, None]).sum(axis=0)
+        length = np.sqrt(np.vecdot(total, total))
+        return np.asarray(total / length if length > 0 else total, dtype=np.float32)
+
+    def sum_texts(self, texts: Sequence[str]) -> Matrix:
+        """Add up the words of texts of code, whatever length that has."""
+        bags = [Counter(term for run in runs(text) for term in terms(run)) for text in texts]
+        spelled = np.fromiter((term_hash(term) for bag in bags for term in bag), np.uint64)
+        counts = np.fromiter((count for bag in bags for count in bag.values()), np.float32)
+        return self._summed(offsets(np.array([len(bag) for bag in bags], np.int64)), spelled, counts)
+
+    def sum_units(self, postings: Postings, wanted: LongArray) -> Matrix:
+        """Add up the words of units, named by rising number, from the index alone: no text is read."""
+        place = np.full(max(int(postings.unit.max(initial=0)), int(wanted.max(initial=0))) + 1, -1, dtype=np.int64)
+        place[wanted] = np.arange(len(wanted))
+        row = place[postings.unit]
+        rows = np.flatnonzero(row >= 0)
+        rows = rows[row[rows].argsort(kind="stable")]
+        held = offsets(np.bincount(row[rows], minlength=len(wanted)).astype(np.int64))
+        term = np.repeat(postings.term, np.diff(postings.offset))[rows]
+        return self._summed(held, term, postings.count[rows])
+
+    def _summed(self, begin: LongArray, term: Hashes, count: Matrix) -> Matrix:
+        """Add up the known words of each bag; one without any is zero."""
+        row = self.model.rows(term)
+        known = row >= 0
+        owner = np.repeat(np.arange(len(begin) - 1), np.diff(begin))[known]
+        row = row[known]
+        return self._sums(owner, row, np.sqrt(count[known]) * self.model.said[row], len(begin) - 1)
+
+    def _sums(self, owner: LongArray, row: Rows, factor: Matrix, bags: int) -> Matrix:
+        """Add up weighted rows by owner, which rise; in blocks that end where an owner does."""
+        sums = np.zeros((bags, self.dimension), dtype=np.float32)
+        scaled = factor * self.model.scale[row]
+        first = np.flatnonzero(np.diff(owner, prepend=-1))
+        for part in _blocks(first, len(owner)):
+            rows = slice(int(first[part.start]), int(first[part.stop]) if part.stop < len(first) else len(owner))
+            vectors = self.model.vector[row[rows]] * scaled[rows, None]
+            sums[owner[first[part]]] = np.add.reduceat(vectors, first[part] - rows.start, axis=0)
+        return sums
+
+
+def _blocks(first: NDArray[np.int64], total: int) -> list[slice]:
+    """Cut groups, given by where each begins, into runs of about a block of rows."""
+    if not len(first):
+        return []
+    cuts = np.searchsorted(first, np.arange(0, total, _BLOCK))
+    edges = np.unique(np.append(cuts, len(first))).tolist()
+    return [slice(start, stop) for start, stop in pairwise(edges)]
+
+
+class Translation(NamedTuple):
+    """A term of code, by its hash, and how surely it means the same: 0 to 1."""
+
+    term: int
+    strength: float
+
+
+@dataclass(frozen=True, slots=True)
+class Thesaurus:
+    """The learned table of translations."""
+
+    model: StaticModel
+
+    def of(self, term: str, most: int) -> tuple[Translation, ...]:
+        """List what a term of a query may be called in code, the surest first."""
+        model, wanted = self.model, np.uint64(term_hash(term))
+        at = int(model.source.searchsorted(wanted))
+        if at >= len(model.source) or model.source[at] != wanted:
+            return ()
+        begin, end = model.offset[at : at + 2].tolist()
+        rows = slice(begin, min(end, begin + most))
+        pairs = zip(model.target[rows].tolist(), model.strength[rows].tolist(), strict=True)
+        return tuple(Translation(target, strength / 255) for target, strength in pairs)
+
+
+@dataclass(frozen=True, slots=True)
+class UnitVectors:
+    """The vectors of the units of files, in the order of the files, and those of the files' paths."""
+
+    matrix: Matrix  # of length one
+    file: Hashes  # what names a file and its contents
+    offset: LongArray  # the first unit of each file, and the number of units
+    size: Matrix  # how long the sum of each unit's words was
+    path: Matrix  # the sum of the words of each file's path
+    along: Matrix  # how far that goes in the direction of each unit
+
+    def columns(self) -> dict[str, NDArray[Any]]:
+        """Give the arrays that are kept beside the vectors themselves."""
+        return {f"static.{one.name}": getattr(self, one.name) for one in fields(self)[1:]}
+
+    def of(self, rows: LongArray) -> Self:
+        """Return some of the units, named in ascending order; a file whose units are left out has none."""
+        owner = self.offset[1:].searchsorted(rows, side="right")
+        held = offsets(np.bincount(owner, minlength=len(self.file)).astype(np.int64))
+        return replace(self, matrix=self.matrix[rows], offset=held, size=self.size[rows], along=self.along[rows])
+
+    @property
+    def is_consistent(self) -> bool:
+        """Whether the offsets fit the vectors; earlier versions stored a subset of them with the offsets of all."""
+        units = len(self.matrix)
+        return len(self.offset) == len(self.file) + 1 and int(self.offset[-1]) == units == len(self.size)
+
+    @classmethod
+    def from_columns(cls, matrix: Matrix, columns: Mapping[str, NDArray[Any]]) -> Self | None:
+        """Take the vectors and what was kept beside them; None where it was not."""
+        names = [f"static.{one.name}" for one in fields(cls)[1:]]
+        return cls(matrix, *(columns[name] for name in names)) if columns.keys() >= set(names) else None
+
+
+def unit_vectors(embedder: StaticEmbedder, table: Table, known: UnitVectors | None = None) -> UnitVectors:
+    """Embed the units of a table; those of files that are known already are taken from there."""
+    file = _file_keys(table.files)
+    held = np.bincount(table.units.file, minlength=len(file)).astype(np.int64)
+    offset = offsets(held)
+    sums = np.zeros((len(table.units), embedder.dimension), dtype=np.float32)
+    size = np.zeros(len(table.units), dtype=np.float32)
+    old = _places(file, held, known)
+    kept, new = np.flatnonzero(old >= 0), np.flatnonzero(old < 0)
+    fresh, there = (ranges(offset[some], offset[some + 1]) for some in (new, kept))
+    sums[fresh] = embedder.sum_units(table.postings, fresh)
+    size[fresh] = np.sqrt(np.vecdot(sums[fresh], sums[fresh]))
+    sums[fresh] = unit_rows(sums[fresh])
+    if known is not None:
+        rows = ranges(known.offset[old[kept]], known.offset[old[kept] + 1])
+        sums[there], size[there] = known.matrix[rows], known.size[rows]
+    path = embedder.sum_texts([f"{stem_name(path)} {folder_name(path)}" for path in table.files.paths])
+    return UnitVectors(sums, file, offset, size, path, np.vecdot(sums, path[table.units.file]))
+
+
+def _file_keys(files: Files) -> Hashes:
+    """Name each file with its contents and language by 64 bits: that decides its units and their words."""
+    facts = zip(files.paths, files.hashes, files.languages, strict=True)
+    plain = ("\0".join(fact).encode("utf-8", "surrogatepass") for fact in facts)
+    return np.array([int.from_bytes(blake2b(one, digest_size=8).digest(), "little") for one in plain], dtype=np.uint64)
+
+
+def _places(file: Hashes, held: LongArray, known: UnitVectors | None) -> LongArray:
+    """Find files among the known ones; -1 for those that are new."""
+    if known is None or not len(known.file):
+        return np.full(len(file), -1, dtype=np.int64)
+    order = known.file.argsort(kind="stable")
+    at = order[np.minimum(known.file[order].searchsorted(file), len(order) - 1)]
+    same = (known.file[at] == file) & (np.diff(known.offset)[at] == held)
+    return np.where(same, at, -1)
+
+
+@dataclass(frozen=True, slots=True)
+class PathWords:
+    """Scores of units as if the words of their path stood in them `weight` times more.
+
+    The vector of such a unit is u + w p, u the sum of its words and p that of its path's: no vector is made anew, since
+    q · (u + w p) / |u + w p| follows from q · u, from q · p of the file, and from lengths that no query changes.
+    """
+
+    file: IntArray  # of each unit
+    size: Matrix  # |u|
+    path: Matrix  # p of each file
+    length: Matrix  # |u + w p|
+    weight: float
+
+    def __call__(self, scores: Matrix, query: Matrix) -> Matrix:
+        """Turn scores of units alone into those with their path."""
+        along = np.vecdot(self.path, query)[self.file]
+        return np.asarray((self.size * scores + np.float32(self.weight) * along) / self.length, dtype=np.float32)
+
+
+def path_words(units: UnitVectors, file: IntArray, weight: float) -> PathWords:
+    """Prepare the lengths; a unit that has none, for want of known words, keeps a score of 0."""
+    own = np.vecdot(units.path, units.path)[file]
+    square = units.size**2 + 2 * weight * units.size * units.along + weight**2 * own
+    length = np.sqrt(np.maximum(square, 0), dtype=np.float32)
+    return PathWords(file, units.size, units.path, np.where(length > 0, length, 1).astype(np.float32), weight)

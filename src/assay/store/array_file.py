@@ -1,0 +1,244 @@
+"""The bytes of an index: numbers in aligned arrays, everything else as JSON, one file.
+
+    0   magic "ASSAYIDX"
+    8   version, u32
+   12   length of the header, u64
+   20   crc32 of the 20 bytes before and of the header, u32
+   24   header: JSON, filled up with spaces; "size" of the file, "meta", and of each array its name, dtype, shape,
+        offset and crc32
+    …   the arrays, little-endian, C order, filled up with zeros; header and arrays end on multiples of 64
+
+Every byte is under a checksum, the filling too, so a file that opens is the file that was written. All checksums are
+looked at on opening: 100 MB take 0.03 s from the page cache, less than reading them from any disk.
+"""
+
+from __future__ import annotations
+
+import json
+import mmap
+import os
+import stat
+import struct
+import zlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.errors import AssayError
+from assay.files import atomic_stream
+
+JSON: TypeAlias = "bool | int | float | str | list[JSON] | dict[str, JSON] | None"
+Array: TypeAlias = NDArray[Any]
+Trouble = Literal["missing", "foreign", "old", "newer", "damaged"]
+
+#: Raised when the meaning of the bytes changes; a file of another version is built anew, never read.
+VERSION: Final = 1
+_MAGIC: Final = b"ASSAYIDX"
+_PREFIX: Final = struct.Struct("<8sIQI")
+#: A cache line, and the widest vector register: arrays begin where both do.
+_ALIGNMENT: Final = 64
+#: Numbers and truth values; objects and strings have no bytes of their own.
+_NUMBERS: Final = "biuf"
+
+
+class StoreProblem(AssayError):
+    """A file that is no index this program can use: of which kind, and in a sentence."""
+
+    def __init__(self, kind: Trouble, sentence: str, *, file: str | Path | None = None) -> None:
+        super().__init__(sentence, file=file, hint="build the index again")
+        self.kind: Trouble = kind
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Survive the trip between processes with its kind."""
+        return (_problem, (self.kind, self.message, self.file))
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """What a file holds; the arrays are read-only views of the mapped file."""
+
+    meta: Mapping[str, JSON]
+    arrays: Mapping[str, Array]
+
+
+class _Place(NamedTuple):
+    """Where an array stands in the file, as the header has it."""
+
+    name: str
+    dtype: str
+    shape: list[int]
+    offset: int
+    crc32: int
+
+
+def write_store(path: Path, meta: Mapping[str, JSON], arrays: Mapping[str, Array]) -> None:
+    """Replace a file by these data, whole or not at all; the same data give the same bytes."""
+    plain = {name: _plain(name, arrays[name]) for name in sorted(arrays)}
+    places: list[_Place] = []
+    offset = 0
+    for name, array in plain.items():
+        places.append(_Place(name, array.dtype.str, list(array.shape), offset, _checksum(_pieces(array))))
+        offset += _padded(array.nbytes)
+    with atomic_stream(path) as stream:
+        stream.write(_head(meta, places, offset))
+        for array in plain.values():
+            for piece in _pieces(array):
+                stream.write(piece)
+
+
+def read_store(path: Path) -> Stored:
+    """Open a file by memory map; whatever is wrong with it is a StoreProblem."""
+    mapped = _mapped(path)
+    try:
+        header, begin = _header(mapped)
+        return Stored(header["meta"], MappingProxyType(dict(_arrays(mapped, header, begin))))
+    except StoreProblem as problem:
+        raise StoreProblem(problem.kind, problem.message, file=path) from None
+
+
+def _plain(name: str, array: Array) -> Array:
+    """Lay an array out as the file has it: little-endian, C order."""
+    if array.dtype.kind not in _NUMBERS:
+        raise TypeError(f"array {name!r} of {array.dtype} cannot be stored, only numbers")
+    return np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<")).reshape(array.shape)
+
+
+def _pieces(array: Array) -> Iterator[memoryview | bytes]:
+    """Give the bytes of an array, then what fills them up."""
+    if array.nbytes:
+        yield array.reshape(-1).view(np.uint8).data
+        yield bytes(_padded(array.nbytes) - array.nbytes)
+
+
+def _head(meta: Mapping[str, JSON], places: Iterable[_Place], size: int) -> bytes:
+    """Write the prefix and the header; `size` is that of all arrays."""
+    table = [place._asdict() for place in places]
+    text = json.dumps({"meta": dict(meta), "arrays": table, "size": size}, sort_keys=True).encode("ascii")
+    text = text.ljust(_padded(_PREFIX.size + len(text)) - _PREFIX.size)
+    fixed = _PREFIX.pack(_MAGIC, VERSION, len(text), 0)[:-4]
+    return fixed + struct.pack("<I", _checksum((fixed, text))) + text
+
+
+def _mapped(path: Path) -> mmap.mmap:
+    """Map a regular file into memory; it stays whole however often it is replaced."""
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK)  # a pipe would wait for somebody to write
+    except (FileNotFoundError, NotADirectoryError):
+        raise StoreProblem("missing", "there is no index yet", file=path) from None
+    except OSError as error:
+        raise _unreadable(path, error) from error
+    try:
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            raise StoreProblem("foreign", "where the index should be is something that is no file", file=path)
+        return mmap.mmap(handle, 0, access=mmap.ACCESS_READ)
+    except ValueError:
+        raise StoreProblem("damaged", "the index is empty", file=path) from None
+    except OSError as error:
+        raise _unreadable(path, error) from error
+    finally:
+        os.close(handle)
+
+
+def _header(mapped: mmap.mmap) -> tuple[dict[str, Any], int]:
+    """Check and read the header; where the arrays begin comes with it."""
+    magic = mapped[: len(_MAGIC)]
+    if not _MAGIC.startswith(magic):
+        raise StoreProblem("foreign", "the file is not an index of Assay")
+    if len(mapped) < _PREFIX.size:
+        raise _damaged("it ends early")
+    _, version, length, crc = _PREFIX.unpack_from(mapped)
+    if version != VERSION:
+        kind: Trouble = "old" if version < VERSION else "newer"
+        raise StoreProblem(kind, f"the index has format {version}; this Assay reads and writes format {VERSION}")
+    begin = _PREFIX.size + length
+    if begin > len(mapped):
+        raise _damaged("it ends early")
+    text = mapped[_PREFIX.size : begin]
+    if _checksum((mapped[: _PREFIX.size - 4], text)) != crc:
+        raise _damaged("the checksum of its header is wrong")
+    return json.loads(text), begin
+
+
+def _arrays(mapped: mmap.mmap, header: Mapping[str, Any], begin: int) -> Iterator[tuple[str, Array]]:
+    """Check the arrays and give views of them."""
+    if len(mapped) != begin + header["size"]:
+        raise _damaged("it ends early" if len(mapped) < begin + header["size"] else "it goes on after its end")
+    whole = memoryview(mapped)
+    for entry in header["arrays"]:
+        place = _Place(**entry)
+        array: Array = np.ndarray(place.shape, np.dtype(place.dtype), mapped, begin + place.offset)
+        end = begin + place.offset + _padded(array.nbytes)
+        if zlib.crc32(whole[begin + place.offset : end]) != place.crc32:
+            raise _damaged(f"the checksum of {place.name!r} is wrong")
+        yield place.name, array
+
+
+def _checksum(pieces: Iterable[bytes | memoryview]) -> int:
+    """Give the crc32 of pieces that follow each other."""
+    crc = 0
+    for piece in pieces:
+        crc = zlib.crc32(piece, crc)
+    return crc
+
+
+def _padded(size: int) -> int:
+    """Round up to the alignment."""
+    return -(-size // _ALIGNMENT) * _ALIGNMENT
+
+
+def _damaged(why: str) -> StoreProblem:
+    """Say that a file was an index and no longer is."""
+    return StoreProblem("damaged", f"the index is damaged: {why}")
+
+
+def _unreadable(path: Path, error: OSError) -> StoreProblem:
+    """Say that the system does not let us read the file."""
+    return StoreProblem("damaged", f"the index cannot be read: {error.strerror or error}", file=path)
+
+
+def _problem(kind: Trouble, sentence: str, file: str | None) -> StoreProblem:
+    """Make a problem again on the other side of a pickle."""
+    return StoreProblem(kind, sentence, file=file)
+
+
+#: Half a surrogate pair is no UTF-8, and file names of other encodings are full of them; this keeps them.
+_ERRORS: Final = "surrogatepass"
+
+
+def pack_strings(strings: Sequence[str]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    """Put strings one after the other; string i lies between offsets i and i + 1."""
+    encoded = [text.encode("utf-8", _ERRORS) for text in strings]
+    offsets = np.zeros(len(encoded) + 1, dtype=np.int64)
+    np.cumsum([len(raw) for raw in encoded], out=offsets[1:])
+    return np.frombuffer(b"".join(encoded), dtype=np.uint8), offsets
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Strings:
+    """A list of strings that decodes the ones that are asked for."""
+
+    blob: NDArray[np.uint8]
+    offsets: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def __getitem__(self, index: int) -> str:
+        place = range(len(self))[index]
+        begin, end = self.offsets[place : place + 2].tolist()
+        return self.blob[begin:end].tobytes().decode("utf-8", _ERRORS)
+
+    def all(self) -> list[str]:
+        """Decode every string."""
+        data = self.blob.tobytes()
+        bounds = pairwise(self.offsets.tolist())
+        if data.isascii():  # one decoding for all of them
+            text = data.decode("ascii")
+            return [text[begin:end] for begin, end in bounds]
+        return [data[begin:end].decode("utf-8", _ERRORS) for begin, end in bounds]

@@ -1,0 +1,105 @@
+"""Folders for a while, all in one place that only we may look into; what a killed process left is removed by the next.
+
+TMP/assay-UID/NAME         the folder
+TMP/assay-UID/NAME.lock    held as long as whoever made it lives
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+import stat
+import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+from assay.errors import EnvironmentFailure
+from assay.store.locks import making
+
+_LOCK: Final = ".lock"
+
+
+@contextmanager
+def scratch(prefix: str = "assay-") -> Iterator[Path]:
+    """Make an empty folder that is removed at the end; what is left there without rights must not fail a run."""
+    with ExitStack() as stack:
+        try:
+            folder = _made(prefix, stack)
+        except OSError as error:
+            raise EnvironmentFailure(
+                f"no place for temporary files: {error.strerror or error}",
+                hint="free some space there, or set TMPDIR to a folder you can write",
+            ) from error
+        yield folder
+
+
+def sweep(home: Path) -> None:
+    """Remove the folders of processes that were killed, by their locks that nobody holds."""
+    for lock in sorted(home.glob(f"*{_LOCK}")):
+        with suppress(OSError), making(lock, wait=False) as free:
+            if free:
+                _remove(lock.with_suffix(""))
+
+
+def _made(prefix: str, stack: ExitStack) -> Path:
+    """Make a folder under a lock that is there before it: nobody sweeps what is only half made."""
+    while True:
+        try:
+            home = _home()
+            _swept(home)
+            folder = home / f"{prefix}{os.getpid()}_{secrets.token_hex(4)}"
+            stack.callback(_remove_home, home)
+            stack.enter_context(making(folder.with_name(folder.name + _LOCK)))
+            stack.callback(_remove, folder)
+            folder.mkdir(mode=0o700)
+        except FileNotFoundError:  # whoever was the last there removed the place meanwhile
+            stack.pop_all().close()
+            if not Path(tempfile.gettempdir()).is_dir():
+                raise
+            continue
+        return folder
+
+
+def _home() -> Path:
+    """Find the place of all our folders; one under our name that is not ours alone is left to whoever made it."""
+    wanted = Path(tempfile.gettempdir()).resolve() / f"assay-{os.getuid()}"
+    with suppress(FileExistsError):
+        wanted.mkdir(mode=0o700)
+    facts = os.lstat(wanted)
+    ours = stat.S_ISDIR(facts.st_mode) and facts.st_uid == os.getuid() and not facts.st_mode & 0o077
+    return wanted if ours else _home_apart(wanted)
+
+
+@cache
+def _home_apart(wanted: Path) -> Path:
+    """Make a place that nobody can have foreseen."""
+    return Path(tempfile.mkdtemp(dir=wanted.parent, prefix=f"{wanted.name}-"))
+
+
+@cache
+def _swept(home: Path) -> None:
+    """Sweep once in the life of a process."""
+    sweep(home)
+
+
+def _remove_home(home: Path) -> None:
+    """Remove the place itself when it is empty."""
+    with suppress(OSError):
+        home.rmdir()
+
+
+def _remove(folder: Path) -> None:
+    """Remove a folder, also where somebody took the right to write from a folder in it."""
+    shutil.rmtree(folder, ignore_errors=True)
+    if not folder.exists():
+        return
+    for place, folders, _ in os.walk(folder):
+        for path in (place, *(os.path.join(place, name) for name in folders)):
+            if not os.path.islink(path):
+                with suppress(OSError):
+                    os.chmod(path, 0o700)
+    shutil.rmtree(folder, ignore_errors=True)

@@ -1,0 +1,346 @@
+"""Which terms get a row of the model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, fields
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any, Final, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.errors import InputError
+from assay.files import write_atomic
+from assay.search.words import term_hash
+from assay.store.array_file import read_store, write_store
+from assay.training.bags import as_matrix, join_bags, join_rows, keep_entries, row_keys, shared_entries, take_rows
+from assay.training.config import HardConfig, HeldOutConfig, SameFile, VocabularyConfig
+from assay.training.shards import KINDS, Bags, Shard
+
+
+@dataclass(frozen=True, slots=True)
+class Vocabulary:
+    """The terms of a model in the order of its rows, which is that of their hashes."""
+
+    terms: tuple[str, ...]
+    hashes: NDArray[np.uint64]
+
+    def __len__(self) -> int:
+        return len(self.terms)
+
+
+def make_vocabulary(terms: Iterable[str]) -> Vocabulary:
+    """Put terms into the order of the rows; of two with one hash the first by the alphabet stays."""
+    named = {term_hash(term): term for term in sorted(terms, reverse=True)}
+    hashes = sorted(named)
+    return Vocabulary(tuple(named[one] for one in hashes), np.array(hashes, dtype=np.uint64))
+
+
+def write_vocabulary(path: Path, vocabulary: Vocabulary) -> None:
+    """Write the terms one a line; a term may hold any sign but a newline."""
+    write_atomic(path, "".join(f"{term}\n" for term in vocabulary.terms).encode("utf-8", "surrogatepass"))
+
+
+def read_vocabulary(path: Path) -> Vocabulary:
+    """Read what `write_vocabulary` wrote."""
+    return make_vocabulary(path.read_bytes().decode("utf-8", "surrogatepass").split("\n")[:-1])
+
+
+def choose_vocabulary(shards: Iterable[Shard], config: VocabularyConfig) -> Vocabulary:
+    """Take the terms that many pairs of many repositories use."""
+    numbers, pairs, repositories = _counted(shards)
+    terms = sorted(term for term, number in numbers.items() if repositories[number] >= config.repositories)
+    if not terms:
+        raise InputError(
+            f"no term occurs in {config.repositories} repositories",
+            hint="train on more repositories, or set vocabulary.repositories = 1 in the recipe",
+        )
+    places = np.array([numbers[term] for term in terms])
+    # Repositories count in full, uses by their logarithm: one project's favourite word is not everybody's.
+    score = repositories[places] * np.log1p(pairs[places])
+    order = np.argsort(-score, kind="stable")[: config.size]
+    return make_vocabulary(terms[place] for place in order.tolist())
+
+
+def _counted(shards: Iterable[Shard]) -> tuple[dict[str, int], NDArray[np.int64], NDArray[np.int64]]:
+    """Number the terms, and count the pairs and the repositories that each occurs in."""
+    numbers: dict[str, int] = {}
+    used: list[tuple[NDArray[np.int64], NDArray[np.int64]]] = []
+    for shard in shards:
+        own = np.array([numbers.setdefault(word, len(numbers)) for word in shard.words], dtype=np.int64)
+        count = sum(np.bincount(bags.term, minlength=len(own)) for bags in (shard.query, shard.code, shard.path))
+        used.append((own, np.asarray(count, dtype=np.int64)))
+    pairs = np.zeros(len(numbers), dtype=np.int64)
+    repositories = np.zeros(len(numbers), dtype=np.int64)
+    for own, count in used:
+        pairs[own] += count
+        repositories[own] += count > 0
+    return numbers, pairs, repositories
+
+
+#: How a count weighs in code: the search reads a model so (`search/static`), so training must.
+TF_POWER: Final = 0.5
+_PATH: Final = KINDS.index("path")
+_BAGS: Final = ("query", "code", "path")
+#: Repositories below which files are held out: there would be nothing left to learn from.
+_FEW: Final = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Pairs:
+    """What is trained on, by repository; `shared` marks the terms that stand in the pair's query too."""
+
+    repositories: tuple[str, ...]
+    query: Bags
+    code: Bags  # the weight of a term in place of its count
+    path: Bags
+    code_shared: NDArray[np.bool_]
+    path_shared: NDArray[np.bool_]
+    kind: NDArray[np.uint8]
+    repository: NDArray[np.int32]
+    file: NDArray[np.int32]
+    query_key: NDArray[np.uint64]
+    code_key: NDArray[np.uint64]
+    held_out: NDArray[np.bool_]
+
+    def __len__(self) -> int:
+        return len(self.kind)
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """The pairs of one repository in the terms of the vocabulary."""
+
+    query: Bags
+    code: Bags
+    path: Bags
+    kind: NDArray[np.uint8]
+    file: NDArray[np.int32]
+
+
+def encode(shards: Iterable[Shard], vocabulary: Vocabulary, config: HeldOutConfig) -> Pairs:
+    """Put shards together; of equal pairs the first stays, one without a known query or code term goes."""
+    rows = {term: row for row, term in enumerate(vocabulary.terms)}
+    seen: set[int] = set()
+    names: list[str] = []
+    parts: list[_Part] = []
+    for shard in sorted(shards, key=lambda shard: shard.repository):
+        part = _encoded(shard, rows, seen)
+        if len(part.kind):
+            names.append(shard.repository)
+            parts.append(part)
+    if not parts:
+        raise InputError("there is nothing to train on", hint="name a folder of repositories with documented code")
+    return _together(names, parts, len(vocabulary), config)
+
+
+def _encoded(shard: Shard, rows: dict[str, int], seen: set[int]) -> _Part:
+    """Write a shard in the rows of the model; `seen` collects the keys of the pairs that stay."""
+    row = np.array([rows.get(word, -1) for word in shard.words], dtype=np.int32)
+    query, code, path = (_known(bags, row) for bags in (shard.query, shard.code, shard.path))
+    fit = (np.diff(query.offset) > 0) & (np.diff(code.offset) > 0)
+    new = np.zeros(len(fit), dtype=np.bool_)
+    for place in np.flatnonzero(fit).tolist():
+        key = int(shard.key[place])
+        new[place] = key not in seen
+        seen.add(key)
+    kept = np.flatnonzero(new)
+    weight = code.count**TF_POWER
+    return _Part(
+        take_rows(query, kept),
+        take_rows(Bags(code.offset, code.term, weight.astype(np.float32)), kept),
+        _without_asked(take_rows(path, kept), shard.kind[kept]),
+        shard.kind[kept],
+        shard.file[kept],
+    )
+
+
+def _known(bags: Bags, row: NDArray[np.int32]) -> Bags:
+    """Write bags in the rows of the model; terms that have none go."""
+    if not len(row):
+        return bags
+    term = row[bags.term]
+    return keep_entries(Bags(bags.offset, term, bags.count), term >= 0)
+
+
+def _without_asked(path: Bags, kind: NDArray[np.uint8]) -> Bags:
+    """Leave the path out where it is the question."""
+    return keep_entries(path, np.repeat(kind != _PATH, np.diff(path.offset)))
+
+
+def _together(names: Sequence[str], parts: Sequence[_Part], terms: int, config: HeldOutConfig) -> Pairs:
+    """Join the parts, and mark what pairs share and which are held out."""
+    query, code, path = (join_bags([getattr(part, name) for part in parts]) for name in _BAGS)
+    sizes = [len(part.kind) for part in parts]
+    repository = np.repeat(np.arange(len(parts), dtype=np.int32), sizes)
+    file = np.concatenate([part.file for part in parts])
+    return Pairs(
+        tuple(names), query, code, path,
+        np.concatenate([shared_entries(part.code, part.query, terms) for part in parts]),
+        np.concatenate([shared_entries(part.path, part.query, terms) for part in parts]),
+        np.concatenate([part.kind for part in parts]), repository, file,
+        row_keys(query), row_keys(code), hold_out(names, repository, file, config),
+    )  # fmt: skip
+
+
+def hold_out(
+    names: Sequence[str], repository: NDArray[np.int32], file: NDArray[np.int32], config: HeldOutConfig
+) -> NDArray[np.bool_]:
+    """Choose what is kept from training by names alone, so that it is the same for every seed."""
+    if not config.share:
+        return np.zeros(len(file), dtype=np.bool_)
+    if len(names) >= _FEW:
+        return np.isin(repository, _lowest([_rank(name) for name in names], config.share))
+    places = repository.astype(np.int64) << 32 | file
+    files = np.unique(places)
+    if len(files) < _FEW:
+        return np.zeros(len(file), dtype=np.bool_)
+    return np.isin(places, files[_lowest([_rank(str(place)) for place in files.tolist()], config.share)])
+
+
+def _lowest(ranks: Sequence[bytes], share: float) -> NDArray[np.int64]:
+    """Take the share with the lowest ranks, at least one."""
+    most = max(1, round(share * len(ranks)))
+    return np.array(sorted(range(len(ranks)), key=lambda place: (ranks[place], place))[:most])
+
+
+def _rank(name: str) -> bytes:
+    """Give a name a place that has nothing to do with it."""
+    return blake2b(name.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+
+
+def write_pairs(path: Path, pairs: Pairs) -> None:
+    """Keep the pairs in a file."""
+    arrays: dict[str, NDArray[Any]] = {}
+    for name in _BAGS:
+        bags: Bags = getattr(pairs, name)
+        arrays |= {f"{name}_{part.name}": getattr(bags, part.name) for part in fields(Bags)}
+    plain = [part.name for part in fields(Pairs) if part.name not in (*_BAGS, "repositories")]
+    arrays |= {name: getattr(pairs, name) for name in plain}
+    write_store(path, {"repositories": list(pairs.repositories)}, arrays)
+
+
+def read_pairs(path: Path) -> Pairs:
+    """Map the pairs of a file into memory."""
+    stored = read_store(path)
+    columns: dict[str, Any] = {"repositories": tuple(cast(list[str], stored.meta["repositories"]))}
+    for name in _BAGS:
+        columns[name] = Bags(*(stored.arrays[f"{name}_{part.name}"] for part in fields(Bags)))
+    columns |= {part.name: stored.arrays[part.name] for part in fields(Pairs) if part.name not in columns}
+    return Pairs(**columns)
+
+
+def kinds_of(pairs: Pairs) -> dict[str, int]:
+    """Count the pairs of each kind."""
+    found = np.bincount(pairs.kind, minlength=len(KINDS))
+    return {kind: int(count) for kind, count in zip(KINDS, found, strict=True)}
+
+
+_NONE: Final = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Lexical:
+    """The ranker whose confusions are learned from: BM25 with the numbers of Robertson and Zaragoza (2009)."""
+
+    k1: float = 1.2
+    b: float = 0.75
+
+
+LEXICAL: Final = Lexical()
+_STREAM: Final = 2  # of the seed; batches draw from another
+
+
+@dataclass(frozen=True, slots=True)
+class HardNegatives:
+    """Rows that have some, rising, and the rows whose codes they are; -1 fills up."""
+
+    rows: NDArray[np.int64]
+    wrong: NDArray[np.int64]
+
+    def draw(self, rows: NDArray[np.int64], count: int, draw: np.random.Generator) -> NDArray[np.int64]:
+        """Draw one for each of at most `count` of some rows."""
+        if not len(self.rows):
+            return rows[:0]
+        places = np.minimum(np.searchsorted(self.rows, rows), len(self.rows) - 1)
+        places = draw.permutation(places[self.rows[places] == rows])[:count]
+        sizes = np.count_nonzero(self.wrong[places] != _NONE, axis=1)
+        found: NDArray[np.int64] = self.wrong[places, (draw.random(len(places)) * sizes).astype(np.int64)]
+        return found
+
+
+def find_hard(pairs: Pairs, same_file: SameFile, config: HardConfig, seed: int) -> HardNegatives:
+    """Rank each repository's codes for some of its queries, and keep the best that are no answers."""
+    draw = np.random.default_rng((seed, _STREAM))
+    rows: list[NDArray[np.int64]] = []
+    wrong: list[NDArray[np.int64]] = []
+    edges = np.searchsorted(pairs.repository, np.arange(len(pairs.repositories) + 1))
+    for begin, end in zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True):
+        asked = np.sort(draw.permutation(end - begin)[: config.queries]) + begin
+        if pairs.held_out[begin:end].all():
+            continue
+        found = np.array(list(_confusions(pairs, begin, end, asked[~pairs.held_out[asked]], same_file, config)))
+        some = found[:, 0] != _NONE if len(found) else np.zeros(0, dtype=np.bool_)
+        rows.append(asked[~pairs.held_out[asked]][some])
+        wrong.append(found[some].reshape(-1, config.depth))
+    return HardNegatives(np.concatenate(rows), np.concatenate(wrong))
+
+
+def _confusions(
+    pairs: Pairs, begin: int, end: int, asked: NDArray[np.int64], same_file: SameFile, config: HardConfig
+) -> Iterator[NDArray[np.int64]]:
+    """Give the wrong rows of each query, the best first."""
+    codes = _weighed(pairs, np.arange(begin, end), config.common)
+    scores = (as_matrix(take_rows(pairs.query, asked), codes.shape[0]) @ codes).tocsr()
+    for place, row in enumerate(asked.tolist()):
+        low, high = scores.indptr[place], scores.indptr[place + 1]
+        best = _best(scores.indices[low:high] + begin, scores.data[low:high], 4 * config.depth)
+        yield _filled(best[~_may_be_right(pairs, row, best, same_file)][: config.depth], config.depth)
+
+
+def _best(rows: NDArray[np.int64], scores: NDArray[np.float32], count: int) -> NDArray[np.int64]:
+    """Order the best rows by falling score, then by place."""
+    return rows[np.lexsort((rows, -scores))[:count]].astype(np.int64)
+
+
+def _may_be_right(pairs: Pairs, row: int, others: NDArray[np.int64], same_file: SameFile) -> NDArray[np.bool_]:
+    """Say which rows are no safe wrong answers: the batch would mask them."""
+    right = (pairs.query_key[others] == pairs.query_key[row]) | (pairs.code_key[others] == pairs.code_key[row])
+    near = pairs.file[others] == pairs.file[row]
+    if same_file == "kinds":
+        near &= pairs.kind[others] != pairs.kind[row]
+    found: NDArray[np.bool_] = right | pairs.held_out[others] | (near if same_file != "none" else others == row)
+    return found
+
+
+def _filled(rows: NDArray[np.int64], size: int) -> NDArray[np.int64]:
+    """Fill a list up to a size."""
+    return np.concatenate((rows, np.full(size - len(rows), _NONE, dtype=np.int64)))
+
+
+def _weighed(pairs: Pairs, rows: NDArray[np.int64], common: float) -> Any:  # noqa: ANN401 - scipy has no stubs
+    """Weigh the terms of codes and paths as BM25 does; terms x codes, common terms left out."""
+    code, path = take_rows(pairs.code, rows), take_rows(pairs.path, rows)
+    bags = join_rows(Bags(code.offset, code.term, code.count ** (1 / TF_POWER)), path)
+    width = int(max(bags.term.max(initial=0), pairs.query.term.max(initial=0))) + 1
+    matrix = as_matrix(bags, width)
+    matrix.sum_duplicates()
+    uses = np.bincount(matrix.indices, minlength=width)
+    rarity = np.log1p((len(rows) - uses + 0.5) / (uses + 0.5)) * (uses <= max(1.0, common * len(rows)))
+    length = np.asarray(matrix.sum(axis=1)).ravel()
+    norm = np.repeat(1 - LEXICAL.b + LEXICAL.b * length / max(length.mean(), 1e-9), np.diff(matrix.indptr))
+    matrix.data = rarity[matrix.indices] * matrix.data / (matrix.data + LEXICAL.k1 * norm)
+    matrix.eliminate_zeros()
+    return matrix.T.tocsr().astype(np.float32)
+
+
+def write_hard(path: Path, hard: HardNegatives) -> None:
+    """Keep hard negatives in a file."""
+    write_store(path, {}, {"rows": hard.rows, "wrong": hard.wrong})
+
+
+def read_hard(path: Path) -> HardNegatives:
+    """Map the hard negatives of a file into memory."""
+    return HardNegatives(**read_store(path).arrays)

@@ -1,0 +1,127 @@
+"""Tasks in processes of their own, a few at a time: a parser that crashes ends its task and no other.
+
+Each task has a forked child, which writes its files itself and hands back a small record. Where forking is not safe
+the tasks run here, one after the other.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import selectors
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from assay.errors import EnvironmentFailure
+from assay.syntax.fork_guard import end_with
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Task(Generic[T]):
+    """Something to do, by name."""
+
+    name: str
+    work: Callable[[], T]
+
+
+@dataclass(frozen=True, slots=True)
+class Done(Generic[T]):
+    """How a task ended: with a value, or with an error."""
+
+    name: str
+    value: T | None
+    error: Exception | None
+
+    def result(self) -> T:
+        """Give the value, or raise the error."""
+        if self.error is not None:
+            raise self.error
+        return self.value  # type: ignore[return-value]  # None is a value where the work gives None
+
+
+def run_tasks(tasks: Sequence[Task[T]], workers: int) -> Iterator[Done[T]]:
+    """Run tasks, so many at a time, begun in their order; each is given when it ends."""
+    if workers < 2 or not sys.platform.startswith("linux") or threading.active_count() > 1:
+        yield from (Done(task.name, *_attempt(task)) for task in tasks)
+        return
+    running: dict[int, _Child[T]] = {}
+    waiting = list(reversed(tasks))
+    with selectors.DefaultSelector() as selector:
+        try:
+            while waiting or running:
+                while waiting and len(running) < workers:
+                    child = _fork(waiting.pop(), [one.pipe for one in running.values()])
+                    running[child.pipe] = child
+                    selector.register(child.pipe, selectors.EVENT_READ)
+                for key, _ in selector.select():
+                    if running[key.fd].read():
+                        selector.unregister(key.fd)
+                        yield running.pop(key.fd).done()
+        finally:
+            for child in running.values():
+                child.end()
+
+
+class _Child(Generic[T]):
+    """A process with a task; its answer comes over a pipe."""
+
+    def __init__(self, name: str, pid: int, pipe: int) -> None:
+        self.name = name
+        self.pipe = pipe
+        self._pid = pid
+        self._answer = bytearray()
+
+    def read(self) -> bool:
+        """Take in what has come; True at the end."""
+        piece = os.read(self.pipe, 1 << 16)
+        self._answer += piece
+        return not piece
+
+    def done(self) -> Done[T]:
+        """See the child off and read its answer."""
+        self.end()
+        try:
+            value, error = pickle.loads(self._answer)  # noqa: S301 (our own child, over a pipe nobody else has)
+        except (EOFError, pickle.UnpicklingError):
+            return Done(self.name, None, EnvironmentFailure(f"the process that read {self.name} ended early"))
+        return Done(self.name, value, error)
+
+    def end(self) -> None:
+        """End the process, if it has not ended, and forget it."""
+        os.close(self.pipe)
+        with suppress(ProcessLookupError):
+            os.kill(self._pid, signal.SIGKILL)
+        os.waitpid(self._pid, 0)
+
+
+def _fork(task: Task[T], others: Sequence[int]) -> _Child[T]:
+    """Start a child; it ends with this process."""
+    reader, writer = os.pipe()
+    parent = os.getpid()
+    pid = os.fork()
+    if pid:
+        os.close(writer)
+        return _Child(task.name, pid, reader)
+    try:
+        for pipe in (reader, *others):
+            os.close(pipe)
+        end_with(parent)
+        with os.fdopen(writer, "wb") as stream:
+            pickle.dump(_attempt(task), stream, protocol=5)
+    finally:
+        os._exit(0)
+
+
+def _attempt(task: Task[T]) -> tuple[T | None, Exception | None]:
+    """Do a task, or give its error to whoever waits."""
+    try:
+        return task.work(), None
+    except Exception as error:
+        return None, error

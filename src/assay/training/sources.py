@@ -1,0 +1,265 @@
+"""What is known of a file that is read: its lines, words and definitions, and which lines must not be learned from."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import chain
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.corpus import decode_text
+from assay.corpus.languages import FileType, detect
+from assay.search.words import runs
+from assay.syntax.grammars import GRAMMARS, grammar_name
+from assay.syntax.outline import Outline, outline
+from assay.syntax.secrets import secret_lines
+from assay.training.config import FileRules, MiningConfig
+from assay.training.exclusion import Windows, compare
+from assay.training.repositories import (
+    EVERYBODYS,
+    FOLDER_LICENCE,
+    LICENCE_WORD,
+    Entry,
+    Folders,
+    Repository,
+    Scope,
+    is_licence,
+    read_files,
+    restricts,
+)
+from assay.training.sampling import Candidate, draw_rank
+from assay.training.text import path_terms
+
+#: Languages with a grammar; what the five define is no code.
+CODE: Final = frozenset(GRAMMARS) - {"css", "html", "json", "toml", "yaml"}
+#: Folders with other people's code.
+_VENDORED: Final = re.compile(
+    r"(?:^|/)_*(?:vendor(?:ed|s)?|bundled|third[_-]?party|3rd[_-]?party|node_modules|bower_components|deps|externals?|extern|pods"
+    r"|carthage|submodules|site-packages|ext[_-]?libs?|godeps|jspm_packages)/",
+    re.IGNORECASE,
+)
+_TEST: Final = re.compile(
+    r"(?:^|[/_.-])(?:tests?|specs?|testdata|testing|fixtures?|mocks?|benchmarks?|bench|conftest|e2e)(?:[/_.-]|$)"
+    r"|Tests?\.\w+$|Specs?\.\w+$|Tests?/|(?:^|/)__tests__/",
+)
+_GENERATED_NAME: Final = re.compile(
+    r"\.min\.\w+$|_pb2(?:_grpc)?\.pyi?$|\.pb(?:\.gw)?\.\w+$|\.g(?:\.dart|\.cs)?$|\.freezed\.dart$|\.designer\.cs$"
+    r"|[._-]generated?\.\w+$|_gen\.go$|(?:^|[/._-])(?:bundle|parser\.tab)\.\w+$|(?:^|/)(?:dist|generated|autogen|gen)/",
+    re.IGNORECASE,
+)
+#: Documentation that says what happened or how to behave, not what the code does.
+_IDLE_DOCS: Final = re.compile(
+    r"(?:^|/)(?:change(?:log|s)?|history|news|releases?|release[-_ ]?notes?|contribut\w*|code[-_]of[-_]conduct|security"
+    r"|authors|maintainers|governance|upgrading|pull_request_template|issue_template|todo|notice|support|funding)\b[^/]*$"
+    r"|(?:^|/)(?:changelogs?|releases?|release[-_]notes)/|(?:^|/)\.\w+/",
+    re.IGNORECASE,
+)
+_HEAD: Final = 200  # bytes that hold the first line of a program
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """A file that is read: where it stands among all of the repository, and what it is."""
+
+    number: int
+    entry: Entry
+    language: str
+    test: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The code and the documentation that are read, and how many files were left out, by reason."""
+
+    code: tuple[Chosen, ...]
+    docs: tuple[Chosen, ...]
+    dropped: Counter[str]
+
+
+def find_scripts(repository: Repository, entries: Sequence[Entry], config: MiningConfig) -> dict[str, FileType]:
+    """Tell what the programs are that have no extension, by their first line."""
+    plain = [one for one in entries if one.script and "." not in one.path.rpartition("/")[2]]
+    fitting = [one for one in plain if _unfit(one, config.files) is None][: config.files.code]
+    return {one.path: detect(one.path, data[:_HEAD]) for one, data in read_files(repository, fitting)}
+
+
+def choose(
+    entries: Sequence[Entry],
+    scripts: Mapping[str, FileType],
+    config: MiningConfig,
+    folders: Folders,
+    scope: Scope = EVERYBODYS,
+) -> Choice:
+    """Choose files by name and size; where there are too many, by the hash of their path."""
+    dropped: Counter[str] = Counter()
+    code: list[Chosen] = []
+    docs: list[Chosen] = []
+    for number, entry in enumerate(entries):
+        kind = scripts.get(entry.path) or detect(entry.path, b"")
+        if entry.path in scope.withheld or kind.language is None or not (kind.kind == "docs" or is_code(kind)):
+            continue
+        reason = _unfit(entry, config.files) or (_unfit_docs(entry.path) if kind.kind == "docs" else None)
+        reason = reason or (FOLDER_LICENCE if folders.bars(entry.path) else None)
+        if reason is None:
+            wanted = docs if kind.kind == "docs" else code
+            wanted.append(Chosen(number, entry, kind.language, is_test(entry.path)))
+        else:
+            dropped[reason] += 1
+    kept, kept_docs = _draw_code(code, config), _draw(docs, config.files.docs, config.seed)
+    dropped["file over the cap"] += len(code) + len(docs) - len(kept) - len(kept_docs)
+    return Choice(tuple(kept), tuple(kept_docs), dropped)
+
+
+def is_code(kind: FileType) -> bool:
+    """Tell whether a file is code that can be parsed."""
+    return kind.kind == "code" and kind.language in CODE
+
+
+def is_test(path: str) -> bool:
+    """Tell tests and what serves them by the path."""
+    return _TEST.search(path) is not None
+
+
+def is_foreign(path: str) -> bool:
+    """Tell code of others, or of a program, by the path."""
+    return _VENDORED.search(path) is not None or _GENERATED_NAME.search(path) is not None
+
+
+def _unfit(entry: Entry, rules: FileRules) -> str | None:
+    """Say why a file is not read, by its name and size."""
+    if entry.size > rules.bytes:
+        return "large file"
+    if _VENDORED.search(entry.path):
+        return "vendored file"
+    if _GENERATED_NAME.search(entry.path):
+        return "generated file"
+    return "licence file" if is_licence(entry.path) else None
+
+
+def _unfit_docs(path: str) -> str | None:
+    """Say why documentation is not read."""
+    return "idle document" if _IDLE_DOCS.search(path) else None
+
+
+def _draw_code(files: Sequence[Chosen], config: MiningConfig) -> list[Chosen]:
+    """Draw code files, tests up to their share."""
+    plain = [file for file in files if not file.test]
+    share = config.files.tests
+    room = int(config.files.code * (1 - share)) if len(plain) < len(files) else config.files.code
+    kept = _draw(plain, room, config.seed)
+    tests = _draw([file for file in files if file.test], int(len(kept) * share / (1 - share)), config.seed)
+    return sorted([*kept, *tests], key=lambda file: file.number)
+
+
+def _draw(files: Sequence[Chosen], most: int, seed: int) -> list[Chosen]:
+    """Draw files by the hash of their path, given in their order."""
+    drawn = sorted(files, key=lambda file: (draw_rank(seed, file.entry.path), file.number))[:most]
+    return sorted(drawn, key=lambda file: file.number)
+
+
+NONE: Final = range(0)  # no lines
+COPIED_FILE: Final = "copied file"
+OTHER_LICENCE: Final = "file under another licence"
+_GENERATED_HEAD: Final = re.compile(
+    r"@generated|\b(?:auto(?:matically)?[- ]?generated|generated (?:by|from|with|code|file)|do not (?:edit|modify))\b",
+    re.IGNORECASE,
+)
+_SOURCES_HEAD: Final = 600  # characters in which a generated file says so
+_TOP: Final = 60  # lines in which a licence header begins
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """A file that was read. Lines count from 0."""
+
+    file: Chosen
+    text: str
+    shared: NDArray[np.bool_] = field(repr=False)  # lines that an excluded repository has too
+    secret: NDArray[np.bool_] = field(repr=False)  # lines that look as if they held a secret
+
+    @cached_property
+    def lines(self) -> list[str]:
+        """The lines of the text."""
+        return self.text.split("\n")
+
+    @cached_property
+    def runs(self) -> list[list[str]]:
+        """The words of each line as they stand."""
+        return [runs(line) for line in self.lines]
+
+    @cached_property
+    def outline(self) -> Outline | None:
+        """What the file defines, parsed once; None for a language without a grammar."""
+        grammar = grammar_name(self.file.entry.path, self.file.language, self.text)
+        return outline(self.text, grammar) if grammar else None
+
+    @cached_property
+    def commented(self) -> NDArray[np.bool_]:
+        """The lines that belong to comments."""
+        marks = np.zeros(len(self.lines), dtype=np.bool_)
+        for comment in self.outline.comments if self.outline else ():
+            marks[comment.start - 1 : comment.end] = True
+        return marks
+
+    @cached_property
+    def licensing(self) -> range:
+        """The lines of the comment at the top that names the licence, if there is one."""
+        first = next((n for n, marked in enumerate(self.commented[:_TOP]) if marked), 0)
+        last = first
+        while last < len(self.lines) and self.commented[last]:
+            last += 1
+        return range(first, last) if LICENCE_WORD.search("\n".join(self.lines[first:last])) else range(0)
+
+    @cached_property
+    def path(self) -> tuple[str, ...]:
+        """The terms of its path."""
+        return path_terms(self.file.entry.path)
+
+    def count(self, lines: range, comment: range = NONE) -> Counter[str]:
+        """Count the words of lines, without those of a comment in them and without a licence."""
+        licence = self.licensing
+        return Counter(chain.from_iterable(self.runs[n] for n in lines if n not in comment and n not in licence))
+
+    def taint(self, lines: range) -> str | None:
+        """Say why lines must not be learned from; everybody's licence is shared."""
+        shared = np.flatnonzero(self.shared[lines.start : lines.stop]) + lines.start
+        if any(number not in self.licensing for number in shared.tolist()):
+            return "copied"
+        return "secret" if self.secret[lines.start : lines.stop].any() else None
+
+    def candidate(self, kind: str, rank: int, asked: str, code: Counter[str]) -> Candidate:
+        """Make a pair of what is asked and words of this file; one that asks for the path does not give it."""
+        path = () if kind == "path" else self.path
+        return Candidate(kind, rank, asked, code, path, self.file.language, self.file.number)
+
+
+def open_source(
+    file: Chosen, data: bytes, known: Windows, config: MiningConfig, scope: Scope = EVERYBODYS
+) -> Source | str:
+    """Take a file in, or say why it is not read."""
+    if b"\0" in data:
+        return "binary file"
+    if len(data) > config.files.line * (data.count(b"\n") + 1):
+        return "minified file"
+    if len(data.translate(None, b"0123456789")) < (1 - config.files.digits) * len(data):
+        return "data file"
+    text = decode_text(data)
+    if not scope.own and restricts(text):
+        return OTHER_LICENCE
+    if _GENERATED_HEAD.search(text, 0, _SOURCES_HEAD):
+        return "generated file"
+    compared = compare(data, known, config.windows)
+    shared = compared.lines(data.count(b"\n") + 1)
+    secret = np.zeros(len(shared), dtype=np.bool_)
+    for lines in secret_lines(text):
+        secret[lines.start : lines.stop] = True
+    source = Source(file, text, shared, secret)
+    if compared.known.any() and compared.is_copy(config.windows, source.licensing):
+        return COPIED_FILE
+    return source
