@@ -16,7 +16,7 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 import assay
 from assay.audit.records import Audit
 from assay.cli.main import build_parser
-from assay.report.commands.gating import Gate
+from assay.report.gate import Gate
 from assay.report.results import Results
 from assay.stats.records import Comparison, Plan
 from docs.commands_page import every_command

@@ -17,7 +17,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from assay.experiment.executing.cluster import Cluster
+from assay.experiment.executors.dask import Cluster
 from assay.experiment.running.loading import load_suite
 from assay.experiment.running.matrix import How, matrix
 from assay.experiment.spec import Spec

@@ -31,8 +31,8 @@ from assay.experiment.cells.outline import outline_of, run_of
 from assay.experiment.cells.records import Cell, Ground
 from assay.experiment.cells.running import run_cells
 from assay.experiment.cells.working import Visit, WayIn
-from assay.experiment.executing.remote import packed_small, unpacked
-from assay.experiment.executing.serial import Here
+from assay.experiment.executors.base import Here
+from assay.experiment.executors.dask import packed_small, unpacked
 from assay.experiment.records import write_run
 from assay.experiment.running.loading import load_suite
 from assay.experiment.running.matrix import How, matrix, plan_of

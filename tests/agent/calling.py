@@ -8,7 +8,7 @@ import anyio
 from mcp import Client
 from mcp.types import CallToolResult
 
-from assay.agent.roots import Roots
+from assay.agent.context import Roots
 from assay.agent.server import AgentServer, make_service
 
 Call = tuple[str, dict[str, Any]]

@@ -4,7 +4,7 @@ import anyio
 import pytest
 from mcp import Client
 
-from assay.agent.roots import Roots
+from assay.agent.context import Roots
 from assay.agent.server import make_service
 from assay.experiment.spec import load_spec
 from assay.types import Gold

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.agent.roots import Inside, Roots
+from assay.agent.context import Inside, Roots
 from assay.errors import ConfigError
 
 

@@ -2,14 +2,12 @@ from pathlib import Path
 
 import pytest
 
-from assay.audit.config import AuditConfig
-from assay.audit.records import Audit, Question, Severity
-from assay.audit.running import run_audit
-from assay.audit.subject import Subject
-from assay.audit.wording import Wording
+from assay.audit.records import Audit, AuditConfig, Question, Severity
+from assay.audit.runner import run_audit
+from assay.audit.subject import Subject, Wording
 from assay.corpus import open_corpus, parse_spec
 from assay.engines import as_engine
-from assay.experiment.spec.recipe import Recipe
+from assay.experiment.spec.model import Recipe
 from assay.types import Corpus
 
 HERE = Path(__file__).parent

@@ -4,10 +4,10 @@ import json
 from dataclasses import replace
 from html.parser import HTMLParser
 
-from assay.audit.pages import document
 from assay.audit.records import Audit, Finding, Question, Severity, Share
-from assay.audit.writing import FILES, write_audit
-from assay.report.pages.markdown import to_markdown
+from assay.audit.report import document
+from assay.audit.runner import FILES, write_audit
+from assay.report.render.markup import to_markdown
 from tests.audit import specimens
 from tests.audit.conftest import SMALL, audited
 

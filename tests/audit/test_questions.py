@@ -2,7 +2,7 @@
 
 import pytest
 
-from assay.audit.questions import code_questions, gold_questions
+from assay.audit.queries import code_questions, gold_questions
 from assay.corpus import open_corpus, parse_spec
 from assay.errors import CorpusError
 from assay.types import Query, Span, Target

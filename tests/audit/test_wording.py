@@ -6,8 +6,8 @@ import subprocess
 import pytest
 
 from assay.audit.checks.odd import ODD
-from assay.audit.config import AuditConfig
-from assay.audit.wording import Wording, shell_word
+from assay.audit.records import AuditConfig
+from assay.audit.subject import Wording, shell_word
 from assay.engines.base import Wanted
 
 

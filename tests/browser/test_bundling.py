@@ -2,7 +2,7 @@
 
 import pytest
 
-from assay.browser import bundling
+from assay.browser import bundle as bundling
 
 CASES = {
     "cycle": ({"a.js": 'import { b } from "./b.js";', "b.js": 'import { a } from "./a.js";'}, "imports itself"),

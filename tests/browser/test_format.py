@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from assay.browser.bundling import bundle
+from assay.browser.bundle import bundle
 from tests.browser.driving import Tab
 
 pytestmark = pytest.mark.nightly

@@ -3,7 +3,7 @@
 import pytest
 
 from assay.experiment import read_run
-from assay.experiment.ledger.book import read_ledger
+from assay.experiment.ledger import read_ledger
 from tests.cli.changing import ABLATE, BLIND, as_json, call, write
 
 

@@ -5,7 +5,7 @@ import shutil
 import pytest
 
 from assay.experiment import read_run
-from assay.experiment.ledger.book import read_ledger
+from assay.experiment.ledger import read_ledger
 from tests.cli.changing import BLIND, SMALL, TUNE, as_json, call, write
 from tests.conftest import copy_finished, finish
 
@@ -201,7 +201,7 @@ def test_a_run_from_before_the_split_is_marked_by_the_parts_of_now(run, capsys):
 def test_a_wrong_rule_is_told_all_there_are_and_so_is_the_page(run, capsys):
     from pathlib import Path
 
-    from assay.experiment.ledger.rule import PRESETS
+    from assay.experiment.ledger import PRESETS
 
     _, _, err = call(capsys, *ADD, "--rule", "nonsense")
     page = (Path(__file__).parents[2] / "docs" / "guides" / "tuning.md").read_text()

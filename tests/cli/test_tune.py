@@ -5,7 +5,7 @@ import re
 import pytest
 
 from assay.experiment import read_run
-from assay.experiment.ledger.book import read_ledger
+from assay.experiment.ledger import read_ledger
 from tests.cli.changing import BLIND, TUNE, as_json, call, write
 
 

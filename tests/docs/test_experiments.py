@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from assay.experiment.spec.extending import shipped_experiments
-from assay.experiment.spec.reading import load_spec
+from assay.experiment.spec.layers import shipped_experiments
+from assay.experiment.spec.load import load_spec
 from tests.docs.running import DOCS, Ran, run_page
 
 PAGE = DOCS / "guides/experiments.md"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.experiment.ledger.rule import Rule
+from assay.experiment.ledger import Rule
 from tests.docs.running import DOCS, Ran, run_page
 
 PAGE = DOCS / "guides/tuning.md"

@@ -9,7 +9,7 @@ import pytest
 from assay.corpus import open_corpus
 from assay.engines import as_engine, make_engine
 from assay.errors import CorpusError
-from assay.experiment.checkup import NAME, NONSENSE, SENTENCE, CheckUp, check_gold, check_up
+from assay.experiment.engine_check import NAME, NONSENSE, SENTENCE, CheckUp, check_gold, check_up
 from assay.types import CorpusSpec, Hit, Status, Suite
 from tests.conftest import FILES, write_tree
 

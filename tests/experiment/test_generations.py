@@ -18,8 +18,7 @@ import pytest
 from assay.errors import InputError
 from assay.experiment import check_folder, read_run, write_run, writing
 from assay.experiment.records import file_names
-from assay.experiment.records.generations import read_generation
-from assay.experiment.records.layout import COMMITTED, MANIFEST, STAGED
+from assay.experiment.records.folder import COMMITTED, MANIFEST, STAGED, read_generation
 from assay.types import EngineRun, Hit, Query, Ranking, Run, Span, Suite, Target
 from tests.experiment.test_records import example
 from tests.waiting import wait_until

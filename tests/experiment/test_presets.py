@@ -10,8 +10,8 @@ import pytest
 
 from assay.cli.main import main
 from assay.errors import ConfigError
-from assay.experiment.spec.extending import shipped_experiments
-from assay.experiment.spec.reading import load_spec
+from assay.experiment.spec.layers import shipped_experiments
+from assay.experiment.spec.load import load_spec
 from assay.search import SearchConfig
 from assay.search.rerank import make_reranker
 from tests.serving import Reply, serving

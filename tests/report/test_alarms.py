@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from assay.report import analyse, document
-from assay.report.alarms import alarms
-from assay.report.case import open_case
-from assay.report.pages.markdown import to_markdown
+from assay.report.diagnostics import alarms
+from assay.report.render.markup import to_markdown
 from assay.report.results import Alarm
+from assay.report.scored_run import open_case
 from assay.stats.selection import best_of_many, near_leader
 from assay.stats.units import partition
 from assay.types import Claim, Status, Unit

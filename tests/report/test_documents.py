@@ -6,7 +6,7 @@ from html.parser import HTMLParser
 
 import pytest
 
-from assay.report.pages.document import (
+from assay.report.render.document import (
     Bar,
     Bars,
     Cell,
@@ -20,9 +20,8 @@ from assay.report.pages.document import (
     Paragraph,
     table,
 )
-from assay.report.pages.html import to_html
-from assay.report.pages.markdown import to_markdown
-from assay.report.pages.terminal import print_document
+from assay.report.render.markup import to_html, to_markdown
+from assay.report.render.terminal import print_document
 
 EVIL = "<script>alert(1)</script>\"'><img src=x onerror=alert(2)> [link](javascript:x) `code` | pipe"
 EVIL += "\x1b[31mred\x1b]0;title\x07\x00\u202e\ud800</pre></details></style>"

@@ -3,9 +3,9 @@
 from dataclasses import replace
 
 from assay import load_gold, run
-from assay.experiment.spec.claim import make_measures
+from assay.experiment.spec.model import make_measures
 from assay.report import analyse
-from assay.report.comparing import compare_engines
+from assay.report.comparison import compare_engines
 from assay.types import Claim
 
 

@@ -5,15 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from assay.experiment.ledger.book import Ledger
-from assay.experiment.ledger.entry import as_mapping, from_mapping
-from assay.experiment.ledger.judging import Heading, Measured, make_entry
-from assay.experiment.ledger.rule import Rule
+from assay.experiment.ledger import Heading, Ledger, Measured, Rule, as_mapping, from_mapping, make_entry
 from assay.report import analyse, document
-from assay.report.commands.claims import claims
-from assay.report.commands.ledger import entry_document, ledger_document
-from assay.report.comparing import compare_all_pairs, compare_engines, compare_runs
-from assay.report.pages.markdown import to_markdown
+from assay.report.comparison import compare_all_pairs, compare_engines, compare_runs
+from assay.report.gate import claims
+from assay.report.ledger import entry_document, ledger_document
+from assay.report.render.markup import to_markdown
 from assay.stats.records import Verdict
 from assay.types import Claim
 from tests.report.labs import lab

@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.report import analyse
-from assay.report.commands.claims import claims
-from assay.report.comparing import compare_all_pairs
+from assay.report.comparison import compare_all_pairs
+from assay.report.gate import claims
 from assay.report.headlines import headline
-from assay.report.pages.markdown import to_markdown
-from assay.report.tables.duels import PAIRS
+from assay.report.render.markup import to_markdown
+from assay.report.tables import PAIRS
 from assay.types import Claim, Role
 from tests.properties import examples
 from tests.report.labs import WRONG, lab

@@ -3,13 +3,11 @@
 from dataclasses import replace
 from pathlib import Path
 
-from assay.experiment.ledger.book import Ledger
-from assay.experiment.ledger.entry import Tuning
-from assay.experiment.ledger.rule import PRESETS
-from assay.report.commands.ledger import entry_document, ledger_document, ledger_json
-from assay.report.pages.document import Paragraph, Table
-from assay.report.pages.markdown import to_markdown
-from assay.report.rows.records import corpora_hash
+from assay.experiment.ledger import PRESETS, Ledger, Tuning
+from assay.report.ledger import entry_document, ledger_document, ledger_json
+from assay.report.render.document import Paragraph, Table
+from assay.report.render.markup import to_markdown
+from assay.report.rows import corpora_hash
 from tests.experiment.ledger.entries import entry
 
 

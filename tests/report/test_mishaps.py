@@ -9,13 +9,12 @@ import pytest
 from assay import Hit, load_gold, run
 from assay.errors import EngineTimeout
 from assay.experiment import read_run, write_run
-from assay.experiment.spec.claim import make_measures
+from assay.experiment.spec.model import make_measures
 from assay.report import analyse, document, results_json, write_reports
-from assay.report.case import open_case
-from assay.report.mishaps import breaches, mishaps, strayed
-from assay.report.pages.markdown import to_markdown
-from assay.report.pages.plain import plain
-from assay.report.pages.terminal import print_document
+from assay.report.failures import breaches, mishaps, strayed
+from assay.report.render.markup import to_markdown
+from assay.report.render.terminal import plain, print_document
+from assay.report.scored_run import open_case
 from assay.types import Claim, Status
 from tests.report.shared import sourceless
 

@@ -6,8 +6,8 @@ from dataclasses import replace
 import pytest
 
 from assay.report import analyse, document
-from assay.report.case import level_of, rank_measure
-from assay.report.pages.markdown import to_markdown
+from assay.report.render.markup import to_markdown
+from assay.report.scored_run import level_of, rank_measure
 from assay.scoring import score
 from assay.types import Claim, CorpusSpec, EngineRun, Gold, Hit, Query, Ranking, Run, Span, Suite, Target
 

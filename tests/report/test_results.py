@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from assay import Hit, load_gold, run
-from assay.experiment.spec.claim import make_measures
+from assay.experiment.spec.model import make_measures
 from assay.gold import join
 from assay.report import analyse, document, results_json, write_reports
 from assay.report.analysis import analyse_case
-from assay.report.case import open_case
-from assay.report.pages.markdown import to_markdown
+from assay.report.render.markup import to_markdown
+from assay.report.scored_run import open_case
 from assay.types import Claim, Span, Suite, Target
 from tests.report.labs import lab
 from tests.report.shared import make_in_shop, sourceless

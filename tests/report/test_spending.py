@@ -5,11 +5,11 @@ from dataclasses import replace
 import pytest
 
 from assay import load_gold, run
-from assay.experiment.spec.claim import make_measures
+from assay.experiment.spec.model import make_measures
 from assay.gold import join
 from assay.report import analyse, document, results_json
-from assay.report.pages.markdown import to_markdown
-from assay.report.spending import conditions, spending
+from assay.report.costs import conditions, spending
+from assay.report.render.markup import to_markdown
 from assay.types import Claim, Cost, Resources, Status
 from tests.conftest import enter_shared
 from tests.report.shared import make_in_shop

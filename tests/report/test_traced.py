@@ -2,9 +2,9 @@
 
 from dataclasses import replace
 
-from assay.experiment.running.tracing import Traces
-from assay.report.case import open_case
-from assay.report.traced import choose_traced, traces_for
+from assay.experiment.tracing import Traces
+from assay.report.explorer.excerpts import choose_traced, traces_for
+from assay.report.scored_run import open_case
 from assay.types import Claim, Gold, Suite
 from tests.report.labs import lab
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from assay.report.wording import count, difference_text, ends, mean_text, signed_ends
+from assay.report.render.text import count, difference_text, ends, mean_text, signed_ends
 
 
 @dataclass(frozen=True)

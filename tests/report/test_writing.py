@@ -14,12 +14,12 @@ from assay import load_gold, run
 from assay.cli.main import main
 from assay.errors import AssayError, EnvironmentFailure, InputError
 from assay.experiment import read_run, write_run
-from assay.experiment.records.timings import CellTiming, write_timings
-from assay.experiment.spec.claim import make_measures
+from assay.experiment.records.folder import CellTiming, write_timings
+from assay.experiment.spec.model import make_measures
 from assay.report import analyse, document, publish, require_parquet, results_json, write_reports
-from assay.report.case import open_case
-from assay.report.pages.markdown import to_markdown
-from assay.report.time_and_space import NO_TIMES
+from assay.report.costs import NO_TIMES
+from assay.report.render.markup import to_markdown
+from assay.report.scored_run import open_case
 from assay.types import Claim, Status
 from tests.conftest import enter_shared
 from tests.report.shared import make_in_shop

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.report.comparing import compare_engines
+from assay.report.comparison import compare_engines
 from assay.scoring import score
 from assay.scoring.shared_targets import shared_targets
 from assay.types import Claim, CorpusSpec, EngineRun, Gold, Hit, Query, Ranking, Run, Span, Suite, Target

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from assay.report.evidence.gathering import means_over, query_noise
+from assay.report.evidence import means_over, query_noise
 from assay.stats.compare import assemble
 from assay.stats.config import DEFAULT, Settings
 from assay.stats.records import ComparisonRow, Range, Verdict

@@ -10,10 +10,9 @@ import math
 import numpy as np
 import pytest
 
-from assay.report.commands.gating import judge_gate
-from assay.report.comparing import compare_evidence
-from assay.report.evidence.gathering import means_over, query_noise
-from assay.report.evidence.record import EngineEvidence, Evidence
+from assay.report.comparison import compare_evidence
+from assay.report.evidence import EngineEvidence, Evidence, means_over, query_noise
+from assay.report.gate import judge_gate
 from assay.stats.config import DEFAULT
 from assay.stats.repeating import is_regression
 from assay.types import Claim, Scores

@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urlencode
 
-from assay.cli.gold.settling import set_problems
+from assay.cli.gold.adjudicate import set_problems
 from assay.gold.review import Origin, Queue, make_item
 from assay.gold.review.standing import ReviewRules
 from assay.gold.review.viewing import Desk
 from assay.types import Query
-from assay.web.reviewing import review_routes
+from assay.web.review import review_routes
 from assay.web.server import serve
 from tests.web.asking import Client
 

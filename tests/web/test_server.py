@@ -10,8 +10,7 @@ from http.client import RemoteDisconnected
 import pytest
 
 from assay.errors import ConfigError, EnvironmentFailure, NotComparableError
-from assay.web.messages import Refused, json_response, page_response
-from assay.web.server import Limits, Route, serve
+from assay.web.server import Limits, Refused, Route, json_response, page_response, serve
 from tests.waiting import WATCHDOG, wait_until
 from tests.web.asking import Client, connect, raw
 

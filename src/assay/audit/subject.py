@@ -2,18 +2,81 @@
 
 from __future__ import annotations
 
+import shlex
+import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from assay.audit.records import Question
-from assay.audit.wording import Wording
-from assay.engines.base import FullEngine
-from assay.experiment.spec.recipe import Recipe
+from assay.audit.records import AuditConfig, Question
+from assay.engines.base import FullEngine, Wanted
+from assay.experiment.spec.model import Recipe
 from assay.types import Corpus, Query
 
 if TYPE_CHECKING:
     from assay.gold.lint import Reach
+
+
+@dataclass(frozen=True, slots=True)
+class Wording:
+    """What the user typed: the engine, the corpus, and where gold and configuration are."""
+
+    engine: str
+    corpus: str = ""  # empty: this folder, or what the gold set names
+    gold: str = ""
+    config: str = ""  # an assay.toml that is not this folder's
+
+    def ask(self, query: str, k: int, wanted: Wanted | None = None, environment: str = "") -> str:
+        """Write how to ask one query."""
+        filters = wanted or Wanted()
+        flags = [*self._flags(), "-k", str(k)]
+        flags += [f"--paths={glob}" for glob in filters.paths] + [f"--language={name}" for name in filters.languages]
+        named = [self.engine, query, *self._corpus()]
+        words = [*flags, "--", *named] if query.startswith("-") else [*named, *flags]
+        spelt = [shell_word(word) for word in ("assay", "engines", "ask", *words)]
+        return " ".join([environment, *spelt] if environment else spelt)
+
+    def audit(self, check: str, config: AuditConfig) -> str:
+        """Write how to make one check again."""
+        usual = AuditConfig()
+        flags = {"-k": "k", "--queries": "queries", "--seed": "seed", "--repeats": "repeats", "--timeout": "timeout"}
+        changed = [
+            text
+            for flag, name in flags.items()
+            if getattr(config, name) != getattr(usual, name)
+            for text in (flag, f"{getattr(config, name):g}")
+        ]
+        words = ["assay", "audit", self.engine, *self._corpus(), *self._flags(), "--only", check, *changed]
+        return " ".join(map(shell_word, words))
+
+    def _corpus(self) -> list[str]:
+        """Name the corpus, where it was named."""
+        return [self.corpus] if self.corpus else []
+
+    def _flags(self) -> list[str]:
+        """Say where the gold set and the configuration are."""
+        gold = ["--gold", self.gold] if self.gold else []
+        return [*gold, *(["--config", self.config] if self.config else [])]
+
+
+def shell_word(text: str) -> str:
+    """Quote a word for a shell; what cannot be seen is written as bash, zsh and ksh read it in $'…'."""
+    if all(map(_is_plain, text)):
+        return shlex.quote(text)
+    escaped = "".join(_escaped(char) for char in text)
+    return f"$'{escaped}'"
+
+
+def _is_plain(char: str) -> bool:
+    """Tell whether a character is what it looks like; a combining mark makes two spellings of one letter."""
+    return char.isprintable() and not unicodedata.combining(char)
+
+
+def _escaped(char: str) -> str:
+    """Write one character inside $'…', as UTF-8 bytes where it cannot be told by looking."""
+    if char in "\\'":
+        return f"\\{char}"
+    return char if _is_plain(char) else "".join(f"\\x{byte:02x}" for byte in char.encode("utf-8", "replace"))
 
 
 @dataclass(frozen=True, slots=True)

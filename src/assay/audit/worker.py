@@ -6,7 +6,7 @@ import pickle
 import sys
 from pathlib import Path
 
-from assay.audit.elsewhere import Job
+from assay.audit.sessions import Job
 from assay.errors import AssayError
 
 

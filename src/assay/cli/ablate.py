@@ -15,8 +15,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from assay.cli.common.output import emit
-from assay.cli.common.varying import (
+from assay.cli.options import (
     add_found,
     add_ledger,
     add_varied,
@@ -26,13 +25,13 @@ from assay.cli.common.varying import (
     varied_data,
     varied_spec,
 )
+from assay.cli.output import emit
 
 if TYPE_CHECKING:
-    from assay.experiment.ledger.entry import Entry
-    from assay.experiment.ledger.settings import LedgerPlan
-    from assay.experiment.tuning.climbing import Climbed
-    from assay.experiment.tuning.variants import Change, Parts
-    from assay.report.commands.ablation import AblationResult
+    from assay.experiment.ablation import Climbed
+    from assay.experiment.ledger import Entry, LedgerPlan
+    from assay.experiment.tuning import Change, Parts
+    from assay.report.tuning import AblationResult
     from assay.types import Claim, Run, Suite
 
 
@@ -58,9 +57,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def handle(args: argparse.Namespace) -> int:
     """Run the variants, compare them step by step, print what each part is worth."""
-    from assay.experiment.tuning.devdata import ABLATING
-    from assay.experiment.tuning.variants import find_parts, only_parts
-    from assay.report.commands.ablation import ablation_document, ablation_json, ablation_result
+    from assay.experiment.ablation import ABLATING
+    from assay.experiment.tuning import find_parts, only_parts
+    from assay.report.tuning import ablation_document, ablation_json, ablation_result
 
     spec = varied_spec(args)
     found = only_parts(find_parts(spec, args.engine), args.only)
@@ -80,9 +79,8 @@ def handle(args: argparse.Namespace) -> int:
 
 def _take_apart(args: argparse.Namespace, found: Parts, suite: Suite) -> Climbed:
     """Run what the ways ask for: all at once, or step by step where each depends on the one before."""
-    from assay.experiment.tuning.ablating import WAYS, plan_ablation
-    from assay.experiment.tuning.climbing import Climbed, climb
-    from assay.experiment.tuning.variants import spec_with
+    from assay.experiment.ablation import WAYS, Climbed, climb, plan_ablation
+    from assay.experiment.tuning import spec_with
 
     def ask(*variants: Change) -> Run:
         """Run the engine and some variants of it."""
@@ -102,7 +100,7 @@ def _entries(
     args: argparse.Namespace, book: LedgerPlan, result: AblationResult, made: Run, claim: Claim
 ) -> Iterator[Entry]:
     """Make an entry of every step, each put to the rule."""
-    from assay.experiment.ledger.judging import Heading, Measured, make_entry
+    from assay.experiment.ledger import Heading, Measured, make_entry
 
     engines = {engine.name: engine for engine in made.engines}
     for row in result.rows:

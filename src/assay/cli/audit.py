@@ -15,13 +15,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from assay.cli.common.options import given_flags
-from assay.cli.common.output import emit, say
-from assay.cli.common.subjects import add_subject, corpus_named, engine_named
+from assay.cli.execution import add_subject, corpus_named, engine_named
+from assay.cli.options import given_flags
+from assay.cli.output import emit, say
 from assay.errors import ConfigError
 
 if TYPE_CHECKING:
-    from assay.audit.config import AuditConfig
+    from assay.audit.records import AuditConfig
     from assay.audit.subject import Subject
     from assay.engines.base import FullEngine
     from assay.gold.lint import Reach
@@ -45,9 +45,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def handle(args: argparse.Namespace) -> int:
     """Audit, print what was found, and write it down where that is wanted."""
     from assay.audit.checks import choose
-    from assay.audit.pages import audit_json, document
-    from assay.audit.running import run_audit
-    from assay.audit.writing import FILES, write_audit
+    from assay.audit.report import audit_json, document
+    from assay.audit.runner import FILES, run_audit, write_audit
 
     config = _config(args)
     choose(config.only)
@@ -70,7 +69,7 @@ def _folder(text: str | None) -> Path | None:
 
 def _config(args: argparse.Namespace) -> AuditConfig:
     """Apply the flags."""
-    from assay.audit.config import AuditConfig
+    from assay.audit.records import AuditConfig
 
     given = given_flags(args, "queries", "seed", "k", "repeats", "timeout")
     only = tuple(name.strip() for name in args.only.split(",") if name.strip()) if args.only else ()
@@ -79,9 +78,8 @@ def _config(args: argparse.Namespace) -> AuditConfig:
 
 def _subject(args: argparse.Namespace, config: AuditConfig) -> Subject:
     """Put the engine, its corpus and its questions together."""
-    from assay.audit.questions import code_questions, gold_questions
-    from assay.audit.subject import Subject
-    from assay.audit.wording import Wording
+    from assay.audit.queries import code_questions, gold_questions
+    from assay.audit.subject import Subject, Wording
 
     ground = corpus_named(args.path, args.gold, args.config)
     recipe = replace(engine_named(args.engine, args.config), suite=ground.suite, **given_flags(args, "seed"))
@@ -108,6 +106,6 @@ def _reach(engine: FullEngine, corpus: Corpus) -> Reach | None:
 
     if not isinstance(engine, BuiltinEngine):
         return None
-    from assay.cli.gold.lending import builtin_reach
+    from assay.cli.gold.lint import builtin_reach
 
     return builtin_reach(corpus, engine.settings.search.index.chunks)

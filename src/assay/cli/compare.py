@@ -13,8 +13,8 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from assay.cli.common.options import Once, add_claim, claim_for, log_look, read_results, refuse
-from assay.cli.common.output import emit
+from assay.cli.options import Once, add_claim, claim_for, log_look, read_results, refuse
+from assay.cli.output import emit
 from assay.errors import ConfigError, EngineError
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def handle(args: argparse.Namespace) -> int:
     """Compare what was named; exit code 4 if an engine could not be compared because it failed on every query."""
-    from assay.report.commands.claims import claims
+    from assay.report.gate import claims
 
     found = _found(args)
     emit(args, claims(found), {"schema": "assay/compare/1", **asdict(found)})
@@ -47,7 +47,7 @@ def handle(args: argparse.Namespace) -> int:
 
 def _found(args: argparse.Namespace) -> Comparison | AllPairs:
     """Choose the kind of comparison by what was named."""
-    from assay.report.comparing import compare_all_pairs, compare_engines, compare_runs
+    from assay.report.comparison import compare_all_pairs, compare_engines, compare_runs
 
     tables = [Path(name).suffix.lower() == ".csv" for name in (args.first, args.second) if name]
     if any(tables):

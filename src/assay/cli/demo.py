@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Mapping
 from typing import Any
 
-from assay.cli.common.options import add_full
+from assay.cli.options import add_full
 from assay.cli.run import execute
 
 

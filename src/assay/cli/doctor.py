@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Literal
 
-from assay.cli.common.output import emit
+from assay.cli.output import emit
 from assay.errors import AssayError
 
 State = Literal["ok", "missing", "failed"]
@@ -33,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def handle(args: argparse.Namespace) -> int:
     """Run every check; exit 4 when something that Assay needs is amiss."""
-    from assay.report.pages.document import Cell, Document, Paragraph, Tone, table
+    from assay.report.render.document import Cell, Document, Paragraph, Tone, table
 
     findings = [check() for check in _CHECKS]
     broken = [f for f in findings if f.required and f.state != "ok"]

@@ -14,9 +14,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from assay.cli.common.hits import Page, clean, headline, page
-from assay.cli.common.output import emit, say
-from assay.cli.common.searching import (
+from assay.cli.output import Page, clean, emit, headline, page, say
+from assay.cli.search_options import (
     add_folder,
     add_per,
     add_settings,
@@ -171,8 +170,8 @@ def _skipped(index: Index, path: str) -> str:
 
 def _handle_run(args: argparse.Namespace) -> int:
     """Explain a whole run."""
-    from assay.cli.common.missed import diagnose, document
-    from assay.cli.common.options import read_results, split_today
+    from assay.cli.missed import diagnose, document
+    from assay.cli.options import read_results, split_today
     from assay.gold.split import refuse_sealed
 
     for flag, given in (("a query", args.query), ("--expect", args.expect), ("--config", args.config)):

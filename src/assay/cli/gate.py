@@ -21,17 +21,16 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from assay.cli.common.options import Once, add_claim, claim_for, log_look, read_results, refuse
-from assay.cli.common.output import counted, emit, warn
+from assay.cli.options import Once, add_claim, claim_for, log_look, read_results, refuse
+from assay.cli.output import counted, emit, warn
 from assay.errors import AssayError, ConfigError, EnvironmentFailure
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from assay.report.commands.gating import Gate
-    from assay.report.evidence.record import Evidence
-    from assay.report.github.annotations import Spot
-    from assay.report.github.publishing import Stage
+    from assay.report.evidence import Evidence
+    from assay.report.gate import Gate
+    from assay.report.github import Spot, Stage
     from assay.types import Run
 
 _RESULTS = "results"
@@ -67,14 +66,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _failure(code: int) -> dict[str, object]:
     """Say in the JSON of a failure what a job that reads it goes by."""
-    from assay.report.commands.gating import VERDICTS
+    from assay.report.gate import VERDICTS
 
     return {"verdict": VERDICTS.get(code, VERDICTS[4])}
 
 
 def handle(args: argparse.Namespace) -> int:
     """Judge the run."""
-    from assay.report.commands.gating import gate_document
+    from assay.report.gate import gate_document
 
     _check_flags(args)
     if args.write_baseline:
@@ -104,9 +103,9 @@ def _check_flags(args: argparse.Namespace) -> None:
 
 def _write_baseline(args: argparse.Namespace) -> int:
     """Write a run, or its repeats, as a baseline file."""
-    from assay.report.evidence.baseline import write_baseline
-    from assay.report.evidence.gathering import gather
-    from assay.report.pages.document import Document, Paragraph
+    from assay.report.baseline import write_baseline
+    from assay.report.evidence import gather
+    from assay.report.render.document import Document, Paragraph
 
     runs, name = _read(args.results or [_RESULTS])
     claim = claim_for(runs[0], args)
@@ -126,9 +125,9 @@ def _write_baseline(args: argparse.Namespace) -> int:
 
 def _gate(args: argparse.Namespace, runs: list[Run]) -> Gate:
     """Check floors, failures and comparisons; `runs` is filled with what was read."""
-    from assay.report.commands.gating import floor_measures, judge_gate, parse_floor
-    from assay.report.comparing import compare_evidence, compare_within
-    from assay.report.evidence.gathering import gather
+    from assay.report.comparison import compare_evidence, compare_within
+    from assay.report.evidence import gather
+    from assay.report.gate import floor_measures, judge_gate, parse_floor
 
     floors = [parse_floor(text) for text in args.require]
     if args.made_by:
@@ -177,9 +176,9 @@ def _of_run(data: Mapping[str, object]) -> AssayError:
 
 def _old(args: argparse.Namespace, run: Run, measures: Sequence[str]) -> Evidence | None:
     """Read what the run is compared with: a baseline file, a run, or repeats of one."""
-    from assay.report.comparing import refuse_unlike
-    from assay.report.evidence.gathering import gather
-    from assay.report.evidence.reading import read_baseline
+    from assay.report.baseline import read_baseline
+    from assay.report.comparison import refuse_unlike
+    from assay.report.evidence import gather
 
     if not args.against:
         return None
@@ -200,7 +199,7 @@ def _old(args: argparse.Namespace, run: Run, measures: Sequence[str]) -> Evidenc
 
 def _read(places: Sequence[str]) -> tuple[list[Run], str]:
     """Read a run or its repeats, and say how all of them are called."""
-    from assay.experiment.records.repeats import repeats_in
+    from assay.experiment.records.folder import repeats_in
 
     folders = [str(folder) for place in places for folder in (repeats_in(Path(place)) or (place,))]
     runs = [read_results(folder) for folder in folders]
@@ -211,8 +210,7 @@ def _stage(args: argparse.Namespace) -> Stage:
     """Say where GitHub listens; annotations go to stderr, where the runner reads them too and JSON does not."""
     import os
 
-    from assay.report.github.context import place_in_checkout, read_context
-    from assay.report.github.publishing import Stage
+    from assay.report.github import Stage, place_in_checkout, read_context
 
     places = [place_in_checkout(os.environ, place) for place in args.results or [_RESULTS]]
     subject = "\0".join([*places, args.engine or ""])
@@ -223,9 +221,7 @@ def _tell_gate(args: argparse.Namespace, gate: Gate, runs: Sequence[Run]) -> Non
     """Tell GitHub the outcome, if asked to."""
     if not args.github:
         return
-    from assay.report.github.annotations import of_gate
-    from assay.report.github.page import gate_page
-    from assay.report.github.publishing import publish
+    from assay.report.github import gate_page, of_gate, publish
 
     publish(_stage(args), gate_page(gate), of_gate(gate, _places(runs[0])))
 
@@ -234,15 +230,13 @@ def _tell_error(args: argparse.Namespace, error: AssayError) -> None:
     """Tell GitHub why there is no verdict, if asked to."""
     if not args.github:
         return
-    from assay.report.github.annotations import of_error
-    from assay.report.github.page import error_page
-    from assay.report.github.publishing import publish
+    from assay.report.github import error_page, of_error, publish
 
     publish(_stage(args), error_page(error), [of_error(error, "assay gate")])
 
 
 def _places(run: Run) -> dict[tuple[str, str], Spot]:
     """Say where the queries stand in their gold files."""
-    from assay.report.github.annotations import Spot
+    from assay.report.github import Spot
 
     return {(gold.name, query.id): Spot(gold.source, query.line) for gold in run.suite.golds for query in gold.queries}

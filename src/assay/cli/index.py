@@ -12,11 +12,11 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from assay.cli.common.output import emit, say
-from assay.cli.common.searching import add_folder, add_settings, config_of, folder_of, workers_of
+from assay.cli.output import emit, say
+from assay.cli.search_options import add_folder, add_settings, config_of, folder_of, workers_of
 
 if TYPE_CHECKING:
-    from assay.report.pages.document import Block
+    from assay.report.render.document import Block
     from assay.search.building import Opened
 
 _SHOWN = 5  # examples of a kind; --json has them all
@@ -33,7 +33,7 @@ def handle(args: argparse.Namespace) -> int:
     """Open the index as a search would, and report."""
     folder = folder_of(args.path)
     config, workers = config_of(args, folder), workers_of(args)
-    from assay.report.pages.document import Document
+    from assay.report.render.document import Document
     from assay.search.building import open_table, shape
     from assay.search.index_files import index_folder
     from assay.search.meaning import embed_table
@@ -78,7 +78,7 @@ def _data(opened: Opened, seconds: float) -> dict[str, Any]:
 
 def _blocks(data: dict[str, Any]) -> list[Block]:
     """Say it in sentences."""
-    from assay.report.pages.document import Paragraph
+    from assay.report.render.document import Paragraph
 
     size = f"{data['files']:,} files in {data['units']:,} units"
     blocks: list[Block] = [

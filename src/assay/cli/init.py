@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from assay.cli.common.output import emit
+from assay.cli.output import emit
 from assay.errors import ConfigError
 
 
@@ -23,7 +23,7 @@ def handle(args: argparse.Namespace) -> int:
     from assay.corpus import open_corpus, parse_spec
     from assay.experiment.spec.starter import starter_config, starter_gold
     from assay.files import write_atomic
-    from assay.report.pages.document import Document, Paragraph
+    from assay.report.render.document import Document, Paragraph
 
     folder = Path(args.folder)
     config, gold = folder / "assay.toml", folder / "gold.yaml"

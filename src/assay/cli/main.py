@@ -38,8 +38,8 @@ from assay.cli import (
     train,
     tune,
 )
-from assay.cli.common.actions import FLAGS
-from assay.cli.common.output import fit_for, quoted
+from assay.cli.actions import FLAGS
+from assay.cli.output import fit_for, quoted
 from assay.errors import AssayError, meant
 
 _EPILOG = """\

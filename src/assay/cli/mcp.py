@@ -15,7 +15,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from assay.cli.common.output import say
+from assay.cli.output import say
 from assay.errors import ConfigError, EnvironmentFailure, install_hint
 
 if TYPE_CHECKING:
@@ -38,8 +38,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def handle(args: argparse.Namespace) -> int:
     """Serve until the agent goes away."""
-    from assay.agent.roots import Roots
-    from assay.agent.serving import TOKEN, Address, serve_http, serve_stdio
+    from assay.agent.context import Roots
+    from assay.agent.server import TOKEN, Address, serve_http, serve_stdio
 
     if args.json:
         raise ConfigError("--json means nothing for a server", hint="leave it out")

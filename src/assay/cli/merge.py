@@ -11,7 +11,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from assay.cli.common.options import add_full, add_page, page_flags
+from assay.cli.options import add_full, add_page, page_flags
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

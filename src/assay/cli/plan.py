@@ -13,8 +13,8 @@ import argparse
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from assay.cli.common.options import claim_for, log_look, read_results, refuse
-from assay.cli.common.output import emit
+from assay.cli.options import claim_for, log_look, read_results, refuse
+from assay.cli.output import emit
 from assay.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def handle(args: argparse.Namespace) -> int:
     """Print the required size, then its assumptions."""
-    from assay.report.pages.document import Document, Paragraph
+    from assay.report.render.document import Document, Paragraph
     from assay.stats.records import one_digit
 
     if not args.detect > 0 or not 0 < args.power < 1:
@@ -84,7 +84,7 @@ def _assumed(args: argparse.Namespace) -> tuple[Plan, str]:
 
 def _piloted(args: argparse.Namespace) -> tuple[Plan, str]:
     """Plan from the paired differences of a run."""
-    from assay.report.case import dead_engines, family_of
+    from assay.report.scored_run import dead_engines, family_of
     from assay.scoring import score
     from assay.stats import plan_claim
 

@@ -12,8 +12,8 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from assay.cli.common.hits import Page, clean, fit, headline, page
-from assay.cli.common.searching import add_folder, add_settings, check_count, open_index, path_inside
+from assay.cli.output import Page, clean, fit, headline, page
+from assay.cli.search_options import add_folder, add_settings, check_count, open_index, path_inside
 from assay.errors import ConfigError
 
 if TYPE_CHECKING:

@@ -15,14 +15,13 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from assay.cli.common.brisk import without_collecting
-from assay.cli.common.options import CLAIM, add_claim, add_page, claim_for, log_look, page_flags, read_results, typed
-from assay.cli.common.output import emit
-from assay.cli.common.serving import open_page
+from assay.cli.options import CLAIM, add_claim, add_page, claim_for, log_look, page_flags, read_results, typed
+from assay.cli.output import emit, without_collecting
+from assay.cli.serving import open_page
 from assay.errors import ConfigError, InputError
 
 if TYPE_CHECKING:
-    from assay.report.explorer.building import Page
+    from assay.report.explorer.page import Page
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -40,9 +39,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 @without_collecting()
 def handle(args: argparse.Namespace) -> int:
     """Make the page, write it, and say where."""
-    from assay.experiment.records.layout import HTML
+    from assay.experiment.records.folder import HTML
     from assay.report import reopen, write_html
-    from assay.report.explorer.saying import in_folder
+    from assay.report.explorer.page import in_folder
     from assay.report.headlines import headline
 
     page = page_flags(args)
@@ -78,8 +77,8 @@ def _again(args: argparse.Namespace, *more: str) -> str:
 
 def _tell(args: argparse.Namespace, out: Path, title: str, made: Page) -> None:
     """Say where the page is, and what is not in it."""
-    from assay.report.explorer.saying import in_folder
-    from assay.report.pages.document import Document, Paragraph
+    from assay.report.explorer.page import in_folder
+    from assay.report.render.document import Document, Paragraph
 
     where = f"{out}: {len(made.data) / 1e6:.2f} MB."
     blocks = (Paragraph(where), *(Paragraph(in_folder(text, _again(args)), "quiet") for text in made.left_out))

@@ -20,18 +20,29 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from assay.cli.common.options import add_claim, add_full, add_page, claim_flags, family_flag, page_flags
-from assay.cli.common.output import counted, emit, fit_for, say, teller, warn
-from assay.cli.common.specs import add_questions, add_source, declared_by, listed, question_flags
+from assay.cli.options import (
+    add_claim,
+    add_full,
+    add_page,
+    add_questions,
+    add_source,
+    claim_flags,
+    declared_by,
+    family_flag,
+    listed,
+    page_flags,
+    question_flags,
+)
+from assay.cli.output import counted, emit, fit_for, say, teller, warn
 from assay.errors import ConfigError, EngineError
 
 if TYPE_CHECKING:
-    from assay.experiment.places.place import Missing
-    from assay.experiment.records.merging import Declared
+    from assay.experiment.corpora import Missing
+    from assay.experiment.records.merge import Declared
     from assay.experiment.running.experiments import Carried
     from assay.experiment.spec import Spec
-    from assay.report.explorer.settings import PagePlan
-    from assay.report.publishing import Published
+    from assay.report.explorer.page import PagePlan
+    from assay.report.publish import Published
     from assay.types import Claim, Run, Suite
 
 
@@ -85,7 +96,7 @@ def _add_way(parser: argparse.ArgumentParser) -> None:
 
 def handle(args: argparse.Namespace) -> int:
     """Run, write the records and the reports, print the report."""
-    from assay.cli.common.carrying import show_plan
+    from assay.cli.execution import show_plan
     from assay.experiment.running.loading import load_suite
 
     spec = _spec(args)
@@ -102,9 +113,9 @@ def handle(args: argparse.Namespace) -> int:
 
 def execute(args: argparse.Namespace, spec: Spec, suite: Suite, missing: Missing | None) -> int:
     """Run a checked specification over loaded gold, write the records and the reports, print the report."""
-    from assay.cli.common.carrying import carried_out, how_of
+    from assay.cli.execution import carried_out, how_of
     from assay.experiment import check_folder
-    from assay.experiment.records.merging import declared_hashes
+    from assay.experiment.records.merge import declared_hashes
     from assay.report import require_parquet
 
     folder = check_folder(Path(spec.out))
@@ -122,9 +133,9 @@ def run_repeats(args: argparse.Namespace, spec: Spec, suite: Suite, missing: Mis
 
     Nothing that was kept is used: an answer that is taken from another repeat says nothing about chance.
     """
-    from assay.cli.common.carrying import carried_out, how_of
-    from assay.experiment.records.merging import declared_hashes
-    from assay.experiment.records.repeats import repeat_folders
+    from assay.cli.execution import carried_out, how_of
+    from assay.experiment.records.folder import repeat_folders
+    from assay.experiment.records.merge import declared_hashes
     from assay.report import require_parquet
 
     folders, page = repeat_folders(Path(spec.out), args.repeat), page_flags(args, spec)
@@ -145,10 +156,9 @@ def run_repeats(args: argparse.Namespace, spec: Spec, suite: Suite, missing: Mis
 
 def _tell_repeats(args: argparse.Namespace, runs: Sequence[Run], spec: Spec) -> None:
     """Say how steady engines are."""
-    from assay.report.case import real_engines
-    from assay.report.evidence.gathering import gather
-    from assay.report.evidence.steadiness import steadiness, steadiness_blocks
-    from assay.report.pages.document import Document
+    from assay.report.evidence import gather, steadiness, steadiness_blocks
+    from assay.report.render.document import Document
+    from assay.report.scored_run import real_engines
 
     claim = spec.claim()
     seen = gather(runs, (claim.primary,), spec.out)
@@ -160,10 +170,9 @@ def _tell_repeats(args: argparse.Namespace, runs: Sequence[Run], spec: Spec) -> 
 
 def run_shard(args: argparse.Namespace, spec: Spec, suite: Suite, missing: Missing | None) -> int:
     """Run one shard and write it down."""
-    from assay.cli.common.carrying import how_of
+    from assay.cli.execution import how_of
     from assay.experiment import check_folder
-    from assay.experiment.shards import parse_shard, shard_path, write_shard
-    from assay.experiment.shards.running import run_part
+    from assay.experiment.shards import parse_shard, run_part, shard_path, write_shard
 
     shard = parse_shard(args.shard)
     folder = check_folder(Path(spec.out))
@@ -218,7 +227,7 @@ def published(
     page: PagePlan,
 ) -> Published:
     """Write the records and the reports of a run into its folder, beside what stands there."""
-    from assay.cli.common.carrying import write_down
+    from assay.cli.execution import write_down
     from assay.report import publish
 
     forget, parquet = getattr(args, "forget", False), getattr(args, "parquet", False)
@@ -242,7 +251,7 @@ def _tell_sealed(args: argparse.Namespace, spec: Spec, suite: Suite) -> None:
 def _spec(args: argparse.Namespace) -> Spec:
     """Read the configuration file, if there is one, and apply the flags."""
     from assay.experiment.spec import override
-    from assay.experiment.spec.claim import chosen_names
+    from assay.experiment.spec.model import chosen_names
 
     spec = _flagged(args, declared_by(args))
     names = list(spec.all_engines())
@@ -274,7 +283,7 @@ def _flagged(args: argparse.Namespace, spec: Spec) -> Spec:
 def _check_runnable(args: argparse.Namespace, spec: Spec) -> None:
     """Refuse what cannot be run here, and tell what would be run twice."""
     from assay.experiment.spec import twin_notes, unmet
-    from assay.experiment.spec.environment import environment_note
+    from assay.experiment.spec.layers import environment_note
 
     if args.repeat is not None and args.repeat < 2:
         raise ConfigError(f"--repeat {args.repeat}", hint="2 or more; a run that is not repeated needs no flag")

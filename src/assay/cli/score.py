@@ -7,9 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from assay.cli.common.brisk import without_collecting
-from assay.cli.common.options import add_claim, add_full, add_page, claim_for, log_look, page_flags, read_results
-from assay.cli.common.output import emit, say, warn
+from assay.cli.options import add_claim, add_full, add_page, claim_for, log_look, page_flags, read_results
+from assay.cli.output import emit, say, warn, without_collecting
 from assay.errors import AssayError, ConfigError
 
 if TYPE_CHECKING:
@@ -34,7 +33,7 @@ def handle(args: argparse.Namespace) -> int:
     """Score, print, and write where asked."""
     from assay.experiment import writing
     from assay.report import document, reopen, require_parquet, results_json, write_reports
-    from assay.report.pages.document import Heading
+    from assay.report.render.document import Heading
     from assay.report.unpooled import score_unpooled
 
     _check_flags(args)

@@ -19,8 +19,8 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from assay.cli.common.hits import LAYOUT, check_lines, page, show_hit
-from assay.cli.common.searching import (
+from assay.cli.output import LAYOUT, check_lines, page, show_hit
+from assay.cli.search_options import (
     add_folder,
     add_per,
     add_settings,

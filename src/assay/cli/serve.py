@@ -14,11 +14,11 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from assay.cli.common.output import say
-from assay.cli.common.serving import add_listening, announce, listen
+from assay.cli.output import say
+from assay.cli.serving import add_listening, announce, listen
 
 if TYPE_CHECKING:
-    from assay.web.routing import Route
+    from assay.web.server import Route
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -32,9 +32,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def handle(args: argparse.Namespace) -> int:
     """Serve until somebody ends it."""
-    from assay.web.exploring.library import Library
-    from assay.web.exploring.routes import explorer_routes
-    from assay.web.reviewing.seats import port_file
+    from assay.web.explorer import explorer_routes
+    from assay.web.reviewers import port_file
+    from assay.web.runs import Library
 
     folders = [Path(name) for name in args.folders or ["."]]
     routes = (*explorer_routes(folders, review=args.gold is not None), *_review_routes(args.gold))
@@ -53,7 +53,7 @@ def _review_routes(gold: str | None) -> tuple[Route, ...]:
     if gold is None:
         return ()
     from assay.cli.gold.browsing import desk_routes
-    from assay.cli.gold.desk import open_desk, tell_torn
+    from assay.cli.gold.vote import open_desk, tell_torn
     from assay.gold.review.standing import ReviewRules
 
     desk = open_desk(Path(gold), None)

@@ -12,12 +12,12 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from assay.cli.common.options import Once, log_look, read_results
-from assay.cli.common.output import emit
+from assay.cli.options import Once, log_look, read_results
+from assay.cli.output import emit
 from assay.errors import ConfigError
 
 if TYPE_CHECKING:
-    from assay.report.commands.showing import Subject
+    from assay.report.show import Subject
     from assay.types import Claim, Run
 
 #: Where a run lies when nobody says.
@@ -39,12 +39,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def handle(args: argparse.Namespace) -> int:
     """Find the query, show it."""
-    from assay.experiment.records.folders import is_run
-    from assay.experiment.spec.claim import claim_of
+    from assay.experiment.records.folder import is_run
+    from assay.experiment.spec.model import claim_of
     from assay.gold.split import SEALED, part_of
-    from assay.report.commands.finding import find_query, no_query
-    from assay.report.commands.showing import show_query
-    from assay.report.commands.showing_page import show_document, show_json
+    from assay.report.show import find_query, no_query, show_document, show_json, show_query
 
     folders, wanted = _words(args.words)
     if is_run(Path(wanted)):
@@ -72,7 +70,7 @@ def _words(words: list[str]) -> tuple[list[str], str]:
 
 def _subjects(args: argparse.Namespace, runs: list[Run], folders: list[str], claim: Claim) -> list[Subject]:
     """Choose whose rankings are shown."""
-    from assay.report.commands.showing import Subject
+    from assay.report.show import Subject
 
     if len(runs) == 2:
         names = args.engines or [args.engine or _shared(runs, claim)] * 2

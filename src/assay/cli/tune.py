@@ -14,8 +14,7 @@ import argparse
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from assay.cli.common.output import emit, say
-from assay.cli.common.varying import (
+from assay.cli.options import (
     add_found,
     add_ledger,
     add_varied,
@@ -25,17 +24,17 @@ from assay.cli.common.varying import (
     varied_data,
     varied_spec,
 )
+from assay.cli.output import emit, say
 from assay.errors import ConfigError, EngineError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from assay.experiment.ledger.entry import Entry
-    from assay.experiment.ledger.rule import Rule
+    from assay.experiment.ablation import DataNote
+    from assay.experiment.ledger import Entry, Rule
     from assay.experiment.spec import Spec
-    from assay.experiment.tuning.devdata import DataNote
-    from assay.experiment.tuning.grid import GridPoint, TuneSettings
-    from assay.report.commands.tuning import TuneReport
+    from assay.experiment.tuning import GridPoint, TuneSettings
+    from assay.report.tuning import TuneReport
     from assay.types import Claim, Run
 
 
@@ -52,8 +51,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def handle(args: argparse.Namespace) -> int:
     """Run the grid, choose on halves, print what the choice is worth."""
-    from assay.experiment.tuning.devdata import TUNING
-    from assay.report.commands.tuning import tune_document, tune_json
+    from assay.experiment.ablation import TUNING
+    from assay.report.tuning import tune_document, tune_json
 
     spec = varied_spec(args)
     settings = _settings(args, spec)
@@ -86,8 +85,8 @@ class _Grid:
 
 def _settings(args: argparse.Namespace, spec: Spec) -> TuneSettings:
     """Read [tune]; knobs that flags name replace those of the file."""
-    from assay.experiment.spec.own_tables import read_table
-    from assay.experiment.tuning.grid import TuneSettings, parse_knob
+    from assay.experiment.spec.model import read_table
+    from assay.experiment.tuning import TuneSettings, parse_knob
 
     settings = read_table(TuneSettings, spec, "tune", spec.tune)
     given = {key: value for key, value in {"partitions": args.partitions}.items() if value is not None}
@@ -103,9 +102,8 @@ def _settings(args: argparse.Namespace, spec: Spec) -> TuneSettings:
 def _grid(args: argparse.Namespace, spec: Spec, settings: TuneSettings) -> _Grid:
     """Make a variant of every point; what is wrong with the knobs of the file is told with their line."""
     from assay.experiment.spec import make_engines
-    from assay.experiment.spec.own_tables import placed
-    from assay.experiment.tuning.grid import grid_points
-    from assay.experiment.tuning.variants import find_base, spec_with
+    from assay.experiment.spec.model import placed
+    from assay.experiment.tuning import find_base, grid_points, spec_with
     from assay.types import Suite
 
     base = find_base(spec, args.engine or settings.engine or None)
@@ -122,10 +120,10 @@ def _grid(args: argparse.Namespace, spec: Spec, settings: TuneSettings) -> _Grid
 
 def _tuned(grid: _Grid, made: Run, claim: Claim, partitions: int, notes: Sequence[DataNote]) -> TuneReport:
     """Choose among the points that answered."""
-    from assay.experiment.tuning.devdata import DataNote
-    from assay.experiment.tuning.tuned import tune_scores
-    from assay.report.case import dead_engines, pick
-    from assay.report.commands.tuning import TuneReport
+    from assay.experiment.ablation import DataNote
+    from assay.experiment.tuning import tune_scores
+    from assay.report.scored_run import dead_engines, pick
+    from assay.report.tuning import TuneReport
     from assay.scoring import score
 
     dead = dead_engines(made)
@@ -140,8 +138,7 @@ def _tuned(grid: _Grid, made: Run, claim: Claim, partitions: int, notes: Sequenc
 
 def _entries(args: argparse.Namespace, rule: Rule, report: TuneReport, made: Run, claim: Claim) -> list[Entry]:
     """Make the entry of the choice: its difference is the honest one; no entry where the default is best."""
-    from assay.experiment.ledger.entry import Tuning
-    from assay.experiment.ledger.judging import Heading, Measured, make_entry
+    from assay.experiment.ledger import Heading, Measured, Tuning, make_entry
 
     found = report.tuned
     if found.best == 0:

@@ -91,7 +91,7 @@ def _is_cache(tag: str) -> bool:
         return False
 
 
-#: How a page says who made it (browser/shell.py), which stands behind the character set and before anything else.
+#: How a page says who made it (browser/bundle.py), which stands behind the character set and before anything else.
 _PAGE: Final = re.compile(
     rb'<!doctype html>\s*<html[^>]*>\s*<head>\s*<meta charset="utf-8">\s*<meta name="generator" content="Assay">'
 )

@@ -9,8 +9,15 @@ from typing import Literal
 
 import numpy as np
 
-from assay.report.alarms import alarms
-from assay.report.case import (
+from assay.report.comparison import compare_family, mark_identical
+from assay.report.costs import conditions, spending
+from assay.report.diagnostics import alarms
+from assay.report.failures import breaches, mishaps, said, stray_sentence, strayed
+from assay.report.groups import breakdowns, failures, layers, phrasings, rank_distribution, traps
+from assay.report.render.text import SHOWN, clip, count
+from assay.report.results import EngineFacts, Results, Strayed
+from assay.report.rows import make_rows
+from assay.report.scored_run import (
     Case,
     absent_notes,
     choose_challenger,
@@ -23,17 +30,8 @@ from assay.report.case import (
     pick,
     real_engines,
 )
-from assay.report.comparing import compare_family, mark_identical
-from assay.report.groups import breakdowns, layers, phrasings, traps
-from assay.report.mishaps import breaches, mishaps, said, stray_sentence, strayed
-from assay.report.pages.texts import SHOWN, clip
-from assay.report.ranks import failures, rank_distribution
-from assay.report.results import EngineFacts, Results, Strayed
-from assay.report.rows import make_rows
-from assay.report.spending import conditions, spending
 from assay.report.synthetic import suite_name, synthetic_notes, synthetic_sets
 from assay.report.tables import table_numbers
-from assay.report.wording import count
 from assay.scoring import Ties, evaluation_measures, parse_measure, ties
 from assay.stats import compare_slices, means_only
 from assay.stats.config import settings_of

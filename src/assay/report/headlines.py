@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from assay.report.analysis import FAILED_SHARE
-from assay.report.comparison_blocks import verdict_tone
-from assay.report.pages.document import Tone
+from assay.report.comparison import verdict_tone
+from assay.report.render.document import Tone
 from assay.report.results import EngineFacts, Results
 from assay.stats.config import DEFAULT
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from assay.report.pages.plain import plain
-from assay.report.rows.records import Row
+from assay.report.render.terminal import plain
+from assay.report.rows import Row
 from assay.stats.records import Comparison, SliceRow
 from assay.types import Header, Role
 

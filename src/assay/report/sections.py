@@ -6,12 +6,12 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from assay.report.analysis import FEW_QUERIES
-from assay.report.behaviour import behaviour_blocks, breach_blocks, mishap_blocks, stderr_blocks
-from assay.report.case import level_of
-from assay.report.comparison_blocks import comparison_blocks, p_text
+from assay.report.comparison import comparison_blocks, p_text
+from assay.report.costs import spending_blocks
+from assay.report.failures import behaviour_blocks, breach_blocks, mishap_blocks, stderr_blocks
 from assay.report.groups import PAGE_CUTS
 from assay.report.headlines import headline, headline_tone
-from assay.report.pages.document import (
+from assay.report.render.document import (
     Bar,
     Bars,
     Block,
@@ -25,14 +25,12 @@ from assay.report.pages.document import (
     Table,
     table,
 )
-from assay.report.pages.texts import repository_names
+from assay.report.render.text import difference_text, mean_text, repository_names
 from assay.report.results import Breakdown, Failure, Ranks, Results, Trap
-from assay.report.rows import row_blocks, skipped_blocks
-from assay.report.rows.records import HASH_DIGITS, corpora_hash
+from assay.report.rows import HASH_DIGITS, corpora_hash, row_blocks, skipped_blocks
+from assay.report.scored_run import level_of
 from assay.report.synthetic import marked
 from assay.report.tables import table_blocks
-from assay.report.time_and_space import spending_blocks
-from assay.report.wording import difference_text, mean_text
 from assay.scoring import parse_measure
 from assay.stats.records import MeanRow, SliceRow
 from assay.stats.slices import EXPLORATORY

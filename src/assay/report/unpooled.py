@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from assay.report.analysis import analyse
-from assay.report.pages.document import Block, Heading, Paragraph, table
+from assay.report.render.document import Block, Heading, Paragraph, table
 from assay.report.results import Results, results_json
 from assay.scoring.score import Unpooled, without_pooled
 from assay.types import Claim, Run

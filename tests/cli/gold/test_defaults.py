@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from assay.cli.gold.desk import rules_of
+from assay.cli.gold.vote import rules_of
 from assay.cli.main import build_parser
 from assay.gold.review.standing import ReviewRules
 from assay.gold.split import PARTS, WAYS, Division, Shares

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from assay.browser.shell import page
-from assay.report.pages.document import Document
-from assay.report.pages.html import to_html
+from assay.browser.bundle import page
+from assay.report.render.document import Document
+from assay.report.render.markup import to_html
 from tests.corpus.conftest import Opener, paths, reasons, write
 
 PAGE = page(title="t", script="explorer/main.js", styles=("base.css",), data={})

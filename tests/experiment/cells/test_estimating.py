@@ -6,7 +6,7 @@ import pytest
 
 from assay.experiment.cells.estimating import Rate, estimate, learn, read_rates
 from assay.experiment.cells.tree import kept_indexes
-from assay.experiment.executing.serial import Here
+from assay.experiment.executors.base import Here
 from assay.experiment.running.loading import load_suite
 from assay.experiment.running.matrix import How, matrix, plan_of
 from assay.experiment.spec import Spec

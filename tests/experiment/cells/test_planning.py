@@ -10,7 +10,7 @@ from assay.experiment.cells.keys import cell_key
 from assay.experiment.cells.records import Slot, cell_bytes, ground_json, ground_of, read_cell
 from assay.experiment.cells.running import survey_all
 from assay.experiment.cells.tree import plan_tree
-from assay.experiment.executing.serial import Here
+from assay.experiment.executors.base import Here
 from assay.experiment.running.loading import load_suite
 from assay.experiment.running.matrix import How, asked_now, keeper_of, matrix, plan_of
 from assay.experiment.spec import Spec

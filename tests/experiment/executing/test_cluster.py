@@ -14,9 +14,8 @@ import pytest
 
 import assay
 from assay.errors import CorpusError, EngineError, EnvironmentFailure
-from assay.experiment.executing.cluster import Cluster, Patience
-from assay.experiment.executing.driving import gather
-from assay.experiment.executing.serial import Here
+from assay.experiment.executors.base import Here, gather
+from assay.experiment.executors.dask import Cluster, Patience
 from tests.experiment.executing.tasks import Job, begun, do, double, heavy, host_path, refuse
 from tests.waiting import wait_until
 

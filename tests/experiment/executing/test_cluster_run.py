@@ -11,9 +11,8 @@ import pytest
 from assay.errors import ConfigError, EnvironmentFailure
 from assay.experiment.cells.running import survey_all
 from assay.experiment.cells.working import visit
-from assay.experiment.executing.cluster import Cluster, Patience
-from assay.experiment.executing.remote import Call, Kit, kit, packed_small
-from assay.experiment.executing.serial import Here
+from assay.experiment.executors.base import Here
+from assay.experiment.executors.dask import Call, Cluster, Kit, Patience, kit, packed_small
 from assay.experiment.running.loading import load_suite
 from assay.experiment.running.matrix import plan_of
 from assay.experiment.spec import load_spec

@@ -9,10 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.errors import CorpusError, EngineError
-from assay.experiment.executing.base import WorkerLost, lost_for_good
-from assay.experiment.executing.driving import gather
-from assay.experiment.executing.given import Given
-from assay.experiment.executing.serial import Here
+from assay.experiment.executors.base import Given, Here, WorkerLost, gather, lost_for_good
 from tests.experiment.executing.tasks import Job, do, double, refuse
 from tests.properties import examples
 

@@ -10,9 +10,8 @@ from pathlib import Path
 import pytest
 
 from assay.errors import ConfigError, CorpusError, EngineError
-from assay.experiment.executing.base import WorkerLost
-from assay.experiment.executing.driving import gather
-from assay.experiment.executing.processes import Processes
+from assay.experiment.executors.base import WorkerLost, gather
+from assay.experiment.executors.processes import Processes
 from benchmarks.experiments.loopback import our_path
 from tests.experiment.executing.tasks import Job, begun, circumstances, crash, do, double, fail_oddly, linger, refuse
 from tests.waiting import wait_until
@@ -107,8 +106,8 @@ def test_number_of_processes_is_checked():
 
 PROGRAM = """
 import sys
-from assay.experiment.executing.driving import gather
-from assay.experiment.executing.processes import Processes
+from assay.experiment.executors.base import gather
+from assay.experiment.executors.processes import Processes
 from tests.experiment.executing.tasks import linger
 
 if __name__ == "__main__":

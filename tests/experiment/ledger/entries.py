@@ -3,9 +3,7 @@
 from dataclasses import replace
 from pathlib import Path
 
-from assay.experiment.ledger.book import add_entries
-from assay.experiment.ledger.entry import Entry, Evidence, How, Side
-from assay.experiment.ledger.rule import Reason, Rule
+from assay.experiment.ledger import Entry, Evidence, How, Reason, Rule, Side, add_entries
 from assay.stats.slices import RepositoryChange
 
 EVIDENCE = Evidence(

@@ -9,9 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.errors import EnvironmentFailure, InputError
-from assay.experiment.ledger.book import add_entries, find_entry, read_ledger
-from assay.experiment.ledger.chain import scan
-from assay.experiment.ledger.files import head_file
+from assay.experiment.ledger import add_entries, find_entry, head_file, read_ledger, scan
 from tests.experiment.ledger.entries import add_some, entry
 from tests.properties import examples
 
@@ -103,7 +101,7 @@ def test_any_single_line_that_is_edited_removed_swapped_or_doubled_is_noticed(wr
 
 
 def test_an_edited_line_with_a_hash_made_anew_breaks_the_next_link(written, tmp_path):
-    from assay.experiment.ledger.chain import seal
+    from assay.experiment.ledger import seal
 
     lines, head = written
     body = json.loads(lines[1])
@@ -205,8 +203,7 @@ def test_a_file_of_another_kind_is_refused(tmp_path):
 
 
 def test_an_entry_that_does_not_fit_is_told_with_its_line(tmp_path):
-    from assay.experiment.ledger.chain import seal, write_head
-    from assay.experiment.ledger.entry import as_mapping
+    from assay.experiment.ledger import as_mapping, seal, write_head
 
     path = tmp_path / "ledger.jsonl"
     line = seal({**as_mapping(entry(1)), "number": 1, "accepted": "perhaps", "before": ""})

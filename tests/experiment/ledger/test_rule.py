@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from assay.errors import ConfigError
-from assay.experiment.ledger.rule import PRESETS, Rule, judge, read_rule
+from assay.experiment.ledger import PRESETS, Rule, judge, read_rule
 from assay.stats import compare
 from assay.stats.records import Verdict
 from assay.stats.slices import RepositoryChange
@@ -117,8 +117,8 @@ def test_the_schema_for_editors_knows_every_key():
     from dataclasses import fields
     from importlib import resources
 
-    from assay.experiment.ledger.settings import LedgerSettings
-    from assay.experiment.tuning.grid import TuneSettings
+    from assay.experiment.ledger import LedgerSettings
+    from assay.experiment.tuning import TuneSettings
 
     text = resources.files("assay.data").joinpath("schemas/assay.schema.json").read_text(encoding="utf-8")
     tables = json.loads(text)["properties"]

@@ -5,10 +5,8 @@ from pathlib import Path
 import pytest
 
 from assay.experiment.cells.surveying import survey
-from assay.experiment.ledger.book import add_entries
-from assay.experiment.places.experiments import is_experiment
-from assay.experiment.places.own_files import files_of
-from assay.experiment.places.place import prepare
+from assay.experiment.corpora import files_of, is_experiment, prepare
+from assay.experiment.ledger import add_entries
 from assay.experiment.spec import load_spec
 from assay.gold import load_gold
 from assay.toml import read_toml

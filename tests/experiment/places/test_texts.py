@@ -10,7 +10,7 @@ import pytest
 from assay.corpus import open_corpus
 from assay.corpus.opening import find_kept
 from assay.errors import CorpusError
-from assay.experiment.places.texts import corpus_texts
+from assay.experiment.corpora import corpus_texts
 from assay.syntax.text import line_bytes
 from assay.types import CorpusFacts, CorpusSpec, Gold, Header, Run, Suite
 

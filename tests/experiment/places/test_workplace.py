@@ -1,6 +1,6 @@
 from assay.corpus import open_corpus, parse_spec
 from assay.engines import as_engine
-from assay.experiment.places.workplace import workplace
+from assay.experiment.corpora import workplace
 
 
 class Reader:

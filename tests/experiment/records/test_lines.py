@@ -1,6 +1,6 @@
 """Which files a run remembers: those that a target, an adversary or a result names, and no others."""
 
-from assay.experiment.records.lines import hit_paths, join_lines, join_sets, named_lines, query_paths
+from assay.experiment.records.codec import hit_paths, join_lines, join_sets, named_lines, query_paths
 from assay.types import (
     Adversary,
     CorpusSpec,

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from assay.cli.main import main
 from assay.experiment import read_run, write_run
 from assay.experiment.records import config_hash
-from assay.experiment.records.layout import TIMINGS
-from assay.experiment.records.merging import (
+from assay.experiment.records.folder import IN_TURN, KEPT, SIDE_BY_SIDE, TIMINGS
+from assay.experiment.records.merge import (
     CODE,
     RESET,
     TOOL,
@@ -22,7 +22,6 @@ from assay.experiment.records.merging import (
     footing_of,
     merge_runs,
 )
-from assay.experiment.records.timings import IN_TURN, KEPT, SIDE_BY_SIDE
 from assay.experiment.running.engine_runs import joined
 from assay.experiment.running.loading import load_suite
 from assay.experiment.spec import load_spec

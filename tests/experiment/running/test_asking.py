@@ -16,7 +16,7 @@ from assay.engines.base import Reply, Usage
 from assay.errors import EngineError, EngineTimeout, InputError
 from assay.experiment import Progress
 from assay.report import analyse, write_reports
-from assay.report.case import open_case
+from assay.report.scored_run import open_case
 from assay.types import Claim, Cost, Hit, Status
 from tests.report.explorer.unpacking import everything
 

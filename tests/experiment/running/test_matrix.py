@@ -9,10 +9,9 @@ from pathlib import Path
 import pytest
 
 from assay.errors import CorpusError
-from assay.experiment.executing.given import Given
-from assay.experiment.executing.processes import Processes
-from assay.experiment.executing.serial import Here
-from assay.experiment.records.layout import UNFINISHED
+from assay.experiment.executors.base import Given, Here
+from assay.experiment.executors.processes import Processes
+from assay.experiment.records.folder import UNFINISHED
 from assay.experiment.running.loading import load_suite
 from assay.experiment.running.matrix import How, keeper_of, matrix, plan_of
 from assay.experiment.spec import Spec

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from assay.experiment.executing.serial import Here
+from assay.experiment.executors.base import Here
 from assay.experiment.running.loading import load_suite
 from assay.experiment.running.matrix import How, matrix, prospect
 from assay.experiment.spec import Spec
-from assay.report.commands.prospect import prospect_document, prospect_json
-from assay.report.pages.markdown import to_markdown
+from assay.report.dry_run import prospect_document, prospect_json
+from assay.report.render.markup import to_markdown
 
 
 @pytest.fixture

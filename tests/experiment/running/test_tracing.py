@@ -8,7 +8,7 @@ from assay.engines import make_engine
 from assay.engines.base import ExplainingSession, Reply
 from assay.errors import ConfigError
 from assay.experiment import run
-from assay.experiment.running.tracing import Asked, traces_of
+from assay.experiment.tracing import Asked, traces_of
 from assay.gold import load_gold
 from assay.search import Index
 from tests.conftest import FILES, GOLD, write_tree

@@ -8,8 +8,7 @@ import pytest
 
 from assay.cli.main import main
 from assay.errors import InputError, NotComparableError
-from assay.experiment.shards import unite
-from assay.experiment.shards.files import read_shard, write_shard
+from assay.experiment.shards import read_shard, unite, write_shard
 from assay.search.signals import FileStem
 from tests.experiment.sweeping import CELLS, lay_out, run_here, written
 

@@ -10,10 +10,10 @@ import assay
 from assay.cli.main import main
 from assay.errors import ConfigError
 from assay.experiment import read_run
-from assay.experiment.records.merging import declared_hashes
+from assay.experiment.records.merge import declared_hashes
 from assay.experiment.running.loading import load_suite
 from assay.experiment.spec import Spec, load_spec, make_engines, override, with_engines
-from assay.experiment.tuning.variants import find_base, spec_with
+from assay.experiment.tuning import find_base, spec_with
 from assay.types import Suite
 
 FILES, SPANS = "ASSAY_SEARCH__STEM__FILES", "ASSAY_SEARCH__STEM__SPANS"

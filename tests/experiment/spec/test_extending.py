@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from assay.errors import ConfigError
-from assay.experiment.places.own_files import files_of
+from assay.experiment.corpora import files_of
 from assay.experiment.spec import load_spec, recipe_of
 from tests.experiment.spec.files import BASE, written
 

@@ -5,7 +5,8 @@ from importlib import metadata
 import pytest
 
 from assay.errors import ConfigError
-from assay.experiment.spec import Spec, Sweep, Variant, check, needs, unmet
+from assay.experiment.spec import Spec, Sweep, Variant, check, unmet
+from assay.experiment.spec import variants as needs
 
 
 @pytest.fixture

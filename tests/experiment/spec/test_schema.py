@@ -11,7 +11,7 @@ import jsonschema
 import pytest
 import referencing
 
-from assay.experiment.ledger.settings import LedgerSettings, ledger_plan
+from assay.experiment.ledger import LedgerSettings, ledger_plan
 from assay.experiment.spec import (
     KEYS,
     SWEEP_KEYS,
@@ -22,10 +22,9 @@ from assay.experiment.spec import (
     load_spec,
     shipped_experiments,
 )
-from assay.experiment.spec.own_tables import read_table
-from assay.experiment.spec.record import ENGINE_KEYS
+from assay.experiment.spec.model import ENGINE_KEYS, read_table
 from assay.experiment.spec.starter import starter_config
-from assay.experiment.tuning.grid import TuneSettings
+from assay.experiment.tuning import TuneSettings
 from tests.experiment.spec.files import BASE, schema, written
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from assay.errors import ConfigError
 from assay.experiment.spec import Spec, Sweep, Variant, check, twin_notes
-from assay.experiment.spec.sweeps import MOST_POINTS, points, short_labels, value_text
+from assay.experiment.spec.variants import MOST_POINTS, points, short_labels, value_text
 from assay.settings import applied
 
 KEYS = st.lists(st.from_regex(r"[a-z]{1,3}(\.[a-z]{1,3}){0,2}", fullmatch=True), min_size=1, max_size=4, unique=True)

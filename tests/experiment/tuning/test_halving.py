@@ -7,10 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from assay.errors import GoldError
-from assay.experiment.tuning.grid import GridPoint
-from assay.experiment.tuning.halving import Field, HalvingConfig, halve
-from assay.experiment.tuning.tuned import tune_scores
-from assay.experiment.tuning.variants import Change
+from assay.experiment.tuning import Change, Field, GridPoint, HalvingConfig, halve, tune_scores
 from assay.types import Claim, Scores, Unit
 from tests.properties import examples
 

@@ -8,11 +8,9 @@ from assay.engines.base import Context
 from assay.engines.builtin import BuiltinEngine, ablations, make
 from assay.engines.kinds import Part, parts_of
 from assay.errors import ConfigError, GoldError
+from assay.experiment.ablation import ABLATING, dev_data, plan_ablation, switched_off
 from assay.experiment.spec import Spec, Sweep
-from assay.experiment.tuning.ablating import plan_ablation, switched_off
-from assay.experiment.tuning.devdata import ABLATING, dev_data
-from assay.experiment.tuning.grid import TuneSettings, grid_points, parse_knob
-from assay.experiment.tuning.variants import find_base, find_parts, only_parts, spec_with
+from assay.experiment.tuning import TuneSettings, find_base, find_parts, grid_points, only_parts, parse_knob, spec_with
 from assay.search.laws import STAGES
 from assay.settings import applied
 from assay.types import CorpusSpec, Gold, Query, Span, Suite, Target

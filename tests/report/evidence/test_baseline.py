@@ -8,10 +8,9 @@ from dataclasses import replace
 import pytest
 
 from assay.errors import EngineError, InputError, NotComparableError
-from assay.report.comparing import compare_evidence
-from assay.report.evidence.baseline import write_baseline
-from assay.report.evidence.gathering import gather
-from assay.report.evidence.reading import read_baseline
+from assay.report.baseline import read_baseline, write_baseline
+from assay.report.comparison import compare_evidence
+from assay.report.evidence import gather
 from assay.types import Run, Variation
 from tests.report.evidence.labs import CLAIM, FACTS, hashed, run_of
 from tests.report.labs import lab

@@ -5,11 +5,11 @@ from dataclasses import replace
 import pytest
 
 from assay.errors import EngineError
-from assay.report.commands.gating import judge_gate
-from assay.report.comparing import compare_evidence
-from assay.report.evidence.baseline import write_baseline
-from assay.report.evidence.gathering import gather
-from assay.report.github.page import gate_page
+from assay.report.baseline import write_baseline
+from assay.report.comparison import compare_evidence
+from assay.report.evidence import gather
+from assay.report.gate import judge_gate
+from assay.report.github import gate_page
 from tests.report.evidence.labs import CLAIM, hashed, run_of, silent
 from tests.report.labs import lab
 

@@ -7,11 +7,10 @@ import numpy as np
 import pytest
 
 from assay.errors import NotComparableError
-from assay.report.commands.gating import gate_document, judge_gate
-from assay.report.comparing import compare_evidence, compare_within
-from assay.report.evidence.gathering import gather
-from assay.report.evidence.steadiness import Steadiness, chance_between, steadiness
-from assay.report.pages.markdown import to_markdown
+from assay.report.comparison import compare_evidence, compare_within
+from assay.report.evidence import Steadiness, chance_between, gather, steadiness
+from assay.report.gate import gate_document, judge_gate
+from assay.report.render.markup import to_markdown
 from assay.stats.records import Verdict
 from assay.types import Hit
 from tests.report.evidence.labs import CLAIM, hashed, run_of

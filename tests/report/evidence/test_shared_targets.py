@@ -2,11 +2,10 @@
 
 from dataclasses import replace
 
-from assay.report.comparing import compare_evidence
-from assay.report.evidence.baseline import write_baseline
-from assay.report.evidence.gathering import gather
-from assay.report.evidence.reading import read_baseline
-from assay.report.per_query import per_query_csv
+from assay.report.baseline import read_baseline, write_baseline
+from assay.report.comparison import compare_evidence
+from assay.report.evidence import gather
+from assay.report.publish import per_query_csv
 from assay.scoring import score
 from assay.stats import compare_values, read_values
 from assay.types import Run, Suite

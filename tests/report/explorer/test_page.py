@@ -9,15 +9,15 @@ import pytest
 
 from assay.corpus import open_corpus
 from assay.errors import ConfigError
-from assay.experiment.places.texts import corpus_texts
-from assay.experiment.running.tracing import Asked, Traced, Traces
+from assay.experiment.corpora import corpus_texts
+from assay.experiment.tracing import Asked, Traced, Traces
 from assay.report.analysis import FEW_QUERIES, analyse_case
-from assay.report.case import open_case
-from assay.report.comparison_blocks import verdict_tone
+from assay.report.comparison import verdict_tone
 from assay.report.explorer import PageLimits, build_page
-from assay.report.explorer.building import TooSmallError
 from assay.report.explorer.excerpts import wanted
+from assay.report.explorer.page import TooSmallError
 from assay.report.results import results_json
+from assay.report.scored_run import open_case
 from assay.report.sections import scores_note, traps_note
 from assay.stats.records import Verdict
 from assay.types import Claim, CorpusSpec, Hit, Status, Waterfall, WaterfallRow, WaterfallStep

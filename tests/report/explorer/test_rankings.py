@@ -7,8 +7,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.report.case import level_of, open_case
-from assay.report.explorer.rankings import pack_rankings
+from assay.report.explorer.data import pack_rankings
+from assay.report.scored_run import level_of, open_case
 from assay.scoring import match, score
 from assay.types import (
     Adversary,

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from assay.gold.lint import Finding
-from assay.report.github.annotations import Annotation, Spot, commands, of_findings
+from assay.report.github import Annotation, Spot, commands, of_findings
 
 
 def written(*annotations, workspace=None):

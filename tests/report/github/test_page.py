@@ -6,11 +6,11 @@ from dataclasses import replace
 import pytest
 
 from assay.errors import ConfigError
-from assay.report.commands.gating import Check, Gate, judge_gate, parse_floor
-from assay.report.comparing import compare_evidence
-from assay.report.evidence.gathering import gather
-from assay.report.github.page import error_page, gate_page, to_github, to_summary
-from assay.report.pages.document import Document, Paragraph, table
+from assay.report.comparison import compare_evidence
+from assay.report.evidence import gather
+from assay.report.gate import Check, Gate, judge_gate, parse_floor
+from assay.report.github import error_page, gate_page, to_github, to_summary
+from assay.report.render.document import Document, Paragraph, table
 from tests.report.evidence.labs import CLAIM, run_of
 
 CUT = "*Cut here.*"

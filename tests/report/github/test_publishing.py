@@ -4,11 +4,8 @@ import json
 
 import pytest
 
-from assay.report.commands.gating import Check, Gate
-from assay.report.github.annotations import Annotation
-from assay.report.github.context import place_in_checkout, read_context
-from assay.report.github.page import gate_page
-from assay.report.github.publishing import Stage, publish
+from assay.report.gate import Check, Gate
+from assay.report.github import Annotation, Stage, gate_page, place_in_checkout, publish, read_context
 from tests.action.forge import Forge, pull
 from tests.serving import serving
 

@@ -6,7 +6,7 @@ import pytest
 
 from assay.errors import AssayError
 from assay.http import Denied, HttpLimits
-from assay.report.github.thread import CommentLimits, Thread, stick
+from assay.report.github import CommentLimits, Thread, stick
 from tests.action.forge import Forge
 from tests.serving import Asked, Reply, serving
 

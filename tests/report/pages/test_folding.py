@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.report.pages.folding import cells, fold
+from assay.report.render.terminal import cells, fold
 
 
 @pytest.mark.parametrize(

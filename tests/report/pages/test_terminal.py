@@ -6,7 +6,7 @@ import re
 import pytest
 from rich.cells import cell_len
 
-from assay.report.pages.document import (
+from assay.report.render.document import (
     Bar,
     Bars,
     Beside,
@@ -23,8 +23,8 @@ from assay.report.pages.document import (
     Table,
     table,
 )
-from assay.report.pages.markdown import to_markdown
-from assay.report.pages.terminal import print_document, render_document
+from assay.report.render.markup import to_markdown
+from assay.report.render.terminal import print_document, render_document
 from assay.screen import Screen
 
 NAMES = ("builtin", "keywords", "weights:language=0.9,files=0.2,decay=0.5", "東京の検索")

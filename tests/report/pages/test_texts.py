@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.report.pages.texts import clip, inert, repository_names, shape, tame
+from assay.report.render.text import clip, inert, repository_names, shape, tame
 
 
 def test_terminal_sequences_are_taken_out():

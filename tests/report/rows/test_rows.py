@@ -12,13 +12,11 @@ from assay import load_gold, run
 from assay.errors import InputError
 from assay.experiment import write_run
 from assay.experiment.records import config_hash
-from assay.experiment.records.merging import RESET, UNDECLARED, Declared, footing_of
-from assay.experiment.spec.claim import make_measures
+from assay.experiment.records.merge import RESET, UNDECLARED, Declared, footing_of
+from assay.experiment.spec.model import make_measures
 from assay.report import analyse, publish, report_again
-from assay.report.pages.markdown import to_markdown
-from assay.report.rows import carry, read_rows, rows_text
-from assay.report.rows.carrying import GONE
-from assay.report.rows.records import corpora_hash
+from assay.report.render.markup import to_markdown
+from assay.report.rows import GONE, carry, corpora_hash, read_rows, rows_text
 from assay.report.sections import document
 from assay.types import Claim, EngineRun, Run
 from tests.report.shared import sourceless

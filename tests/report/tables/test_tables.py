@@ -10,14 +10,11 @@ import pytest
 from assay.errors import ConfigError
 from assay.experiment.spec import TABLE_NAMES, Spec, override
 from assay.report import analyse, document, results_json, write_reports
-from assay.report.case import open_case
-from assay.report.pages.document import Forest, Heading, Table
-from assay.report.pages.markdown import to_markdown
-from assay.report.pages.terminal import print_document
-from assay.report.tables import TABLES
-from assay.report.tables.bootstrap import BOOTSTRAP
-from assay.report.tables.duels import DuelConfig, duels
-from assay.report.tables.spread import THUMB
+from assay.report.render.document import Forest, Heading, Table
+from assay.report.render.markup import to_markdown
+from assay.report.render.terminal import print_document
+from assay.report.scored_run import open_case
+from assay.report.tables import BOOTSTRAP, TABLES, THUMB, DuelConfig, duels
 from assay.types import Claim, EngineRun, Header, Role, Status
 from tests.report.labs import lab
 
@@ -208,7 +205,7 @@ def test_pairs_that_nothing_decides_are_undecided_on_both_sides():
 
 
 def test_pairs_stop_where_nobody_could_read_them():
-    from assay.report.case import open_case
+    from assay.report.scored_run import open_case
 
     case = open_case(
         lab({f"v{i}": np.random.default_rng(i).integers(0, 11, 20).tolist() for i in range(6)}), Claim(("RR@10",), "v0")

@@ -10,8 +10,8 @@ from tempfile import TemporaryDirectory
 from typing import Any
 from urllib.parse import urlencode
 
-from assay.web.exploring.limits import ExploringLimits
-from assay.web.exploring.routes import explorer_routes
+from assay.web.explorer import explorer_routes
+from assay.web.runs import ExploringLimits
 from assay.web.server import serve
 from tests.report.explorer.unpacking import blocks
 from tests.running import run_experiment

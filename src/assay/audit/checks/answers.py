@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from assay.audit.bench import Bench
 from assay.audit.checks.base import Check
 from assay.audit.records import Finding, Severity, share_of
+from assay.audit.sessions import Bench
 
 
 def check(bench: Bench) -> Iterator[Finding]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from assay.audit.bench import Bench
 from assay.audit.records import Finding
+from assay.audit.sessions import Bench
 
 #: Why a law is not looked at that compares two answers of one engine; `determinism` tells of it.
 UNSTEADY = "not tried: the engine does not answer the same twice"

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from itertools import pairwise
 
-from assay.audit.bench import Bench
 from assay.audit.checks.base import Check
 from assay.audit.checks.prefix import depths
-from assay.audit.rankings import Reading
 from assay.audit.records import Finding, Severity, share_of
+from assay.audit.sessions import Bench, Reading
 
 
 def check(bench: Bench) -> Iterator[Finding]:

@@ -9,11 +9,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from assay.audit.bench import Bench
 from assay.audit.checks.base import Check
-from assay.audit.elsewhere import CannotMove, Conditions, ask_elsewhere
-from assay.audit.rankings import Reading, differ, first_difference, score_gap
 from assay.audit.records import Finding, Severity, share_of
+from assay.audit.sessions import (
+    Bench,
+    CannotMove,
+    Conditions,
+    Reading,
+    ask_elsewhere,
+    differ,
+    first_difference,
+    score_gap,
+)
 from assay.engines.resources import available_threads
 from assay.engines.runner import one_line
 from assay.errors import AssayError

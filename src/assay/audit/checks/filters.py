@@ -8,11 +8,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from assay.audit.bench import Bench
 from assay.audit.checks.base import UNSTEADY, Check
-from assay.audit.config import AuditConfig
-from assay.audit.rankings import Place, Reading, is_prefix
-from assay.audit.records import Finding, Severity, share_of
+from assay.audit.records import AuditConfig, Finding, Severity, share_of
+from assay.audit.sessions import Bench, Place, Reading, is_prefix
 from assay.corpus import read_text
 from assay.corpus.ignore import select_paths
 from assay.corpus.languages import LANGUAGES

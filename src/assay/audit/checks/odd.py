@@ -7,10 +7,9 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from assay.audit.bench import Asker, Bench
 from assay.audit.checks.base import UNSTEADY, Check
-from assay.audit.rankings import Reading
 from assay.audit.records import Finding, Severity, share_of
+from assay.audit.sessions import Asker, Bench, Reading
 from assay.types import Status
 
 #: What a program says that took a query for an option.

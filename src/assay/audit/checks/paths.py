@@ -6,10 +6,9 @@ import posixpath
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from assay.audit.bench import Bench
 from assay.audit.checks.base import Check
-from assay.audit.rankings import Place
 from assay.audit.records import Finding, Severity, share_of
+from assay.audit.sessions import Bench, Place
 from assay.corpus import read_text
 from assay.syntax.text import count_lines
 from assay.types import Corpus, Hit

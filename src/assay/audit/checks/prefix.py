@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from assay.audit.bench import Bench
 from assay.audit.checks.base import UNSTEADY, Check
-from assay.audit.rankings import first_difference, is_prefix
 from assay.audit.records import Finding, Severity, share_of
+from assay.audit.sessions import Bench, first_difference, is_prefix
 
 
 def depths(bench: Bench) -> list[int]:

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from assay.audit.bench import Bench
 from assay.audit.checks.base import Check
 from assay.audit.records import Finding, Severity, share_of
+from assay.audit.sessions import Bench
 from assay.corpus import read_text
 from assay.gold.lint.reach import Ceiling, ceiling
 from assay.types import Query, Span, Target

@@ -6,11 +6,10 @@ import math
 from collections.abc import Iterator, Sequence
 from itertools import groupby, pairwise
 
-from assay.audit.bench import Bench
 from assay.audit.checks.base import Check
 from assay.audit.checks.prefix import depths
-from assay.audit.rankings import Place, Reading
 from assay.audit.records import Finding, Severity, share_of
+from assay.audit.sessions import Bench, Place, Reading
 
 
 def check(bench: Bench) -> Iterator[Finding]:

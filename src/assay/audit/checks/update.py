@@ -7,10 +7,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
-from assay.audit.bench import Asker, Bench
 from assay.audit.checks.base import Check
-from assay.audit.rankings import Reading, differ, first_difference, score_gap
 from assay.audit.records import Finding, Severity, share_of
+from assay.audit.sessions import Asker, Bench, Reading, differ, first_difference, score_gap
 from assay.corpus import read_bytes
 from assay.corpus.languages import detect
 from assay.corpus.opening import digest

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import argparse
 
+from assay.cli.actions import act, add_actions
 from assay.cli.cache import looking, pruning, verifying
-from assay.cli.common.actions import act, add_actions
 
 handle = act
 

@@ -6,10 +6,10 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from assay.cli.cache.kinds import others, shown_day, shown_size
-from assay.cli.common.output import emit
+from assay.cli.output import emit
 
 if TYPE_CHECKING:
-    from assay.report.pages.document import Block
+    from assay.report.render.document import Block
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -19,7 +19,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def handle(args: argparse.Namespace) -> int:
     """Add up and show."""
     from assay.corpus.cache import cache_dir
-    from assay.report.pages.document import Document
+    from assay.report.render.document import Document
     from assay.store import KINDS, Artefacts
 
     store = Artefacts()
@@ -53,7 +53,7 @@ def handle(args: argparse.Namespace) -> int:
 
 def _blocks(data: dict[str, Any]) -> list[Block]:
     """Say it in a table and a sentence."""
-    from assay.report.pages.document import Cell, Column, Paragraph, Table
+    from assay.report.render.document import Cell, Column, Paragraph, Table
 
     if not data["kinds"]:
         return [Paragraph("It is empty."), _meanings()]
@@ -80,7 +80,7 @@ def _blocks(data: dict[str, Any]) -> list[Block]:
 
 def _meanings() -> Block:
     """Say what every kind is, also those of which nothing is there."""
-    from assay.report.pages.document import Cell, Column, Table
+    from assay.report.render.document import Cell, Column, Table
     from assay.store import KINDS
 
     columns = tuple(map(Column, ("kind", "what it is", "to have it again")))

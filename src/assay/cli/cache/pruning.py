@@ -13,7 +13,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from assay.cli.cache.kinds import others, shown_size
-from assay.cli.common.output import counted, emit
+from assay.cli.output import counted, emit
 from assay.errors import ConfigError, meant
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def handle(args: argparse.Namespace) -> int:
     """Prune and say what went."""
-    from assay.report.pages.document import Document, Paragraph
+    from assay.report.render.document import Document, Paragraph
     from assay.store import Artefacts, parse_age, parse_size
 
     most = None if args.to is None else parse_size(args.to, "--to")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import argparse
 
-from assay.cli.common.output import counted, emit, say
+from assay.cli.output import counted, emit, say
 from assay.errors import AssayError
 
 
@@ -17,7 +17,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def handle(args: argparse.Namespace) -> int:
     """Read everything and say what was broken and removed."""
-    from assay.report.pages.document import Block, Document, Paragraph
+    from assay.report.render.document import Block, Document, Paragraph
     from assay.store import Artefacts
 
     store = Artefacts()

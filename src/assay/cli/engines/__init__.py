@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import argparse
 
-from assay.cli.common.actions import act, add_actions
+from assay.cli.actions import act, add_actions
 from assay.cli.engines import ask, check, listing, show
 
 handle = act

@@ -12,16 +12,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from assay.cli.common.options import given_flags
-from assay.cli.common.output import emit
-from assay.cli.common.subjects import add_subject, corpus_named, engine_named
+from assay.cli.execution import add_subject, corpus_named, engine_named
+from assay.cli.options import given_flags
+from assay.cli.output import emit
 from assay.errors import ConfigError, EngineError
 
 if TYPE_CHECKING:
-    from assay.audit.bench import Bench
-    from assay.audit.rankings import Reading
+    from assay.audit.sessions import Bench, Reading
     from assay.engines.base import Wanted
-    from assay.report.pages.document import Document
+    from assay.report.render.document import Document
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -39,10 +38,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def handle(args: argparse.Namespace) -> int:
     """Open the engine, ask, and print; a query that fails is an error."""
-    from assay.audit.bench import Bench
-    from assay.audit.config import AuditConfig
-    from assay.audit.subject import Subject
-    from assay.audit.wording import Wording
+    from assay.audit.records import AuditConfig
+    from assay.audit.sessions import Bench
+    from assay.audit.subject import Subject, Wording
     from assay.redaction import hiding
 
     config = AuditConfig(k=args.k, **given_flags(args, "timeout", "seed"))
@@ -94,7 +92,7 @@ def _wanted(args: argparse.Namespace) -> Wanted | None:
 
 def _document(args: argparse.Namespace, rows: Sequence[Mapping[str, object]]) -> Document:
     """Show the ranking, one result a line."""
-    from assay.report.pages.document import Document, Paragraph, table
+    from assay.report.render.document import Document, Paragraph, table
 
     lines = [[str(row["rank"]), _place(row), "" if row["score"] is None else str(row["score"])] for row in rows]
     body = table([">rank", "result", ">score"], lines) if lines else Paragraph("no results")

@@ -11,16 +11,16 @@ import argparse
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING
 
-from assay.cli.common.options import given_flags
-from assay.cli.common.output import counted, emit, say, teller
-from assay.cli.common.subjects import engine_named, open_without_ours, without_ours
+from assay.cli.execution import engine_named, open_without_ours, without_ours
+from assay.cli.options import given_flags
+from assay.cli.output import counted, emit, say, teller
 from assay.errors import ConfigError, CorpusError
 
 if TYPE_CHECKING:
     from assay.engines import FullEngine
-    from assay.experiment.checkup import CheckUp, Understood
-    from assay.experiment.spec.recipe import Recipe
-    from assay.report.pages.document import Block, Cell, Document
+    from assay.experiment.engine_check import CheckUp, Understood
+    from assay.experiment.spec.model import Recipe
+    from assay.report.render.document import Block, Cell, Document
     from assay.types import Corpus, CorpusSpec, Gold
 
 #: Of the standard library, when there is no code here: enough to ask about, indexed in seconds by any tool.
@@ -56,7 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def handle(args: argparse.Namespace) -> int:
     """Check the engine and tell what was seen."""
-    from assay.experiment.checkup import check_gold, check_up
+    from assay.experiment.engine_check import check_gold, check_up
     from assay.types import CorpusSpec, Gold
 
     given = given_flags(args, "timeout", "index_timeout")
@@ -137,7 +137,7 @@ def _data(checked: _Checked) -> dict[str, object]:
 
 def _document(checked: _Checked) -> Document:
     """Show what it took, what each answer meant, and what is wrong."""
-    from assay.report.pages.document import Document, Paragraph
+    from assay.report.render.document import Document, Paragraph
 
     engine, corpus, found = checked.engine, checked.corpus, checked.found
     notes = (*engine.notes, *found.notes, *(note for one in found.answers for note in one.notes))
@@ -153,7 +153,7 @@ def _document(checked: _Checked) -> Document:
 
 def _measured(found: CheckUp) -> list[Block]:
     """Show times, sizes and answers."""
-    from assay.report.pages.document import table
+    from assay.report.render.document import table
 
     took = found.resources
     facts = [
@@ -170,7 +170,7 @@ def _measured(found: CheckUp) -> list[Block]:
 
 def _row(one: Understood) -> list[str | Cell]:
     """Show what one answer meant."""
-    from assay.report.pages.document import Cell
+    from assay.report.render.document import Cell
 
     total = len(one.hits)
     paths = Cell(_share(one.known, total, "in the corpus"), "plain" if one.known == total else "warning")
@@ -185,7 +185,7 @@ def _row(one: Understood) -> list[str | Cell]:
 
 def _place(one: Understood) -> Cell:
     """Say whether the file that holds the answer was found."""
-    from assay.report.pages.document import Cell
+    from assay.report.render.document import Cell
 
     if not one.expected:
         return Cell("nothing, as it should be" if not one.hits else "something for everything", "quiet")
@@ -199,7 +199,7 @@ def _verdict(checked: _Checked) -> Block:
     import shlex
 
     from assay.experiment.spec import FILE
-    from assay.report.pages.document import Paragraph
+    from assay.report.render.document import Paragraph
 
     name, file = checked.name, checked.file
     if checked.found.problems:

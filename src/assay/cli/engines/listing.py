@@ -10,11 +10,11 @@ import argparse
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
-from assay.cli.common.output import emit
+from assay.cli.output import emit
 
 if TYPE_CHECKING:
     from assay.engines.presets import Installed, Preset
-    from assay.report.pages.document import Cell, Document
+    from assay.report.render.document import Cell, Document
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ def _row(preset: Preset, found: Installed) -> Row:
 
 def _document(kinds: list[dict[str, str | None]], rows: list[Row]) -> Document:
     """Show kinds, then presets with what is here and how to get the rest."""
-    from assay.report.pages.document import Document, Heading, Paragraph, table
+    from assay.report.render.document import Document, Heading, Paragraph, table
 
     named = [[str(kind["name"]), str(kind["about"])] for kind in kinds]
     known: list[list[str | Cell]] = [[row.name, row.about, _state(row), _proof(row)] for row in rows]
@@ -103,7 +103,7 @@ def _document(kinds: list[dict[str, str | None]], rows: list[Row]) -> Document:
 
 def _state(row: Row) -> Cell:
     """Say whether a tool is here, else what to do."""
-    from assay.report.pages.document import Cell
+    from assay.report.render.document import Cell
 
     if row.missing:
         return Cell(f"no {', '.join(row.missing)} → {row.install or row.home}", "warning")
@@ -114,6 +114,6 @@ def _state(row: Row) -> Cell:
 
 def _proof(row: Row) -> Cell:
     """Say whether the preset was run with its tool."""
-    from assay.report.pages.document import Cell
+    from assay.report.render.document import Cell
 
     return Cell(f"with {row.verified}", "good") if row.verified else Cell("unverified", "quiet")

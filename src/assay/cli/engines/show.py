@@ -39,7 +39,7 @@ def _declared(name: str, config: str | None) -> tuple[str, str] | None:
     """Find the lines of assay.toml that declare an engine, if they do."""
     from pathlib import Path
 
-    from assay.cli.common.specs import config_file
+    from assay.cli.options import config_file
     from assay.experiment.spec import load_spec, locate
     from assay.files import read_utf8
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import argparse
 
-from assay.cli.common.actions import act, add_actions
+from assay.cli.actions import act, add_actions
 from assay.cli.gold import agreement, convert, lint, looks, mine, pool, reanchor, review, split, synth
 
 _ACTIONS = (lint, mine, review, agreement, pool, split, looks, reanchor, convert, synth)

@@ -12,13 +12,13 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from assay.cli.common.output import counted, emit
-from assay.cli.gold.desk import open_desk, tell_torn
+from assay.cli.gold.vote import open_desk, tell_torn
+from assay.cli.output import counted, emit
 from assay.errors import GoldError
 
 if TYPE_CHECKING:
     from assay.gold.review.agreement import Coefficient, KindAgreement, PairAgreement
-    from assay.report.pages.document import Block, Table
+    from assay.report.render.document import Block, Table
 
 _NOTE = "Intervals: 95 %, bootstrap over items. A dash: everybody said the same, which chance would have done as well."
 
@@ -34,7 +34,7 @@ def handle(args: argparse.Namespace) -> int:
     from assay.gold.review.accepting import read_taken
     from assay.gold.review.agreement import Resampling, agreement
     from assay.gold.review.votes import all_votes, read_decisions
-    from assay.report.pages.document import Document
+    from assay.report.render.document import Document
 
     desk = open_desk(Path(args.set), None)
     tell_torn(desk)
@@ -51,7 +51,7 @@ def handle(args: argparse.Namespace) -> int:
 
 def _blocks(kind: KindAgreement) -> list[Block]:
     """Show the agreement on one kind of item."""
-    from assay.report.pages.document import Heading, Paragraph, table
+    from assay.report.render.document import Heading, Paragraph, table
 
     many = f"{counted(kind.items, 'item')} with two votes or more, {counted(kind.votes, 'vote')}, {kind.unsure} unsure"
     share = "" if kind.percent is None else f"; {kind.percent:.0%} of the pairs of votes agree"
@@ -84,7 +84,7 @@ def _cells(value: Coefficient) -> list[str]:
 
 def _confusion(kind: KindAgreement, pair: PairAgreement) -> Table:
     """Show what two reviewers said of the same items."""
-    from assay.report.pages.document import table
+    from assay.report.render.document import table
 
     columns = [f"{pair.first} ↓ {pair.second} →", *(f">{value}" for value in kind.values)]
     rows = [[value, *map(str, row)] for value, row in zip(kind.values, pair.table, strict=True)]

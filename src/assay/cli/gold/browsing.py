@@ -5,21 +5,21 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from assay.cli.common.output import say, warn
-from assay.cli.common.serving import announce, listen
-from assay.cli.gold.desk import reviewer_of, rules_of, tell_torn
-from assay.cli.gold.settling import set_problems
+from assay.cli.gold.adjudicate import set_problems
+from assay.cli.gold.vote import reviewer_of, rules_of, tell_torn
+from assay.cli.output import say, warn
+from assay.cli.serving import announce, listen
 
 if TYPE_CHECKING:
     from assay.gold.review.standing import ReviewRules
     from assay.gold.review.viewing import Desk
-    from assay.web.routing import Route
+    from assay.web.server import Route
 
 
 def review_in_browser(args: argparse.Namespace, desk: Desk) -> int:
     """Serve the review of one set until somebody ends it."""
-    from assay.web.reviewing.routes import REVIEW
-    from assay.web.reviewing.seats import port_file
+    from assay.web.review import REVIEW
+    from assay.web.reviewers import port_file
 
     desk.items()
     tell_torn(desk)
@@ -33,6 +33,6 @@ def review_in_browser(args: argparse.Namespace, desk: Desk) -> int:
 
 def desk_routes(desk: Desk, rules: ReviewRules, *, name: str = "") -> tuple[Route, ...]:
     """Give the addresses of the review of a set, with lint to say what would be accepted."""
-    from assay.web.reviewing import review_routes
+    from assay.web.review import review_routes
 
     return review_routes(desk, lambda gold: set_problems(desk, gold), tell=warn, rules=rules, name=name)

@@ -17,13 +17,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from assay.cli.common.output import emit, say, warn
+from assay.cli.output import emit, say, warn
 from assay.errors import ConfigError
 
 if TYPE_CHECKING:
     from assay.gold.formats.export import Lined
     from assay.gold.formats.registry import Format
-    from assay.report.pages.document import Document
+    from assay.report.render.document import Document
     from assay.types import CorpusSpec, Gold, Suite
 
 
@@ -193,7 +193,7 @@ def _write(converted: _Converted, *, force: bool) -> None:
 
 def _document(suite: Suite, known: Format, converted: _Converted, made: Path | None) -> Document:
     """Show what was written."""
-    from assay.report.pages.document import Document, Paragraph, table
+    from assay.report.render.document import Document, Paragraph, table
 
     rows = [[gold.name, str(len(gold.queries))] for gold in suite.golds]
     shown = converted.places[:_SHOWN]

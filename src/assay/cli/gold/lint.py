@@ -16,17 +16,20 @@ import argparse
 import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from assay.cli.common.output import emit, say, warn
+from assay.cli.output import emit, say, warn
 from assay.errors import AssayError, ConfigError
 
 if TYPE_CHECKING:
-    from assay.gold.lint import Finding, LintConfig, Power, Reach, Report, Selection
-    from assay.report.github.publishing import Stage
-    from assay.report.pages.document import Document
-    from assay.types import CorpusSpec, Gold, Suite
+    from assay.gold.lint import Finding, LintConfig, Power, Reach, Report, Selection, Tools
+    from assay.report.github import Stage
+    from assay.report.render.document import Document
+    from assay.search.chunking import ChunkConfig
+    from assay.types import Corpus, CorpusSpec, Gold, Suite
+
 
 _BUILTIN = "builtin"  # as `--reach` names our own engine
 
@@ -119,8 +122,7 @@ def _load(args: argparse.Namespace) -> Suite:
 
 def _declared(args: argparse.Namespace) -> Suite:
     """Read the sets of an assay.toml, as a run would."""
-    from assay.cli.common.options import refuse
-    from assay.cli.common.specs import declared
+    from assay.cli.options import declared, refuse
     from assay.experiment.running.loading import load_suite
 
     refuse(args, "the sets of assay.toml", "corpus", "format")
@@ -138,7 +140,6 @@ def _here(spec: CorpusSpec) -> CorpusSpec:
 
 def _lint(args: argparse.Namespace, gold: Gold, rules: _Rules) -> _Linted:
     """Lint one set, and repair it if asked to."""
-    from assay.cli.gold.lending import builtin_reach, folder_of, lend
     from assay.corpus import open_corpus
     from assay.gold.lint import lint, mend
 
@@ -192,7 +193,7 @@ def _power(margin: float) -> Power:
 
 def _emit(args: argparse.Namespace, suite: Suite, report: Report, repaired: Sequence[Finding]) -> None:
     """Print the findings, or all of them with every field as JSON."""
-    from assay.cli.gold.linted import document
+    from assay.cli.gold.lint_report import document
     from assay.gold.lint import SEVERITIES
 
     data = {
@@ -210,9 +211,7 @@ def _emit(args: argparse.Namespace, suite: Suite, report: Report, repaired: Sequ
 
 def _tell_github(shown: Document, report: Report) -> None:
     """Show findings beside their lines, and every one in the job summary."""
-    from assay.report.github.annotations import of_findings
-    from assay.report.github.page import SUMMARY_BYTES, to_summary
-    from assay.report.github.publishing import summarise
+    from assay.report.github import SUMMARY_BYTES, of_findings, summarise, to_summary
 
     stage = _stage()
     stage.annotate(of_findings(report.findings), "the job summary lists them")
@@ -222,7 +221,7 @@ def _tell_github(shown: Document, report: Report) -> None:
 
 def _tell_error(error: AssayError) -> None:
     """Show what cannot be read at its line."""
-    from assay.report.github.annotations import of_error
+    from assay.report.github import of_error
 
     _stage().annotate([of_error(error, "assay gold lint")], "")
 
@@ -231,8 +230,7 @@ def _stage() -> Stage:
     """Say where GitHub listens."""
     import os
 
-    from assay.report.github.context import read_context
-    from assay.report.github.publishing import Stage
+    from assay.report.github import Stage, read_context
 
     return Stage(read_context(os.environ, ""), warn)
 
@@ -242,3 +240,47 @@ def _plain(finding: Finding) -> dict[str, object]:
     repair = None if finding.repair is None else asdict(finding.repair)
     fields = ("code", "severity", "gold", "query", "file", "line", "anchor", "message", "hint", "fixable")
     return {name: getattr(finding, name) for name in fields} | {"repair": repair}
+
+
+def folder_of(gold: Gold) -> Path | None:
+    """Give the folder from which the paths of a set are meant."""
+    return Path(gold.source).parent if gold.source else None
+
+
+def lend(name: str, spec: CorpusSpec, base: Path | None, reaches: Sequence[Reach] = ()) -> Tools:
+    """Lend the rules what other rooms know: the whole checkout, what is beside the code, what engines can return."""
+    from assay.corpus import open_corpus
+    from assay.errors import AssayError
+    from assay.gold.lint import Tools
+    from assay.search.noise import NOISE, file_noise
+
+    @cache
+    def whole() -> Corpus | None:
+        try:
+            return open_corpus(replace(spec, include=(), exclude=()), base=base)
+        except AssayError as error:
+            warn(f"{name}: what the globs leave out cannot be read: {error.message}")
+            return None
+
+    def aside(path: str) -> bool:
+        return NOISE[file_noise(path, "", "code", None)] != "none"
+
+    return Tools(whole, aside, tuple(reaches))
+
+
+def builtin_reach(corpus: Corpus, config: ChunkConfig | None = None) -> Reach:
+    """Give what our own engine can return, cut as it cuts or as a configuration says."""
+    from assay.corpus import read_text
+    from assay.gold.lint import Reach
+    from assay.search.chunking import ChunkConfig, Source, cut
+    from assay.types import Span
+
+    files = {file.path: file for file in corpus.files}
+
+    @cache
+    def chunks(path: str) -> list[Span]:
+        file = files[path]
+        units = cut(Source(path, read_text(corpus, path), file.kind, file.language), config or ChunkConfig()).units
+        return [Span(path, unit.start, unit.end) for unit in units]
+
+    return Reach("the builtin engine", chunks)

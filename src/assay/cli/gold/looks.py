@@ -6,7 +6,7 @@ import argparse
 from dataclasses import asdict
 from pathlib import Path
 
-from assay.cli.common.output import counted, emit
+from assay.cli.output import counted, emit
 from assay.errors import GoldError
 
 
@@ -18,7 +18,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def handle(args: argparse.Namespace) -> int:
     """Show who looked, when, with what."""
     from assay.gold.looks import looks_file, read_looks
-    from assay.report.pages.document import Document, Paragraph, table
+    from assay.report.render.document import Document, Paragraph, table
 
     path = Path(args.set)
     if not path.is_file() and not looks_file(path).is_file():

@@ -22,15 +22,15 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from assay.cli.common.endpoint import add_endpoint, endpoint_of, required_endpoint
-from assay.cli.common.output import emit, say
+from assay.cli.options import add_endpoint, endpoint_of, required_endpoint
+from assay.cli.output import emit, say
 from assay.errors import AssayError, ConfigError, GoldError, nearest
 
 if TYPE_CHECKING:
     from assay.gold.mining import Found, Ground, Intake, Passed, Refused, Unplaced
     from assay.gold.review import Item, Queue
     from assay.gold.synth.sets import Draw
-    from assay.report.pages.document import Document
+    from assay.report.render.document import Document
     from assay.types import CorpusSpec, Gold, Run
 
 #: Entries of a list on the terminal; --json has all.
@@ -160,7 +160,7 @@ def _load(path: Path, *, needed: bool) -> Gold | None:
 
 def _run(folder: str, gold: Gold) -> Run:
     """Read a run, and refuse one that shows how engines fare on a sealed query, sealed then or since."""
-    from assay.cli.common.options import read_results
+    from assay.cli.options import read_results
     from assay.gold.split import refuse_sealed, sealed_queries
     from assay.types import Suite
 
@@ -187,7 +187,7 @@ def _spec(repo: str, gold: Gold | None) -> CorpusSpec:
 
 def _work(args: argparse.Namespace, spec: CorpusSpec, gold: Gold | None, wanted: Draw, run: Run | None) -> _Work:
     """Read the code and the queue."""
-    from assay.cli.gold.lending import lend
+    from assay.cli.gold.lint import lend
     from assay.corpus import open_corpus
     from assay.gold.history import commit_of, today
     from assay.gold.mining import Ground, Intake, Stamp, foreign, lint_check
@@ -309,7 +309,7 @@ def _emit(work: _Work, tallies: list[_Tally]) -> None:
 
 def _document(work: _Work, tallies: list[_Tally]) -> Document:
     """Show how many there are of each source, what was refused, and what to do next."""
-    from assay.report.pages.document import Block, Document, Heading, Paragraph, table
+    from assay.report.render.document import Block, Document, Heading, Paragraph, table
 
     rows = [[t.source, str(len(t.items)), str(t.known), str(len(t.refused)), str(len(t.unplaced))] for t in tallies]
     blocks: list[Block] = [table(["source", ">new", ">known", ">refused", ">asked, no location"], rows)]

@@ -15,12 +15,12 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from assay.cli.common.output import counted, emit, say
+from assay.cli.output import counted, emit, say
 from assay.errors import AssayError, ConfigError, GoldError
 
 if TYPE_CHECKING:
     from assay.gold.review import Added, Item, Queue
-    from assay.report.pages.document import Block, Document
+    from assay.report.render.document import Block, Document
     from assay.scoring.pooling import Candidate, Contest, Judged, Pool
     from assay.types import Gold, Query, Run, Span, Suite, Target
 
@@ -72,7 +72,7 @@ def _gold(path: Path) -> Gold:
 
 def _run(args: argparse.Namespace, gold: Gold) -> Run:
     """Put the runs together, with the labels that the set has today."""
-    from assay.cli.common.options import read_results
+    from assay.cli.options import read_results
     from assay.scoring.joining import join_runs, restrict_run
 
     joined = join_runs({folder: read_results(folder) for folder in args.results})
@@ -206,7 +206,7 @@ def _contest_data(contest: Contest, run: Run) -> dict[str, object]:
 
 def _verdicts(contest: Contest, run: Run) -> dict[str, str]:
     """Say what would be claimed of the two engines as it is, and at either end."""
-    from assay.experiment.spec.claim import claim_of
+    from assay.experiment.spec.model import claim_of
     from assay.stats import compare
     from assay.stats.config import settings_of
 
@@ -225,7 +225,7 @@ def _verdicts(contest: Contest, run: Run) -> dict[str, str]:
 
 def _document(found: Pool, listed: tuple[Candidate, ...], run: Run, added: Added | None) -> Document:
     """Show the pool."""
-    from assay.report.pages.document import Document, Heading, Paragraph, table
+    from assay.report.render.document import Document, Heading, Paragraph, table
 
     many = f"{counted(len(found.candidates), 'result')} of {_queries(found.queries)}, at {found.level} level"
     note = f"(first {counted(found.depth, 'rank')}, headline phrasings)"
@@ -246,7 +246,7 @@ def _document(found: Pool, listed: tuple[Candidate, ...], run: Run, added: Added
 
 def _contest_blocks(contest: Contest, run: Run) -> list[Block]:
     """Say whether labels could turn the order or the verdict of the two best."""
-    from assay.report.pages.document import Heading, Paragraph, table
+    from assay.report.render.document import Heading, Paragraph, table
 
     said = _verdicts(contest, run)
     gaps = {"now": contest.gap, "least": contest.least, "most": contest.most}

@@ -22,12 +22,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from assay.cli.common.output import emit, say
+from assay.cli.output import emit, say
 from assay.errors import ConfigError, GoldError
 
 if TYPE_CHECKING:
     from assay.gold.reanchor import Applied, Confidence, Lines, Lost, Move, Moves
-    from assay.report.pages.document import Block, Document
+    from assay.report.render.document import Block, Document
     from assay.types import Gold
 
 
@@ -118,7 +118,7 @@ def _written(args: argparse.Namespace, gold: Gold, applied: Applied | None) -> t
 def _hash(args: argparse.Namespace, gold: Gold) -> int:
     """Add content hashes to the set as it stands."""
     from assay.gold.reanchor import with_digests
-    from assay.report.pages.document import Document, Paragraph
+    from assay.report.render.document import Document, Paragraph
 
     applied = with_digests(gold, _reader(args, gold))
     notes = applied.notes + (_written(args, gold, applied) if args.out or args.in_place else ())
@@ -146,7 +146,7 @@ def _reader(args: argparse.Namespace, gold: Gold) -> Lines:
 
 def _document(moves: Moves, notes: Sequence[str], *, every: bool) -> Document:
     """Show how many went how, what moved, and what a person should look at."""
-    from assay.report.pages.document import Document, Paragraph, table
+    from assay.report.render.document import Document, Paragraph, table
 
     counts = [[confidence, str(count)] for confidence, count in moves.counts.items()]
     same = moves.counts["unchanged"] + moves.counts["exact"]
@@ -162,7 +162,7 @@ def _document(moves: Moves, notes: Sequence[str], *, every: bool) -> Document:
 
 def _listed(title: str, moves: Moves, confidences: Sequence[Confidence]) -> list[Block]:
     """List the moves of some confidence, old place and new; nothing where there is none."""
-    from assay.report.pages.document import Heading, table
+    from assay.report.render.document import Heading, table
 
     rows = [row for row in moves.rows if row.move.confidence in confidences]
     cells = [[row.query, row.role, row.move.old.anchor, row.move.confidence, _where(row.move)] for row in rows]

@@ -17,10 +17,12 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from assay.cli.common.endpoint import add_endpoint, endpoint_of
-from assay.cli.common.serving import add_listening
-from assay.cli.gold import browsing, settling, voting
-from assay.cli.gold.desk import open_desk
+from assay.cli.gold import adjudicate as settling
+from assay.cli.gold import browsing
+from assay.cli.gold import vote as voting
+from assay.cli.gold.vote import open_desk
+from assay.cli.options import add_endpoint, endpoint_of
+from assay.cli.serving import add_listening
 from assay.errors import ConfigError
 
 #: What the command can do, each by its flag; without any of them it asks for votes on the terminal.

@@ -17,12 +17,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from assay.cli.common.output import counted, emit
+from assay.cli.output import counted, emit
 from assay.errors import ConfigError, GoldError
 
 if TYPE_CHECKING:
     from assay.gold.split import Divided, Division, Way
-    from assay.report.pages.document import Block, Document
+    from assay.report.render.document import Block, Document
     from assay.types import Suite
 
 
@@ -138,7 +138,7 @@ def _document(
     args: argparse.Namespace, suite: Suite, divided: Divided, division: Division, warnings: list[str]
 ) -> Document:
     """Show the parts."""
-    from assay.report.pages.document import Document, Paragraph, table
+    from assay.report.render.document import Document, Paragraph, table
 
     total = sum(divided.sizes.values())
     rows = [

@@ -17,12 +17,12 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from assay.cli.common.output import emit, say
+from assay.cli.output import emit, say
 from assay.errors import InputError
 
 if TYPE_CHECKING:
     from assay.gold.synth import Sets
-    from assay.report.pages.document import Document
+    from assay.report.render.document import Document
     from assay.types import CorpusSpec
 
 
@@ -68,7 +68,7 @@ def _name(spec: CorpusSpec) -> str:
 
 def _document(sets: Sets, files: tuple[Path, ...], folder: Path) -> Document:
     """Show what was made, and what was not."""
-    from assay.report.pages.document import Document, Paragraph, table
+    from assay.report.render.document import Document, Paragraph, table
 
     rows = [
         [gold.provenance["synthetic"], str(len(gold.queries)), str(file)]

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import argparse
 
-from assay.cli.common.actions import act, add_actions
+from assay.cli.actions import act, add_actions
 from assay.cli.ledger import add, listing, show, verify
 
 handle = act

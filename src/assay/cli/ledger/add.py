@@ -11,16 +11,15 @@ import argparse
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from assay.cli.common.options import JUDGING, add_claim, claim_flags, read_results, split_today
-from assay.cli.common.output import emit, say
-from assay.cli.common.varying import add_found, add_rule
 from assay.cli.ledger.place import add_place, plan_of
+from assay.cli.options import JUDGING, add_claim, add_found, add_rule, claim_flags, read_results, split_today
+from assay.cli.output import emit, say
 from assay.errors import ConfigError, EngineError, GoldError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from assay.experiment.ledger.judging import Measured
+    from assay.experiment.ledger import Measured
     from assay.types import Claim, EngineRun, Run
 
 
@@ -41,9 +40,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def handle(args: argparse.Namespace) -> int:
     """Compare, judge, add, and show the entry."""
-    from assay.experiment.ledger.book import read_ledger
-    from assay.experiment.ledger.judging import Heading, make_entry
-    from assay.report.commands.ledger import entry_document, entry_json
+    from assay.experiment.ledger import Heading, make_entry, read_ledger
+    from assay.report.ledger import entry_document, entry_json
 
     plan = plan_of(args)
     read_ledger(plan.path)
@@ -64,7 +62,7 @@ def handle(args: argparse.Namespace) -> int:
 
 def _claim(args: argparse.Namespace, run: Run) -> Claim:
     """Take the claim that the run was made for, changed by the flags."""
-    from assay.experiment.spec.claim import changed, claim_of
+    from assay.experiment.spec.model import changed, claim_of
 
     flags = {**claim_flags(args), "baseline": None}
     claim = changed(claim_of(run), run.k, **flags)
@@ -87,10 +85,10 @@ def _log_looks(run: Run, engine: str) -> None:
 
 def _inside(args: argparse.Namespace, run: Run, claim: Claim) -> Measured:
     """Compare two engines of one run, in the family that the run declared or ran."""
-    from assay.experiment.ledger.judging import Measured
-    from assay.experiment.spec.claim import check_claim
-    from assay.report.case import pick, rivals
-    from assay.report.comparing import compare_engines
+    from assay.experiment.ledger import Measured
+    from assay.experiment.spec.model import check_claim
+    from assay.report.comparison import compare_engines
+    from assay.report.scored_run import pick, rivals
     from assay.scoring import score
     from assay.stats.slices import by_repository
 
@@ -111,9 +109,9 @@ def _inside(args: argparse.Namespace, run: Run, claim: Claim) -> Measured:
 
 def _between(args: argparse.Namespace, old: Run, new: Run, claim: Claim) -> Measured:
     """Compare an engine of one run with one of an earlier run."""
-    from assay.experiment.ledger.judging import Measured
-    from assay.report.case import dead_engines
-    from assay.report.comparing import refuse_unlike
+    from assay.experiment.ledger import Measured
+    from assay.report.comparison import refuse_unlike
+    from assay.report.scored_run import dead_engines
     from assay.scoring import score
     from assay.stats.compare import Versus, compare_pairs
     from assay.stats.config import settings_of

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 
-from assay.cli.common.output import emit
 from assay.cli.ledger.place import add_place, plan_of
+from assay.cli.output import emit
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -18,9 +18,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def handle(args: argparse.Namespace) -> int:
     """Read the ledger and print it."""
-    from assay.experiment.ledger.book import read_ledger
-    from assay.report.commands.ledger import ledger_document, ledger_json
-    from assay.report.pages.markdown import to_markdown
+    from assay.experiment.ledger import read_ledger
+    from assay.report.ledger import ledger_document, ledger_json
+    from assay.report.render.markup import to_markdown
 
     book = read_ledger(plan_of(args).path)
     document = ledger_document(book)

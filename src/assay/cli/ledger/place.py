@@ -6,7 +6,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from assay.experiment.ledger.settings import LedgerPlan
+    from assay.experiment.ledger import LedgerPlan
 
 
 def add_place(parser: argparse.ArgumentParser) -> None:
@@ -18,8 +18,8 @@ def add_place(parser: argparse.ArgumentParser) -> None:
 
 def plan_of(args: argparse.Namespace) -> LedgerPlan:
     """Find the ledger and the rule in force."""
-    from assay.cli.common.specs import declared
-    from assay.experiment.ledger.settings import ledger_plan
+    from assay.cli.options import declared
+    from assay.experiment.ledger import ledger_plan
 
     return ledger_plan(
         declared(getattr(args, "config", None)), getattr(args, "ledger", None), getattr(args, "rule", None)

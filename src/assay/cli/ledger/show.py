@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 
-from assay.cli.common.output import emit
 from assay.cli.ledger.place import add_place, plan_of
+from assay.cli.output import emit
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -16,8 +16,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def handle(args: argparse.Namespace) -> int:
     """Find the entry and print it."""
-    from assay.experiment.ledger.book import find_entry, read_ledger
-    from assay.report.commands.ledger import entry_document, entry_json
+    from assay.experiment.ledger import find_entry, read_ledger
+    from assay.report.ledger import entry_document, entry_json
 
     entry = find_entry(read_ledger(plan_of(args).path), args.number)
     emit(args, entry_document(entry), entry_json(entry))

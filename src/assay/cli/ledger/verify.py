@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 from dataclasses import asdict
 
-from assay.cli.common.output import counted, emit
 from assay.cli.ledger.place import add_place, plan_of
+from assay.cli.output import counted, emit
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -16,9 +16,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def handle(args: argparse.Namespace) -> int:
     """Follow the chain and tell all that is wrong with it."""
-    from assay.experiment.ledger.book import notes_on
-    from assay.experiment.ledger.chain import scan
-    from assay.report.pages.document import Document, Paragraph
+    from assay.experiment.ledger import notes_on, scan
+    from assay.report.render.document import Document, Paragraph
 
     path = plan_of(args).path
     found = scan(path)

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from assay._version import __version__
 from assay.digests import text_digest
 from assay.experiment.cells.records import Cell, Ground, Slot
-from assay.experiment.records.lines import Lines, join_lines
+from assay.experiment.records.codec import Lines, join_lines
 from assay.experiment.running.engine_runs import joined
 from assay.gold import gold_hash, query_hash
 from assay.types import Header, Run, Suite, Variation

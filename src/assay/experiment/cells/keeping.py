@@ -13,7 +13,7 @@ from assay.errors import EnvironmentFailure
 from assay.experiment.cells.keys import Key
 from assay.experiment.cells.records import Cell, cell_bytes, read_cell
 from assay.experiment.records import keep_out
-from assay.experiment.records.layout import UNFINISHED
+from assay.experiment.records.folder import UNFINISHED
 from assay.store import Artefacts, paths
 
 KIND = paths.CELLS.name

@@ -15,9 +15,9 @@ from assay.engines.sharing import Step, sharing
 from assay.experiment.cells.keys import Key, Who, cell_key, who_is
 from assay.experiment.cells.records import Ground, Slot
 from assay.experiment.cells.working import Visit, WayIn
-from assay.experiment.places.place import Missing
+from assay.experiment.corpora import Missing
 from assay.experiment.running.asking import Limits
-from assay.experiment.spec.recipe import Recipe
+from assay.experiment.spec.model import Recipe
 from assay.gold import gold_hash
 from assay.store import package_digest
 from assay.types import Gold, Suite, Variation

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from assay.experiment.records.codec import (
+    Lines,
     dump,
     engine_json,
     gold_json,
@@ -17,7 +18,6 @@ from assay.experiment.records.codec import (
     read_facts,
     read_gold,
 )
-from assay.experiment.records.lines import Lines
 from assay.types import CorpusFacts, EngineRun, Gold, Status
 
 

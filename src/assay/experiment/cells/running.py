@@ -10,10 +10,9 @@ from assay.experiment.cells.keeping import Keeper
 from assay.experiment.cells.planning import Plan
 from assay.experiment.cells.records import Cell, Ground, Slot, labelled
 from assay.experiment.cells.working import Keeping, Visit, look, visit
-from assay.experiment.executing.base import Fleet
-from assay.experiment.executing.driving import gather
-from assay.experiment.places.place import questions_of
-from assay.experiment.records.timings import IN_TURN, KEPT, SHARDED, SIDE_BY_SIDE, CellTiming
+from assay.experiment.corpora import questions_of
+from assay.experiment.executors.base import Fleet, gather
+from assay.experiment.records.folder import IN_TURN, KEPT, SHARDED, SIDE_BY_SIDE, CellTiming
 from assay.experiment.running.asking import Progress, Stay, Tell
 from assay.experiment.running.engine_runs import engine_run
 from assay.types import Ranking, Status

@@ -9,9 +9,9 @@ from pathlib import PurePosixPath
 from assay.corpus.git import find_top
 from assay.digests import digest_of, text_digest
 from assay.experiment.cells.records import Ground
-from assay.experiment.places.place import Place
+from assay.experiment.corpora import Place
 from assay.experiment.records import is_kept_out
-from assay.experiment.records.lines import Lines, hit_paths, query_paths
+from assay.experiment.records.codec import Lines, hit_paths, query_paths
 from assay.types import Corpus, CorpusFacts, Ranking
 
 

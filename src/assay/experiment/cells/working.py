@@ -20,10 +20,10 @@ from assay.experiment.cells.keeping import Keeper
 from assay.experiment.cells.keys import Key
 from assay.experiment.cells.records import Cell, Ground, Spent
 from assay.experiment.cells.surveying import hit_lines, survey
-from assay.experiment.places.place import Missing, Place, prepare, reopen
+from assay.experiment.corpora import Missing, Place, prepare, reopen
 from assay.experiment.running.asking import Limits, Stay, Tell, stay_together
 from assay.experiment.running.engine_runs import engine_run
-from assay.experiment.spec.recipe import Recipe
+from assay.experiment.spec.model import Recipe
 from assay.redaction import declare_values
 from assay.store import Artefacts, package_digest
 from assay.types import EngineRun, Gold, Suite

@@ -5,11 +5,8 @@ line for each query, file or ranking, so that version control shows what changed
 `engines/NAME.jsonl`. A reader sees the old run or the new one, never a mixture (`generations.py`).
 """
 
-from assay.experiment.records.folders import check_folder, is_kept_out, keep_out, writing
-from assay.experiment.records.generations import FORMAT
-from assay.experiment.records.layout import MANIFEST
-from assay.experiment.records.members import config_hash
-from assay.experiment.records.naming import file_names
+from assay.experiment.records.codec import config_hash
+from assay.experiment.records.folder import FORMAT, MANIFEST, check_folder, file_names, is_kept_out, keep_out, writing
 from assay.experiment.records.runs import earlier_run, read_run, write_run
 
 __all__ = [

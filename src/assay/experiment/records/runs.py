@@ -10,26 +10,31 @@ from typing import Any
 
 from assay import types
 from assay.errors import AssayError
-from assay.experiment.records.codec import read_gold, read_header
-from assay.experiment.records.folders import keep_from_git, keep_out
-from assay.experiment.records.generations import (
-    FORMAT,
-    Generation,
-    broken,
-    read_generation,
-    replace_generation,
-)
-from assay.experiment.records.gold_files import from_here, ways_to
-from assay.experiment.records.layout import ENGINES, GOLD, LINES
-from assay.experiment.records.members import (
+from assay.experiment.records.codec import (
     engine_text,
     gold_text,
     lines_text,
     read_engine_text,
+    read_gold,
+    read_header,
     read_lines,
     read_suite,
 )
-from assay.experiment.records.naming import file_names
+from assay.experiment.records.folder import (
+    ENGINES,
+    FORMAT,
+    GOLD,
+    LINES,
+    Generation,
+    broken,
+    file_names,
+    from_here,
+    keep_from_git,
+    keep_out,
+    read_generation,
+    replace_generation,
+    ways_to,
+)
 
 
 def write_run(run: types.Run, folder: Path) -> None:

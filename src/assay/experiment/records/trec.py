@@ -15,7 +15,7 @@ import numpy as np
 
 from assay.engines.runfile import TAG, path_column, to_column, to_docno
 from assay.experiment.records import file_names
-from assay.experiment.records.layout import LINE_RUNS, QRELS, RUNS
+from assay.experiment.records.folder import LINE_RUNS, QRELS, RUNS
 from assay.types import EngineRun, Gold, Hit, Query, Ranking, Run, Status
 
 

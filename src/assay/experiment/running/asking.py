@@ -16,8 +16,7 @@ from assay.engines.resources import AddedMemory
 from assay.engines.runner import Answer, ask, close_session, one_line, open_session, session_notes, session_usage
 from assay.engines.sharing import Shelf, on_shelf, place_of, sharing
 from assay.errors import EngineError, EnvironmentFailure
-from assay.experiment.places.place import Place, Question
-from assay.experiment.places.workplace import workplace
+from assay.experiment.corpora import Place, Question, workplace
 from assay.redaction import hiding
 from assay.types import Corpus, Hit, Ranking, Resources, Status
 

@@ -8,7 +8,7 @@ from typing import TypeVar, cast
 from assay.engines.base import FullEngine
 from assay.experiment.cells.keys import deciding_code
 from assay.experiment.running.asking import Stay
-from assay.experiment.spec.claim import BASELINE
+from assay.experiment.spec.model import BASELINE
 from assay.redaction import hiding
 from assay.types import EngineRun, Role, Variation
 

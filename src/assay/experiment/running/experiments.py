@@ -8,14 +8,14 @@ from pathlib import Path
 
 from assay.experiment.cells.keeping import Keeper
 from assay.experiment.cells.running import Work
-from assay.experiment.executing.given import Executor, Given
-from assay.experiment.places.place import Missing
+from assay.experiment.corpora import Missing
+from assay.experiment.executors.base import Executor, Given
 from assay.experiment.running.asking import Tell
 from assay.experiment.running.loading import load_suite
 from assay.experiment.running.matrix import How, asked_now, is_timed, matrix
 from assay.experiment.running.turns import Failed, check_answered, run
 from assay.experiment.spec import FILE, Spec, load_spec, override, recipe_of
-from assay.experiment.spec.claim import chosen_names
+from assay.experiment.spec.model import chosen_names
 from assay.types import Run, Suite
 
 

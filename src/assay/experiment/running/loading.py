@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from assay.errors import ConfigError
 from assay.experiment.spec import Spec
-from assay.experiment.spec.claim import check_suite
+from assay.experiment.spec.model import check_suite
 from assay.gold import TagRule, join, load_gold
 from assay.types import Suite
 

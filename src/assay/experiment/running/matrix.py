@@ -14,10 +14,9 @@ from assay.experiment.cells.outline import outline_of, run_of
 from assay.experiment.cells.planning import Asked, Plan
 from assay.experiment.cells.running import Work, run_cells, survey_all
 from assay.experiment.cells.tree import Node, kept_indexes, plan_tree
-from assay.experiment.executing.base import Fleet
-from assay.experiment.executing.processes import Processes
-from assay.experiment.executing.serial import Here
-from assay.experiment.places.place import Missing
+from assay.experiment.corpora import Missing
+from assay.experiment.executors.base import Fleet, Here
+from assay.experiment.executors.processes import Processes
 from assay.experiment.running.asking import Limits, Tell
 from assay.experiment.spec import Spec, Subject, recipe_of, unmet
 from assay.gold.looks import log_looks

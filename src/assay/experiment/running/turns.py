@@ -17,11 +17,11 @@ from assay.experiment.cells.assembling import assemble, make_header
 from assay.experiment.cells.keys import turns_key
 from assay.experiment.cells.records import Cell, Slot
 from assay.experiment.cells.surveying import hit_lines, survey
+from assay.experiment.corpora import Missing, Place, prepare
 from assay.experiment.environment import environment
-from assay.experiment.places.place import Missing, Place, prepare
 from assay.experiment.running.asking import Limits, Progress, Tell, stay_together
 from assay.experiment.running.engine_runs import engine_run
-from assay.experiment.spec.names import check_writable
+from assay.experiment.spec.model import check_writable
 from assay.gold.looks import log_looks
 from assay.gold.split import select
 from assay.redaction import declare_values

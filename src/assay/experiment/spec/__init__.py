@@ -1,13 +1,11 @@
 """assay.toml: what to run, on what, and which claim will be made of it."""
 
-from assay.experiment.spec.claim import REFERENCES
-from assay.experiment.spec.extending import shipped_experiments
-from assay.experiment.spec.making import engine_table, make_engines, recipe, recipe_of, untemplated, with_engines
-from assay.experiment.spec.needs import unmet
-from assay.experiment.spec.reading import check, load_spec, locate, override
-from assay.experiment.spec.record import (
+from assay.experiment.spec.layers import shipped_experiments
+from assay.experiment.spec.load import check, load_spec, locate, override
+from assay.experiment.spec.model import (
     FILE,
     KEYS,
+    REFERENCES,
     SWEEP_KEYS,
     TABLE_NAMES,
     TABLES,
@@ -18,7 +16,16 @@ from assay.experiment.spec.record import (
     Sweep,
     Variant,
 )
-from assay.experiment.spec.subjects import twin_notes
+from assay.experiment.spec.variants import (
+    engine_table,
+    make_engines,
+    recipe,
+    recipe_of,
+    twin_notes,
+    unmet,
+    untemplated,
+    with_engines,
+)
 
 __all__ = [
     "FILE",

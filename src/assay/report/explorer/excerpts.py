@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from assay.report.case import Case, dead_engines, real_engines
+from assay.gold.split import SEALED, part_of
 from assay.report.explorer.limits import PageLimits
+from assay.report.render.text import count
 from assay.report.results import Results
+from assay.report.scored_run import Case, dead_engines, rank_measure, real_engines
+from assay.scoring import parse_measure
 from assay.stats.config import DEFAULT
 from assay.types import Ranking, Span
 
 if TYPE_CHECKING:
+    from assay.experiment.tracing import Traces
     from assay.types import FloatArray
+
 
 Key = tuple[str, str]  # a query: its gold set and its name
 Sources = dict[str, dict[str, list[tuple[int, str]]]]  # gold index -> path -> first line and text of each excerpt
@@ -162,16 +167,16 @@ def fitting(found: Wanted, texts: Texts, room: int) -> int:
     How well source packs is seen from the first portions: packing all of it to know would take as long as the page.
     """
     packer, seen, size, packed = zlib.compressobj(6), _Covered(), 0, 0
-    for count, portion in enumerate(found.portions):
+    for number, portion in enumerate(found.portions):
         new = [(piece.file, lines) for piece in found.pieces(portion) for lines in seen.add(piece)]
         text = ("\n" * _AROUND).join([_text(texts.lines(*file) or (), lines) for file, lines in new])
         size += len(text)
-        if count < _SAMPLE:
+        if number < _SAMPLE:
             data = text.encode("utf-8", "surrogatepass")
             packed += len(packer.compress(data)) + len(packer.flush(zlib.Z_SYNC_FLUSH))
             share = packed / max(size, 1)
         if size * share > room:
-            return count
+            return number
     return len(found.portions)
 
 
@@ -219,3 +224,98 @@ def cut(found: Wanted, count: int, texts: Texts, golds: Sequence[str]) -> Source
         if parts:
             sources.setdefault(str(golds.index(gold)), {})[path] = parts
     return sources
+
+
+#: Queries that a report has traces of where nobody says otherwise: more than anybody reads, some 60 kB of the page.
+USUAL_TRACES = 40
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The engine that is traced, and its queries as gold, query and form, those that matter most first."""
+
+    engine: str
+    queries: tuple[tuple[str, str, str], ...]
+    sealed: int = 0  # that were left out: nobody should learn from them
+
+
+def traces_for(case: Case, rival: str, most: int, *, cheap: bool = False) -> Traces:
+    """Trace the queries of a run that matter most; what is left out is said with the command that makes it.
+
+    `rival` is who the engine is held against where it is the baseline itself. `cheap` makes no index of a corpus that
+    takes more than a moment.
+    """
+    from assay.experiment.tracing import Traces, traces_of
+
+    choice = choose_traced(case, rival)
+    if choice is None:
+        return Traces()
+    if most <= 0:
+        notes = (f"Traces of {choice.engine} are not made; `assay report FOLDER --traces {USUAL_TRACES}` makes them.",)
+        return Traces({}, notes)
+    found = traces_of(case.run, choice.queries, choice.engine, most, cheap=cheap)
+    return replace(found, notes=_notes(choice, found, most))
+
+
+def choose_traced(case: Case, rival: str) -> Choice | None:
+    """Choose the best builtin engine, and order its queries; nothing where there is none that answered."""
+    from assay.experiment.tracing import explainable
+
+    dead = dead_engines(case.run)
+    names = [engine.name for engine in explainable(case.run) if engine.name not in dead]
+    if not names:
+        return None
+    sign = 1.0 if parse_measure(case.primary).higher_is_better else -1.0
+    best = max(names, key=lambda name: sign * _mean(case, name))  # of equals the first that was declared
+    against = case.claim.baseline if best != case.claim.baseline else rival
+    columns = _ordered(case, best, against, sign)
+    units = [case.scores.units[at] for at in columns]
+    kept = [u for u in units if part_of(case.queries[u.gold, u.query]) != SEALED]
+    return Choice(best, tuple((u.gold, u.query, u.form) for u in kept), len(units) - len(kept))
+
+
+def _mean(case: Case, engine: str) -> float:
+    """Give the mean of the primary measure over the headline queries; one that applies nowhere counts as none."""
+    import numpy as np
+
+    values = case.values(engine, case.primary)[list(case.headline)]
+    return float(np.nanmean(values)) if np.isfinite(values).any() else 0.0
+
+
+def _ordered(case: Case, engine: str, against: str, sign: float) -> list[int]:
+    """Order units: what was missed, then what got worse, then the rest by value; headlines before other phrasings."""
+    values, others = (sign * case.values(name, case.primary) for name in (engine, against))
+    found = case.values(engine, rank_measure(case.primary, case.run.k)) > 0
+    shown = set(case.headline)
+
+    def key(at: int) -> tuple[bool, int, float, float, int]:
+        lost = float(others[at] - values[at])
+        group = 0 if not found[at] else 1 if lost > 0 else 2
+        # NaN, where a measure does not apply, has no place in an order
+        return (at not in shown, group, -lost if lost == lost else 0.0, _last_if_none(float(values[at])), at)
+
+    return sorted(range(len(case.scores.units)), key=key)
+
+
+def _last_if_none(value: float) -> float:
+    """Put what has no value behind all that have."""
+    return value if value == value else float("inf")
+
+
+def _notes(choice: Choice, found: Traces, most: int) -> tuple[str, ...]:
+    """Say which queries have no trace, and what makes it."""
+    made, whole = len(found.made), len(choice.queries)
+    notes = list(found.notes)
+    if made and made < whole:
+        where = ", where their corpora are here" if found.notes else ""
+        notes.append(
+            f"Traces of {choice.engine} are there for {count(made, 'query', 'queries')} of {whole:,}, misses and "
+            f"regressions first; `assay report FOLDER --traces {whole}` makes all{where}."
+        )
+    elif found.notes:
+        notes.append(
+            f"`assay report FOLDER --traces {min(most, whole)}` makes what is missing, where its corpus is here."
+        )
+    if choice.sealed:
+        notes.append(f"{count(choice.sealed, 'sealed query has', 'sealed queries have')} no trace.")
+    return tuple(notes)

@@ -1,0 +1,88 @@
+"""Make the checks, and keep what no record may hold out of what they say."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import cast
+
+from assay.audit.checks import choose
+from assay.audit.checks.base import Check
+from assay.audit.records import Audit, AuditConfig, Finding, Severity
+from assay.audit.report import audit_json, document
+from assay.audit.sessions import Bench
+from assay.audit.subject import Subject
+from assay.engines.runner import one_line
+from assay.errors import EngineError, EnvironmentFailure
+from assay.experiment.environment import environment
+from assay.experiment.records import keep_out
+from assay.files import write_atomic
+from assay.redaction import Redactor, hiding
+from assay.report.render.markup import to_html, to_markdown
+from assay.report.render.terminal import plain
+from assay.types import Corpus
+
+Tell = Callable[[str], None]
+
+
+def run_audit(subject: Subject, config: AuditConfig, tell: Tell = lambda _: None) -> Audit:
+    """Audit an engine; raises EngineError or EnvironmentFailure when it does not even open."""
+    checks = choose(config.only)
+    redactor = hiding(subject.engine.secrets)
+    findings: list[Finding] = []
+    with Bench(subject, config) as bench:
+        answered = sum(bench.answer(text, config.k).ok for text in bench.texts)
+        for check in checks:
+            tell(f"{subject.name}: {check.name}: {check.about}")
+            findings += [_clean(finding, redactor) for finding in _made(check, bench)]
+    return Audit(
+        engine=redactor.text(subject.name),
+        corpus=_named(subject.corpus),
+        digest=subject.corpus.digest,
+        files=len(subject.corpus.files),
+        questions=subject.questions,
+        findings=tuple(findings),
+        notes=tuple(redactor.text(note) for note in (*subject.notes, *subject.engine.notes)),
+        config=cast(dict[str, object], redactor.value(subject.engine.config)),
+        settings=asdict(config),
+        environment=environment(),
+        answered=answered,
+    )
+
+
+def _made(check: Check, bench: Bench) -> Iterator[Finding]:
+    """Make one check; an engine that no longer opens costs this check, never the audit."""
+    try:
+        yield from check.run(bench)
+    except (EngineError, EnvironmentFailure) as problem:
+        said = f"the engine does not open again: {one_line(problem)}"
+        yield bench.finding(check.name, "opening", Severity.BROKEN, said)
+
+
+def _named(corpus: Corpus) -> str:
+    """Name a corpus as people know it: a folder by its own name, wherever it was named from."""
+    return corpus.root.resolve().name if corpus.spec.kind == "path" else corpus.spec.repository
+
+
+def _clean(finding: Finding, redactor: Redactor) -> Finding:
+    """Strike secrets out of a finding."""
+    return replace(
+        finding,
+        sentence=redactor.text(finding.sentence),
+        example=tuple(map(redactor.text, finding.example)),
+        commands=tuple(map(redactor.text, finding.commands)),
+    )
+
+
+FILES = ("audit.json", "audit.md", "audit.html")
+
+
+def write_audit(audit: Audit, folder: Path) -> None:
+    """Write audit.json, audit.md and audit.html into a folder that no corpus takes in."""
+    page = document(audit)
+    data = json.dumps(plain(audit_json(audit)), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    keep_out(folder)
+    for name, text in zip(FILES, (data, to_markdown(page), to_html(page)), strict=True):
+        write_atomic(folder / name, text)

@@ -1,0 +1,241 @@
+"""What becomes of votes: where items stand, decisions on what is disputed, and gold."""
+
+from __future__ import annotations
+
+import argparse
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from assay.cli.gold.vote import ask_said, on_terminal, read_flags, reviewer_of, rules_of, show, tell_torn, walk
+from assay.cli.output import counted, emit, say
+
+if TYPE_CHECKING:
+    from assay.gold.anchors import Problem
+    from assay.gold.review.accepting import Acceptance
+    from assay.gold.review.reviewers import Said
+    from assay.gold.review.standing import Standing
+    from assay.gold.review.viewing import Desk
+    from assay.types import Gold
+
+
+def show_status(args: argparse.Namespace, desk: Desk) -> int:
+    """Count the items by state, and the votes by reviewer."""
+    from assay.gold.review.accepting import read_closed
+    from assay.gold.review.reviewers import tally
+    from assay.report.render.document import Document, table
+
+    _note_look(args, desk)
+    found = tally(_standings(args, desk), read_closed(desk.queue))
+    kinds = list(found.kinds)
+    rows = [
+        [state, str(count), *(str(found.kinds[kind].get(state, 0)) for kind in kinds)]
+        for state, count in found.states.items()
+    ]
+    people = [[one.name, one.readers, str(one.votes), str(one.open)] for one in found.reviewers]
+    blocks = (
+        table(
+            ["state", ">items", *(f">{kind}" for kind in kinds)],
+            rows,
+            f"Agreed: at least {rules_of(args).least} say the same.",
+        ),
+        table(
+            ["reviewer", "reader", ">votes", ">open"], people, "Open: not voted on by the reviewer, and not settled."
+        ),
+    )
+    data = {
+        "schema": "assay/gold-review-status/1",
+        "items": found.items,
+        "states": found.states,
+        "kinds": found.kinds,
+        "reviewers": {one.name: one.votes for one in found.reviewers},
+        "open": {one.name: one.open for one in found.reviewers},
+    }
+    emit(args, Document(f"Review of {desk.path.name}", blocks), data)
+    return 0
+
+
+def _standings(args: argparse.Namespace, desk: Desk) -> tuple[Standing, ...]:
+    """Tell where each item stands; votes that a torn line cost are told."""
+    from assay.gold.review.accepting import read_standings
+
+    tell_torn(desk)
+    return read_standings(desk.queue, rules_of(args))
+
+
+def _note_look(args: argparse.Namespace, desk: Desk, disputed: Sequence[Standing] = ()) -> None:
+    """Write down who is shown what others said, where somebody is named."""
+    from assay.gold.review.votes import Ballot, note_look
+
+    if args.reviewer:
+        note_look(Ballot(desk.queue, reviewer_of(args)), [standing.item.id for standing in disputed])
+
+
+def adjudicate(args: argparse.Namespace, desk: Desk) -> int:
+    """Show what is disputed with all votes, and take decisions where there is a terminal."""
+    from assay.gold.review.reviewers import has_voted
+
+    disputed = [standing for standing in _standings(args, desk) if standing.state == "disputed"]
+    _note_look(args, desk, disputed)
+    if args.json or not on_terminal():
+        return _list_disputed(args, desk, disputed)
+    reviewer = reviewer_of(args)
+    others = [standing for standing in disputed if not has_voted(standing, reviewer)]
+    if len(others) < len(disputed):
+        say(args, f"left to a third person, for {reviewer} voted on them: {len(disputed) - len(others)}")
+    taken = walk(
+        others,
+        lambda standing, place: _asked(args, desk, standing, place),
+        lambda _, said: _decide(args, desk, reviewer, [said]),
+    )
+    return _decided(args, taken, len(disputed) - taken)
+
+
+def _asked(args: argparse.Namespace, desk: Desk, standing: Standing, place: str) -> Said | None:
+    """Ask for one decision."""
+    from assay.gold.review.viewing import describe
+    from assay.gold.review.votes import UNSURE, values_for
+
+    values = [value for value in values_for(standing.item.kind) if value != UNSURE]
+    lines = [*describe(desk.viewer.view(standing.item), engines=args.show_engines), "", *_vote_lines(standing), ""]
+    show(["", f"── {place} " + "─" * 40, *lines])
+    return ask_said(args, standing.item.id, f"what holds? {', '.join(values)}", values)
+
+
+def _vote_lines(standing: Standing) -> list[str]:
+    """Write what everybody said."""
+    return [f"{vote.reviewer} ({vote.reader}): {vote.value}, {vote.reason}" for vote in standing.votes]
+
+
+def _list_disputed(args: argparse.Namespace, desk: Desk, disputed: Sequence[Standing]) -> int:
+    """Show what is disputed, for a pipe or an agent."""
+    from assay.gold.review.viewing import view_mapping
+    from assay.gold.review.votes import vote_mapping
+    from assay.report.render.document import Document, Paragraph, table
+
+    rows = [[s.item.id, s.item.kind, s.item.query.id, "; ".join(_vote_lines(s))] for s in disputed]
+    many = f"{counted(len(disputed), 'item')} {'is' if len(disputed) == 1 else 'are'} disputed."
+    then = Paragraph(f"{many} One who did not vote decides: --as NAME --decide ITEM=VALUE --reason TEXT.")
+    data = [
+        view_mapping(desk.viewer.view(s.item), engines=args.show_engines)
+        | {"cast": [vote_mapping(vote) for vote in s.votes]}
+        for s in disputed
+    ]
+    document = Document("Disputed", (table(["item", "kind", "query", "votes"], rows), then))
+    emit(args, document, {"schema": "assay/gold-review-disputed/1", "items": data})
+    return 0
+
+
+def take_decisions(args: argparse.Namespace, desk: Desk) -> int:
+    """Take the decisions that stand on the command line."""
+    taken = _decide(args, desk, reviewer_of(args), read_flags(args.decide, args.reason))
+    return _decided(args, taken, 0)
+
+
+def _decide(args: argparse.Namespace, desk: Desk, reviewer: str, said: Sequence[Said]) -> int:
+    """Check every decision, then write all in one go."""
+    from assay.gold.review.reviewers import make_decision
+    from assay.gold.review.votes import decide
+
+    desk.items()
+    found = _standings(args, desk)
+    decisions = [make_decision(desk, reviewer, one, found) for one in said]
+    decide(desk.queue, decisions)
+    return len(decisions)
+
+
+def _decided(args: argparse.Namespace, taken: int, left: int) -> int:
+    """Say what was decided."""
+    from assay.report.render.document import Document, Paragraph
+
+    text = f"{taken} decided" + (f", {left} still disputed." if left else ".")
+    data = {"schema": "assay/gold-review-decide/1", "decided": taken, "disputed": left}
+    emit(args, Document("Decisions", (Paragraph(text),)), data)
+    return 0
+
+
+def accept_settled(args: argparse.Namespace, desk: Desk) -> int:
+    """Write what is settled into the set, and say what that came to."""
+    from assay.gold.history import now
+    from assay.gold.review.accepting import accept
+
+    desk.items()
+    made = accept(
+        desk.queue,
+        desk.load,
+        lambda gold: set_problems(desk, gold),
+        corpus=desk.given,
+        rules=rules_of(args),
+        on=now(),
+    )
+    _tell_accepted(args, desk, made)
+    return 0
+
+
+def set_problems(desk: Desk, gold: Gold) -> tuple[Problem, ...]:
+    """Find the errors that lint sees in a set."""
+    from assay.cli.gold.lint import lend
+    from assay.gold.anchors import Problem
+    from assay.gold.lint import lint
+
+    tools = lend(gold.name, desk.corpus.spec, desk.path.parent)
+    errors = [finding for finding in lint(gold, desk.corpus, tools=tools).findings if finding.severity == "error"]
+    return tuple(Problem(e.code, e.query, e.anchor, e.message, e.file, e.line, e.hint) for e in errors)
+
+
+def _tell_accepted(args: argparse.Namespace, desk: Desk, made: Acceptance) -> None:
+    """Say what became gold, what was turned down, and what could not be taken."""
+    from assay.report.render.document import Document, Paragraph, table
+
+    turned = len(made.taken) - made.added
+    size = f"{desk.path} has {_queries(len(made.gold.queries))}." if made.gold else f"There is no {desk.path} yet."
+    done = f"{counted(made.added, 'item')} became gold, {turned} {'was' if turned == 1 else 'were'} turned down."
+    states = Counter(standing.state for standing in _standings(args, desk))
+    left = {name: states[name] for name in ("open", "waiting", "disputed")}
+    blocks = [Paragraph(f"{done} {size}"), *([Paragraph(_still(left))] if any(left.values()) else [])]
+    if made.whole and made.added:
+        blocks.append(Paragraph("The whole file was written anew: comments in it are gone.", "warning"))
+    blocks += [Paragraph(lost, "warning") for lost in made.lost]
+    rows = [[refusal.item, refusal.query, refusal.reason] for refusal in made.refused]
+    refused = (table(["item", "query", "left out because"], rows),) if rows else ()
+    data = {
+        "schema": "assay/gold-review-accept/1",
+        "file": str(desk.path),
+        "added": made.added,
+        "turned_down": turned,
+        "items": {standing.item.id: standing.value for standing in made.taken},
+        "refused": [{"item": r.item, "query": r.query, "reason": r.reason} for r in made.refused],
+        "queries": len(made.gold.queries) if made.gold else 0,
+        "left": left,
+        "lost": list(made.lost),
+    }
+    emit(args, Document("Accepted", (*blocks, *refused)), data)
+
+
+def _queries(number: int) -> str:
+    """Count queries."""
+    return "1 query" if number == 1 else f"{number} queries"
+
+
+def _still(left: Mapping[str, int]) -> str:
+    """Say what is not settled, and what would settle it."""
+    needs = {"open": "without a vote", "waiting": "waiting for another vote", "disputed": "disputed (--adjudicate)"}
+    return f"Not settled: {', '.join(f'{left[name]} {needs[name]}' for name in needs if left[name])}."
+
+
+def queue_labels(args: argparse.Namespace, desk: Desk) -> int:
+    """Put the labels that the set has into the queue."""
+    from assay.errors import GoldError
+    from assay.gold.history import today
+    from assay.gold.review.reviewers import label_items
+    from assay.report.render.document import Document, Paragraph
+
+    gold = desk.load()
+    if gold is None:
+        raise GoldError("there is no such file", file=desk.path, hint="check the path")
+    added = desk.queue.add(label_items(gold, on=today(), commit=desk.commit))
+    known = f"{added.known} {'was' if added.known == 1 else 'were'} in the queue already"
+    text = f"{counted(added.new, 'label')} queued, {known}."
+    data = {"schema": "assay/gold-review-queue/1", "new": added.new, "known": added.known}
+    emit(args, Document("Labels to judge again", (Paragraph(text),)), data)
+    return 0

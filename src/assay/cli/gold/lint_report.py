@@ -1,0 +1,100 @@
+"""Findings as people read them: by set, the worst first, the same fact once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from assay.cli.output import counted
+from assay.gold.lint import SEVERITIES
+from assay.report.render.document import Block, Cell, Document, Heading, Paragraph, Tone, table
+
+if TYPE_CHECKING:
+    from assay.gold.lint import Finding, Leaks, Report, Severity
+
+
+_WORDS: tuple[tuple[Severity, str], ...] = (("error", "error"), ("warning", "warning"), ("info", "note"))
+_TONES: dict[Severity, Tone] = {"error": "bad", "warning": "warning", "info": "quiet"}
+#: Rows of one rule in one set; a reader who has seen eight knows the ninth.
+_ROWS = 8
+#: Queries named in one row.
+_QUERIES = 4
+
+
+def document(report: Report, repaired: Sequence[Finding], *, every: bool = False) -> Document:
+    """Show what was found, what was repaired, and the counts; `every` finding by itself, or the same fact once."""
+    blocks: list[Block] = []
+    for gold in dict.fromkeys(finding.gold for finding in report.findings):
+        blocks += [Heading(gold), _table([one for one in report.findings if one.gold == gold], every)]
+    if repaired:
+        blocks += [Heading("Repaired"), *(Paragraph(_repair(finding), "good") for finding in repaired)]
+    if report.leaks:
+        blocks += [Heading("How much of the answer is in the question"), _leaks(report.leaks)]
+    return Document("assay gold lint", (*blocks, _counts(report)))
+
+
+def _table(findings: Sequence[Finding], every: bool) -> Block:
+    """Show the findings of one set, the worst first."""
+    listed = _each if every else _rows
+    rows = [row for severity in SEVERITIES for row in listed([f for f in findings if f.severity == severity])]
+    return table(["code", "query", "line", "finding"], rows)
+
+
+def _each(findings: Sequence[Finding]) -> Iterator[list[str | Cell]]:
+    """Yield a row for every finding of one severity, by code."""
+    for finding in sorted(findings, key=lambda one: one.code):  # the order inside of a code stays
+        yield _row([finding])
+
+
+def _row(same: Sequence[Finding]) -> list[str | Cell]:
+    """Write one fact with the queries it is true of, and the line of the first."""
+    first = same[0]
+    line = "" if first.line is None else str(first.line)
+    return [Cell(first.code, _TONES[first.severity]), _queries(same), line, _fact(first)]
+
+
+def _rows(findings: Sequence[Finding]) -> Iterator[list[str | Cell]]:
+    """Yield the rows of one severity, by code, each fact once; beyond some they are counted."""
+    for code in sorted({finding.code for finding in findings}):
+        facts: dict[str, list[Finding]] = {}
+        for finding in findings:
+            if finding.code == code:
+                facts.setdefault(_fact(finding), []).append(finding)
+        yield from map(_row, list(facts.values())[:_ROWS])
+        if len(facts) > _ROWS:
+            yield [Cell(code, "quiet"), "", "", f"… and {len(facts) - _ROWS} more; --json has them all"]
+
+
+def _fact(finding: Finding) -> str:
+    """Say what was found and what to do."""
+    mark = " [--fix]" if finding.fixable else ""
+    return f"{finding.message}{mark}" + (f" → {finding.hint}" if finding.hint else "")
+
+
+def _queries(findings: Sequence[Finding]) -> str:
+    """Name the queries that a fact is true of."""
+    names = list(dict.fromkeys(finding.query for finding in findings if finding.query))
+    more = f" +{len(names) - _QUERIES}" if len(names) > _QUERIES else ""
+    return ", ".join(names[:_QUERIES]) + more
+
+
+def _repair(finding: Finding) -> str:
+    """Say what was changed."""
+    assert finding.repair is not None
+    done = f"became {finding.repair.instead}" if finding.repair.instead else "was dropped"
+    return f"{finding.code} {finding.gold}/{finding.query}: {finding.repair.anchor} {done}"
+
+
+def _leaks(leaks: Sequence[Leaks]) -> Block:
+    """Count the queries by how much of their answer's path or symbol they name."""
+    rows = [[leak.gold, str(leak.none), str(leak.some), str(leak.half)] for leak in leaks]
+    return table(["set", ">no word", ">some", ">half of the words or more"], rows)
+
+
+def _counts(report: Report) -> Block:
+    """Count what was found."""
+    counts = {severity: report.count(severity) for severity in SEVERITIES}
+    named = ", ".join(counted(counts[key], word) for key, word in _WORDS)
+    fixable = sum(finding.fixable for finding in report.findings)
+    tone: Tone = "bad" if counts["error"] else "warning" if counts["warning"] else "good"
+    return Paragraph(f"{named}{f'; {fixable} can be repaired with --fix' if fixable else ''}.", tone)

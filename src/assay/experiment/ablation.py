@@ -1,0 +1,255 @@
+"""What is each part of an engine worth? Left out of the whole one by one, and added to nothing one by one."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+
+from assay.engines.kinds import Part
+from assay.errors import ConfigError, GoldError
+from assay.experiment.records.codec import join_sets
+from assay.experiment.tuning import Change
+from assay.gold.split import DEV, SEALED, part_of, select
+from assay.scoring import score
+from assay.stats.config import DEFAULT
+from assay.stats.tables import column, headline
+from assay.types import Gold, Run, Suite
+
+Way = Literal["left out", "added"]
+BARE = "bare"
+#: What is done by the word that a command takes for it.
+WAYS: Mapping[str, tuple[Way, ...]] = {"both": ("left out", "added"), "out": ("left out",), "in": ("added",)}
+
+
+@dataclass(frozen=True, slots=True)
+class Rung:
+    """One comparison of an ablation: a variant, and what it is compared with."""
+
+    part: str
+    way: Way
+    variant: str
+    against: str
+    kept: bool = True  # whether the next rung goes on from here
+
+
+@dataclass(frozen=True, slots=True)
+class Ablation:
+    """The variants that an ablation runs beside the whole engine, each once, and the steps between them."""
+
+    variants: tuple[Change, ...]
+    steps: tuple[Rung, ...]
+
+
+def plan_ablation(parts: Sequence[Part], base: str, ways: Sequence[Way] = WAYS["both"]) -> Ablation:
+    """Plan both ways: each part left out of the whole, and each added to those before it, from the bare engine up.
+
+    The last step up is the whole engine, and the one before it lacks the last part alone: those are not run twice.
+    """
+    _check(parts)
+    out = [Change(f"without {part.name}", switched_off([part])) for part in parts] if "left out" in ways else []
+    up = list(_ladder(parts)) if "added" in ways else []
+    every = [*out, *up]
+    once = [one for at, one in enumerate(every) if _first(one, every) == at]
+    steps = [Rung(part.name, "left out", one.name, base) for part, one in zip(parts, out, strict=False)]
+    if up:
+        names = [*(every[_first(one, every)].name for one in up), base]
+        steps += [Rung(part.name, "added", new, old) for part, old, new in zip(parts, names, names[1:], strict=False)]
+    return Ablation(tuple(once), tuple(steps))
+
+
+def _ladder(parts: Sequence[Part]) -> Iterator[Change]:
+    """Begin with all parts off and switch on one after the other; the whole engine is not among them."""
+    yield Change(BARE, switched_off(parts))
+    for at, part in enumerate(parts[:-1], 1):
+        yield Change(f"up to {part.name}", switched_off(parts[at:]))
+
+
+def _first(change: Change, every: Sequence[Change]) -> int:
+    """Find the first that is set alike: it is run under that name."""
+    return next(at for at, other in enumerate(every) if other.changes == change.changes)
+
+
+def switched_off(parts: Sequence[Part]) -> dict[str, object]:
+    """Switch several parts off at once: lists are put together, one value for two parts must be the same."""
+    off: dict[str, object] = {}
+    for part in parts:
+        for key, value in part.off.items():
+            old = off.get(key, value)
+            if isinstance(old, list | tuple) and isinstance(value, list | tuple):
+                off[key] = list(dict.fromkeys((*old, *value)))
+            elif old != value:
+                raise ConfigError(
+                    f"{part.name} sets {key} = {value!r}, another part {old!r}: they cannot be off together",
+                    hint="give each part a setting of its own",
+                )
+            else:
+                off[key] = value
+    return off
+
+
+def _check(parts: Sequence[Part]) -> None:
+    """Refuse parts that say nothing."""
+    if not parts:
+        raise ConfigError("there is no part to leave out", hint='name parts: [sweeps.NAME] way = "leave-one-out"')
+    for part in parts:
+        if not part.off:
+            raise ConfigError(
+                f"the part {part.name!r} is not switched off by any setting", hint='{ "search.without" = ["stem"] }'
+            )
+    twice = [part.name for at, part in enumerate(parts) if part.name in {other.name for other in parts[:at]}]
+    if twice:
+        raise ConfigError(f"two parts are called {twice[0]!r}", hint="give each a name of its own")
+
+
+@dataclass(frozen=True, slots=True)
+class Climbed:
+    """The run with every step that was tried, and the steps."""
+
+    run: Run
+    steps: tuple[Rung, ...]
+
+
+def climb(run: Run, base: str, parts: Sequence[Part], primary: str, ask: Callable[[Change], Run]) -> Climbed:
+    """Begin with everything off and switch parts on; one that does not raise the mean is switched off again.
+
+    What comes next depends on what was seen, so each step is asked by itself. `base` is the engine with nothing off,
+    which the run holds already.
+    """
+    off = list(parts)
+    last = Change(BARE, switched_off(off))
+    run = _joined(run, ask(last))
+    steps = []
+    for part in parts:
+        left = [other for other in off if other is not part]
+        here = Change(f"plus {part.name}" if left else base, switched_off(left))
+        run = _joined(run, ask(here)) if left else run
+        kept = _gain(run, here.name, last.name, primary) > DEFAULT.tie
+        steps.append(Rung(part.name, "added", here.name, last.name, kept))
+        if kept:
+            off, last = left, here
+    return Climbed(run, tuple(steps))
+
+
+def _gain(run: Run, engine: str, baseline: str, primary: str) -> float:
+    """Give the mean gain of one engine over another, with the good end up."""
+    scores = score(run, (primary,))
+    table, measure = headline(scores), column(scores, primary)
+    gain = float(np.nanmean(table.row(engine, measure) - table.row(baseline, measure)))
+    return gain if measure.bounds.higher_is_better else -gain
+
+
+def _joined(run: Run, more: Run) -> Run:
+    """Put the engines of a second run on the same queries beside those of the first."""
+    known = {engine.name for engine in run.engines}
+    new = tuple(engine for engine in more.engines if engine.name not in known)
+    return replace(run, engines=(*run.engines, *new), lines=join_sets(run.lines, more.lines))
+
+
+_WHY = "what changes an engine must not see what its claims will be made on"
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """What queries are wanted for."""
+
+    what: str
+    opens: bool = False  # whether other parts than dev may be asked for; the sealed one never
+
+
+TUNING, ABLATING = Use("tuning"), Use("ablations", opens=True)
+
+
+@dataclass(frozen=True, slots=True)
+class DataNote:
+    """What a reader must know of the queries that were used."""
+
+    kind: Literal["undivided", "used", "used up", "failed"]
+    text: str
+
+    @property
+    def is_grave(self) -> bool:
+        """Whether it takes something from what may be claimed."""
+        return self.kind != "used"
+
+
+@dataclass(frozen=True, slots=True)
+class DevData:
+    """The queries that may be used, and what a reader must know of them."""
+
+    suite: Suite
+    notes: tuple[DataNote, ...] = ()
+
+
+def dev_data(suite: Suite, asked: Sequence[str] = (), use: Use = TUNING) -> DevData:
+    """Keep the dev queries of divided sets; `asked` are parts that somebody asked for by name."""
+    for part in asked:
+        _grant(part, use)
+    if set(asked) <= {DEV}:
+        return _dev_of(suite)
+    chosen = select(suite, asked)
+    return DevData(chosen.suite, (used_up(sorted({*asked} - {DEV})),))
+
+
+def _grant(part: str, use: Use) -> None:
+    """Refuse a part that is not for this use."""
+    if part != DEV and not use.opens:
+        raise ConfigError(f"split = {part!r}: only {DEV} is for {use.what}", hint=f"{_WHY}: --split {DEV}")
+    if part == SEALED:
+        raise ConfigError(f"split = {part!r}: sealed queries are not for {use.what}", hint=f"{_WHY}: --split {DEV}")
+
+
+def used_up(parts: Sequence[str]) -> DataNote:
+    """Say that queries of some parts decided on a change, and so are worth nothing to a claim on it."""
+    named = " and ".join(parts)
+    return DataNote(
+        "used up",
+        f"{named.upper()} QUERIES ARE USED UP: what is changed after this was chosen with them, so no claim about the "
+        f"changed engine can be made on {named} queries any more.",
+    )
+
+
+def _dev_of(suite: Suite) -> DevData:
+    """Keep dev queries, and sets that nobody divided."""
+    whole = [gold for gold in suite.golds if not any(part_of(query) for query in gold.queries)]
+    divided = [_dev(gold) for gold in suite.golds if gold not in whole]
+    kept = {gold.name: gold for gold in (*whole, *divided) if gold.queries}
+    golds = tuple(kept[gold.name] for gold in suite.golds if gold.name in kept)
+    if not golds:
+        raise _nothing(suite)
+    return DevData(Suite(golds), tuple(_notes(suite, whole, divided)))
+
+
+def _dev(gold: Gold) -> Gold:
+    """Keep the dev queries of one set."""
+    return replace(gold, queries=tuple(query for query in gold.queries if part_of(query) == DEV))
+
+
+def _nothing(suite: Suite) -> GoldError:
+    """Say what a suite without a dev query is made of."""
+    counts = Counter(part_of(query) or "none" for gold in suite.golds for query in gold.queries)
+    held = ", ".join(f"{many} {part}" for part, many in sorted(counts.items())) or "no query"
+    source = suite.golds[0].source if suite.golds else None
+    return GoldError(
+        f"no query is in the part '{DEV}' ({held})", file=source, hint=f"{_WHY}; `assay gold split` makes a {DEV} part"
+    )
+
+
+def _notes(suite: Suite, whole: Sequence[Gold], divided: Sequence[Gold]) -> Iterator[DataNote]:
+    """Say what was used and what was left alone."""
+    if whole:
+        names = ", ".join(gold.name for gold in whole)
+        file = whole[0].source or "SET"
+        yield DataNote(
+            "undivided",
+            f"{names}: not divided, so all of it was used and no part is left to claim on. Divide it first: "
+            f"assay gold split {file}; then do this again, and measure what you chose on the test part.",
+        )
+    if divided:
+        kept = sum(len(gold.queries) for gold in divided)
+        every = {gold.name: gold for gold in suite.golds}
+        left = sum(len(every[gold.name].queries) for gold in divided) - kept
+        yield DataNote("used", f"{kept} {DEV} queries were used; {left} of other parts were not looked at.")

@@ -1,1 +1,0 @@
-"""What single commands show: one module a command."""

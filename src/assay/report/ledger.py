@@ -1,0 +1,258 @@
+"""The ledger for people: the table that seed 001 kept by hand, and one entry with all that it rests on."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from assay.experiment.ablation import used_up
+from assay.experiment.ledger import Entry, Evidence, Ledger, as_mapping
+from assay.report.comparison import p_text
+from assay.report.render.document import Block, Cell, Document, Heading, Paragraph, table
+from assay.report.render.text import count, repository_names
+from assay.report.rows import HASH_DIGITS, corpora_hash
+from assay.report.tuning import worst_text
+from assay.stats.config import DEFAULT
+from assay.stats.records import SAME
+from assay.stats.slices import RepositoryChange, worst
+
+
+def ledger_document(book: Ledger) -> Document:
+    """Show every change in the order it was tried, with the running total of what was accepted."""
+    accepted = sum(entry.accepted for entry in book.entries)
+    many = "1 change" if len(book.entries) == 1 else f"{len(book.entries)} changes"
+    title = f"{book.path.name}: {many} tried, {accepted} accepted"
+    blocks: list[Block] = [Paragraph(note, "warning") for note in book.notes]
+    if not book.entries:
+        hint = "`assay ledger add RESULTS --engine NEW --baseline OLD` adds the first"
+        return Document(title, (*blocks, Paragraph(f"It is empty; {hint}.")))
+    marked = any(entry.spent for entry in book.entries)
+    columns = [*_COLUMNS[:_PARTS_AT], *(["queries"] if marked else []), *_COLUMNS[_PARTS_AT:]]
+    blocks.append(table(columns, list(_rows(book.entries, marked=marked))))
+    blocks += [Paragraph(text) for text in _rules(book.entries)]
+    blocks += [Paragraph(text, tone) for text, tone in _cautions(book.entries)]
+    return Document(title, tuple(blocks))
+
+
+_COLUMNS = [
+    ">#", "date", "change", "measure", ">difference", ">p", "verdict", "worst repository", ">tried before", "rule",
+    "outcome", ">total",
+]  # fmt: skip
+_PARTS_AT = 3  # where the parts of the queries stand, in a ledger that used up others than dev
+
+
+def _rows(entries: Sequence[Entry], *, marked: bool) -> Iterator[list[str | Cell]]:
+    """Write one row for each entry; an ablation takes no part in the total: nobody changed anything."""
+    totals: dict[str, float] = {}
+    for entry in entries:
+        seen = entry.evidence
+        if entry.accepted and entry.how != "ablate":
+            totals[seen.measure] = totals.get(seen.measure, 0.0) + seen.difference
+        yield [
+            str(entry.number),
+            entry.date,
+            entry.title,
+            *([_parts(entry)] if marked else []),
+            seen.measure,
+            difference_text(seen),
+            "–" if seen.p is None else p_text(seen.p),
+            verdict_text(seen) or "–",
+            _worst(seen.repositories),
+            str(entry.tried),
+            entry.rule.preset,
+            _outcome(entry),
+            f"{totals.get(seen.measure, 0.0):+.4f}",
+        ]
+
+
+def _parts(entry: Entry) -> Cell:
+    """Write the parts that the queries are of, aloud where claims were to be made on them."""
+    return Cell(", ".join(entry.parts) or "–", "warning" if entry.spent else "plain")
+
+
+def difference_text(seen: Evidence) -> str:
+    """Write a difference with its interval."""
+    low, high = ("–" if end is None else f"{end:+.3f}" for end in (seen.low, seen.high))
+    return f"{seen.difference:+.4f} [{low}, {high}]"
+
+
+def verdict_text(seen: Evidence) -> str:
+    """Write the verdict, or that there was nothing to judge; empty where there is none."""
+    return SAME if seen.identical else seen.verdict or ""
+
+
+def _worst(changes: Sequence[RepositoryChange]) -> str:
+    """Write the repository that gained least; of a few queries a difference is noise, so their number is shown."""
+    if not changes:
+        return "–"
+    return worst_text(worst(changes), repository_names(change.repository for change in changes))
+
+
+def _outcome(entry: Entry) -> Cell:
+    """Write what became of a change."""
+    return Cell("accepted", "good") if entry.accepted else Cell("rejected", "bad")
+
+
+def _rules(entries: Sequence[Entry]) -> list[str]:
+    """Say each rule that was in force, and for which entries."""
+    spans: dict[str, list[int]] = {}
+    for entry in entries:
+        spans.setdefault(f"{entry.rule.preset}: {entry.rule}", []).append(entry.number)
+    every = len(spans) == 1
+    return [f"Rule {text}{'' if every else f' ({_entries(numbers)})'}." for text, numbers in spans.items()]
+
+
+def _entries(numbers: Sequence[int]) -> str:
+    """Name entries by their numbers."""
+    return f"{'entry' if len(numbers) == 1 else 'entries'} {_ranges(numbers)}"
+
+
+def _ranges(numbers: Sequence[int]) -> str:
+    """Write rising numbers as ranges: 1–3, 7."""
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and number == runs[-1][-1] + 1:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    return ", ".join(f"{run[0]}–{run[-1]}" if len(run) > 1 else str(run[0]) for run in runs)
+
+
+def _cautions(entries: Sequence[Entry]) -> Iterator[tuple[str, Any]]:
+    """Say what the table does not: parts that are used up, many tries, small repositories, sums of picked numbers."""
+    for parts, numbers in _spent(entries).items():
+        yield f"{'Entry' if len(numbers) == 1 else 'Entries'} {_ranges(numbers)}: {used_up(parts).text}", "warning"
+    by_gold: dict[tuple[str, ...], list[Entry]] = {}
+    for entry in entries:
+        by_gold.setdefault(entry.gold, []).append(entry)
+    for tried in by_gold.values():
+        if len(tried) > 1:
+            yield _many(tried), "warning"
+    small = {c.queries for e in entries for c in e.evidence.repositories if c.queries < DEFAULT.small_set}
+    if small:
+        few = f"as few as {count(min(small), 'query', 'queries')}"
+        yield (
+            f"Repositories with {few} are shown with their n: differences of so few are mostly noise.",
+            "quiet",
+        )
+    if sum(entry.accepted and entry.how != "ablate" for entry in entries) > 1:
+        yield (
+            "The total adds up differences that were accepted for being good, so it promises too much; measure the "
+            "result against the beginning, on queries that decided on none of the changes.",
+            "quiet",
+        )
+
+
+def _spent(entries: Sequence[Entry]) -> dict[tuple[str, ...], list[int]]:
+    """Number the entries by the parts that they used up."""
+    numbers: dict[tuple[str, ...], list[int]] = {}
+    for entry in entries:
+        if entry.spent:
+            numbers.setdefault(entry.spent, []).append(entry.number)
+    return numbers
+
+
+def _many(tried: Sequence[Entry]) -> str:
+    """Say how many changes were tried on one gold set, and what luck alone would have accepted."""
+    named = "+".join(tried[0].gold)
+    alpha = max(entry.evidence.alpha for entry in tried)
+    lucky = len(tried) * alpha / 2.0
+    half = count(round(len(tried) / 2), "time")
+    return (
+        f"{len(tried)} changes were tried on {named}. If none of them did anything, a verdict of better at α = "
+        f"{alpha:g} would still come up about {lucky:.1f} times by luck; a mean above zero, {half}."
+    )
+
+
+def entry_document(entry: Entry) -> Document:
+    """Show one entry with all that it rests on."""
+    seen = entry.evidence
+    title = f"{entry.number}. {entry.title}: {'accepted' if entry.accepted else 'rejected'}"
+    facts = [
+        ["change", _change_text(entry)],
+        ["engines", f"{entry.new.engine} ({entry.new.config}) against {entry.old.engine} ({entry.old.config})"],
+        ["means", f"{entry.new.mean:.4f} against {entry.old.mean:.4f} {seen.measure}, k = {seen.k}"],
+        ["difference", f"{difference_text(seen)}, {seen.level:.0%} interval"],
+        ["p", "none: too few clusters" if seen.p is None else f"{p_text(seen.p)} in a family of {seen.family}"],
+        ["verdict", f"{verdict_text(seen) or 'none'}, {seen.label}; margin {seen.margin:g}, α {seen.alpha:g}"],
+        ["queries", _extent(seen)],
+        ["gold", f"{'+'.join(entry.gold)} {entry.gold_hash}" + (f", {', '.join(entry.parts)}" if entry.parts else "")],
+        ["corpora", _corpora(entry.corpora)],
+        ["tried before", f"{entry.tried} on the same gold"],
+        ["made", f"{entry.date}{f' by {entry.by}' if entry.by else ''}, by assay {entry.how} of Assay {entry.assay}"],
+    ]
+    if entry.tuning:
+        told = entry.tuning
+        text = f"{told.points} points, {told.partitions} halvings; seen {told.apparent:.4f}, unseen {told.honest:.4f}"
+        facts.append(["tuned", text])
+    blocks: list[Block] = [
+        *([Paragraph(used_up(entry.spent).text, "warning")] if entry.spent else []),
+        table(["", ""], facts),
+        Heading("The rule"),
+        Paragraph(f"{entry.rule.preset}: {entry.rule}."),
+    ]
+    reasons: list[list[str | Cell]] = [
+        [_plain_names(reason.text, seen), Cell("held", "good") if reason.held else Cell("failed", "bad")]
+        for reason in entry.reasons
+    ]
+    return Document(title, (*blocks, table(["", ""], reasons), *_repositories(seen)))
+
+
+def _change_text(entry: Entry) -> str:
+    """Write the settings that changed."""
+    if not entry.changes:
+        return "no setting: the program, or the engine itself"
+    return "; ".join(f"{key}: {_setting(old)} → {_setting(new)}" for key, (old, new) in entry.changes.items())
+
+
+def _setting(value: object) -> str:
+    """Write what a setting is; what is not there is told from what is empty."""
+    return "not set" if value is None else json.dumps(value, ensure_ascii=False)
+
+
+def _extent(seen: Evidence) -> str:
+    """Write how much data there was."""
+    repositories = count(len(seen.repositories), "repository", "repositories")
+    return f"{seen.queries} in {repositories}; {count(seen.clusters, 'cluster')}"
+
+
+def _corpora(corpora: Mapping[str, str]) -> str:
+    """Write the hash that reports show, and of several corpora each one's."""
+    every = ", ".join(f"{name} {digest[:HASH_DIGITS]}" for name, digest in corpora.items())
+    one = f"{corpora_hash(corpora)[:HASH_DIGITS]}: " if len(set(corpora.values())) > 1 else ""
+    return f"{one}{every}" or "–"
+
+
+def _plain_names(text: str, seen: Evidence) -> str:
+    """Name the repositories in a reason as the tables do."""
+    for name, called in repository_names(change.repository for change in seen.repositories).items():
+        text = text.replace(name, called)
+    return text
+
+
+def _repositories(seen: Evidence) -> Iterator[Block]:
+    """Show the difference of every repository, the worst first."""
+    if seen.repositories:
+        rows = sorted(seen.repositories, key=lambda c: (c.gain, c.repository))
+        called = repository_names(change.repository for change in rows)
+        cells = [[called[c.repository], str(c.queries), f"{c.difference:+.4f}"] for c in rows]
+        note = f"Below {DEFAULT.small_set} queries a repository's difference is mostly noise."
+        yield Heading("By repository")
+        yield table(["repository", ">queries", ">difference"], cells, note)
+
+
+def ledger_json(book: Ledger) -> dict[str, Any]:
+    """Give a ledger as JSON can hold it."""
+    entries = [_shown(entry) for entry in book.entries]
+    return {"schema": "assay/ledger/1", "file": str(book.path), "entries": entries, "notes": list(book.notes)}
+
+
+def entry_json(entry: Entry) -> dict[str, Any]:
+    """Give an entry as JSON can hold it."""
+    return {"schema": "assay/ledger-entry/1", **_shown(entry)}
+
+
+def _shown(entry: Entry) -> dict[str, Any]:
+    """Give the keys of an entry, and the parts that it used up."""
+    return {**as_mapping(entry), "used_up": list(entry.spent)}

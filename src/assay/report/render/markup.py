@@ -1,0 +1,254 @@
+"""A document of headings, sentences, tables and code as one HTML file: no network, no script, all of it escaped.
+
+An audit is shown by it; the page of a run is made by report/explorer, and draws what this one has no blocks for.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import singledispatch
+from html import escape
+
+from assay.browser.bundle import GENERATOR
+from assay.report.render.document import (
+    Bars,
+    Beside,
+    Block,
+    Cell,
+    Code,
+    Document,
+    Folded,
+    Forest,
+    Heading,
+    Paragraph,
+    Sparks,
+    Table,
+    spark_text,
+)
+from assay.report.render.text import code_spans, tame
+
+_STYLE = """
+:root { color-scheme: light dark; --ink: #1d2129; --soft: #5d6673; --rule: #dfe3e8; --page: #fff; --panel: #f6f7f9;
+  --good: #11734b; --bad: #b3261e; --warn: #8a5a00; --mark: #2b6cb0; }
+@media (prefers-color-scheme: dark) { :root { --ink: #e6e8eb; --soft: #9aa4b1; --rule: #343a43; --page: #15181d;
+  --panel: #1d2128; --good: #5fd39b; --bad: #ff8a80; --warn: #e6b450; --mark: #7fb4ea; } }
+* { box-sizing: border-box; }
+body { margin: 0 auto; max-width: 84rem; padding: 2rem 1.25rem 4rem; background: var(--page); color: var(--ink);
+  font: 16px/1.55 system-ui, sans-serif; }
+h1 { font-size: 1.6rem; line-height: 1.25; margin: 0 0 .5rem; }
+h2 { font-size: 1.15rem; margin: 2.5rem 0 .5rem; }
+p { max-width: 52rem; margin: .5rem 0; overflow-wrap: anywhere; }
+.wide { overflow-x: auto; max-width: 100%; }
+table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: .92rem; margin: .5rem 0; }
+th, td { padding: .35rem .8rem .35rem 0; text-align: left; vertical-align: top; border-bottom: 1px solid var(--rule); }
+th { color: var(--soft); font-weight: 600; vertical-align: bottom; }
+.right { text-align: right; } td.right { white-space: nowrap; }
+th:first-child, td:first-child { position: sticky; left: 0; background: var(--page); overflow-wrap: anywhere;
+  min-width: 6rem; max-width: 22rem; }
+table.many { font-size: .8rem; } .many th, .many td { padding-right: .55rem; }
+code { font: .92em ui-monospace, monospace; background: var(--panel); padding: .05em .3em; }
+.good { color: var(--good); font-weight: 600; } .bad { color: var(--bad); font-weight: 600; }
+.quiet, .note { color: var(--soft); font-size: .9rem; }
+p.warning { border-left: 3px solid var(--warn); background: var(--panel); padding: .5rem .8rem; }
+td.warning { color: var(--warn); }
+pre { margin: .4rem 0; padding: .6rem .8rem; max-height: 24rem; overflow: auto; background: var(--panel);
+  font: 13px/1.45 ui-monospace, monospace; white-space: pre-wrap; overflow-wrap: anywhere; }
+td.prose { min-width: 16rem; white-space: normal; overflow-wrap: anywhere; }
+@media print { body { max-width: none; padding: 0; } h2 { break-after: avoid; } table { break-inside: avoid; } }
+"""
+
+_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
+
+_MANY = 10  # columns from which a table is set smaller
+_PROSE = 48  # characters from which a cell is a text
+
+
+def to_html(document: Document) -> str:
+    """Write a document as one HTML page."""
+    body = "\n".join(_render(block) for block in document.blocks)
+    title = _safe(document.title)
+    return (
+        f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8">{GENERATOR}\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">\n'
+        f"<title>{title}</title><style>{_STYLE}</style></head>\n"
+        f'<body><main><h1 class="{document.tone}">{title}</h1>\n{body}\n</main></body></html>\n'
+    )
+
+
+def _safe(text: str) -> str:
+    """Make a text one that a browser shows and never reads, also inside an attribute."""
+    return escape(tame(text), quote=True)
+
+
+def _prosaic(text: str) -> str:
+    """Write sentences; commands in them are set as code."""
+    parts = code_spans(tame(text))
+    return "".join(f"<code>{_safe(part)}</code>" if code else _safe(part) for part, code in parts)
+
+
+@singledispatch
+def _render(block: Block) -> str:
+    """Write one block."""
+    raise TypeError(f"no HTML for {type(block).__name__}")
+
+
+@_render.register
+def _(block: Heading) -> str:
+    return f"<h2>{_safe(block.text)}</h2>"
+
+
+@_render.register
+def _(block: Paragraph) -> str:
+    return f'<p class="{block.tone}">{_prosaic(block.text)}</p>'
+
+
+@_render.register
+def _(block: Code) -> str:
+    return f"<pre>{_safe(block.text)}</pre>"
+
+
+@_render.register
+def _(block: Table) -> str:
+    heads = "".join(f'<th scope="col" class="{c.align}">{_foldable(c.title)}</th>' for c in block.columns)
+    rows = "\n".join(
+        "<tr>"
+        + "".join(
+            f'<td class="{column.align} {cell.tone}{_prose(cell)}">{_safe(cell.text)}</td>'
+            for column, cell in zip(block.columns, row, strict=True)
+        )
+        + "</tr>"
+        for row in block.rows
+    )
+    note = f'<p class="note">{_prosaic(block.note)}</p>' if block.note else ""
+    many = ' class="many"' if len(block.columns) > _MANY else ""
+    return (
+        f'<div class="wide"><table{many}><thead><tr>{heads}</tr></thead><tbody>\n{rows}\n</tbody></table></div>{note}'
+    )
+
+
+def _foldable(title: str) -> str:
+    """Let the name of a measure be wrapped where it is read apart: nDCG(level=lines)@10."""
+    return _safe(title).replace("(", "(<wbr>").replace("@", "<wbr>@")
+
+
+def _prose(cell: Cell) -> str:
+    """Give long texts room, so that they do not become a column of single words."""
+    return " prose" if len(cell.text) > _PROSE else ""
+
+
+#: What is markup wherever it stands; `:` of an address and the dot of `www.` keep it from becoming a link.
+_MARKUP = re.compile(r"[\\`*_\[\]|~$]|:(?=//)|(?<=www)\.")
+#: What makes a heading, a list or a rule of a line that begins with it.
+_OPENING = re.compile(r"^(?:[#+=-]|\d+(?=[.)](?:\s|$)))")
+#: A name that would be told of it: pages that show Markdown send people a message where they are mentioned.
+_MENTION = re.compile(r"(?<!\w)@(?!\d+\b)(?=\w)")  # a number behind it is a cut-off
+
+#: A number that would become a link to an issue: `#1`, `octo/shop#1`, `GH-1`.
+_ISSUE = re.compile(r"#(?=\d)|\bGH(?=-\d)", re.IGNORECASE)
+
+
+def to_markdown(document: Document) -> str:
+    """Write a report as Markdown."""
+    parts = [f"# {_escape(document.title)}", *(block_markdown(block) for block in document.blocks)]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def block_markdown(block: Block, level: int = 2) -> str:
+    """Write one block, the title of a section at a level; empty where Markdown cannot show it."""
+    return f"{'#' * level} {_escape(block.text)}" if isinstance(block, Heading) else _render_markdown(block)
+
+
+@singledispatch
+def _render_markdown(block: Block) -> str:
+    """Write one block."""
+    raise TypeError(f"no Markdown for {type(block).__name__}")
+
+
+@_render_markdown.register
+def _(block: Paragraph) -> str:
+    return f"> **Note:** {_prosaic_markdown(block.text)}" if block.tone == "warning" else _line(block.text)
+
+
+@_render_markdown.register
+def _(block: Code) -> str:
+    text = tame(block.text)
+    longest = max((len(run) for run in re.findall("`+", text)), default=0)
+    fence = "`" * max(3, longest + 1)  # so that what is inside cannot end it
+    return f"{fence}text\n{text}\n{fence}"
+
+
+@_render_markdown.register
+def _(block: Table) -> str:
+    heads = [_escape(c.title) for c in block.columns]
+    rules = ["---:" if c.align == "right" else "---" for c in block.columns]
+    rows = [[_cell(cell) for cell in row] for row in block.rows]
+    lines = [f"| {' | '.join(row)} |" for row in [heads, rules, *rows]]
+    return "\n".join(lines) + (f"\n\n{_line(block.note)}" if block.note else "")
+
+
+@_render_markdown.register
+def _(block: Bars) -> str:
+    most = max((bar.value for bar in block.bars), default=0) or 1
+    wide = max((len(bar.label) for bar in block.bars), default=0)
+    lines = [f"{b.label:>{wide}} {'█' * round(30 * b.value / most) or '·'} {b.text}" for b in block.bars]
+    return "```text\n" + "\n".join(_fenced(line) for line in lines) + "\n```"
+
+
+@_render_markdown.register
+def _(block: Sparks) -> str:
+    wide = max((len(_fenced(spark.label)) for spark in block.sparks), default=0)
+    lines = [f"{_fenced(s.label):>{wide}} {spark_text(s, block.most)}  {_fenced(s.text)}" for s in block.sparks]
+    return "```text\n" + "\n".join(lines) + "\n```" + (f"\n\n{_line(block.note)}" if block.note else "")
+
+
+@_render_markdown.register
+def _(block: Beside) -> str:
+    return "\n\n".join(_render_markdown(listing.as_table()) for listing in block.listings)
+
+
+@_render_markdown.register
+def _(block: Folded) -> str:
+    return _line(block.elsewhere)
+
+
+@_render_markdown.register
+def _(_: Forest) -> str:
+    return ""  # its numbers stand in the table beside it; Markdown has no axis to draw them on
+
+
+def _fenced(text: str) -> str:
+    """Keep a line inside its fence."""
+    return " ".join(tame(text).replace("`", "'").split("\n"))
+
+
+def _cell(cell: Cell) -> str:
+    """Write a cell, the good and the bad in bold."""
+    text = _escape(cell.text)
+    return f"**{text}**" if text and cell.tone in ("good", "bad") else text
+
+
+def _escape(text: str) -> str:
+    """Keep text from being read as markup, HTML, a link or a call to somebody."""
+    flat = _MARKUP.sub(r"\\\g<0>", " ".join(tame(text).split()))
+    flat = flat.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return _ISSUE.sub("\\g<0>\u2060", _MENTION.sub("@\u2060", flat))
+
+
+def _prosaic_markdown(text: str) -> str:
+    """Write sentences; what stands in backticks stays code, in which nothing is markup and nothing ends it."""
+    # A cut removes no space, and parts are escaped one by one: spaces at their ends are put back.
+    flat = " ".join(tame(text).split())
+    return "".join(f"`{part}`" if code else _spaced(part) for part, code in code_spans(flat))
+
+
+def _spaced(part: str) -> str:
+    """Escape a part of a sentence and keep the spaces around it."""
+    return f"{' ' * part.startswith(' ')}{_escape(part)}{' ' * (part.endswith(' ') and part != ' ')}"
+
+
+def _line(text: str) -> str:
+    """Write a paragraph; of a number at its beginning it is the mark behind it that would make a list."""
+    return _OPENING.sub(
+        lambda found: f"{found[0]}\\" if found[0].isdigit() else f"\\{found[0]}", _prosaic_markdown(text)
+    )

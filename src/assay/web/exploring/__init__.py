@@ -1,1 +1,0 @@
-"""Runs in the browser: those of some folders, one of them, two of them side by side, a query asked again."""

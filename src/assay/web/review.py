@@ -1,0 +1,494 @@
+"""Gold review in the browser: several reviewers, each blind to the others, at the desk of one gold file."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from assay.browser.bundle import page
+from assay.corpus import read_text, spec_text
+from assay.gold.review.accepting import foresee, read_closed, read_standings, read_taken
+from assay.gold.review.agreement import agreement
+from assay.gold.review.items import KINDS, Item
+from assay.gold.review.reviewers import (
+    Said,
+    has_spoken,
+    has_voted,
+    make_decision,
+    make_vote,
+    open_items,
+    other_place,
+    tally,
+)
+from assay.gold.review.standing import ReviewRules, Standing
+from assay.gold.review.viewing import Desk, Excerpt, shows_origin, view_mapping
+from assay.gold.review.votes import (
+    MEANINGS,
+    PROPOSED,
+    QUESTIONS,
+    UNSURE,
+    Ballot,
+    Unseen,
+    Vote,
+    adjudicates,
+    all_votes,
+    check_vote,
+    decide,
+    give_up,
+    note_look,
+    read_decisions,
+    values_for,
+    vote_mapping,
+)
+from assay.syntax.grammars import grammar_name
+from assay.syntax.highlight import COLOURS, Stretch, coloured
+from assay.syntax.parsing import looks_torn
+from assay.syntax.symbols import symbols
+from assay.types import SourceFile
+from assay.web.reviewers import Seats, seats_file, with_cookie
+from assay.web.server import Refused, Request, Response, Route, json_response, page_response
+
+if TYPE_CHECKING:
+    from assay.gold.anchors import Problem
+    from assay.types import Gold
+
+
+@dataclass(frozen=True)
+class Room:
+    """What all requests of a review work with; `check` finds what is wrong with a set, as lint does."""
+
+    desk: Desk
+    check: Callable[[Gold], Sequence[Problem]]
+    seats: Seats
+    rules: ReviewRules = field(default_factory=ReviewRules)
+    writing: threading.RLock = field(default_factory=threading.RLock)
+    ballots: dict[str, Ballot] = field(default_factory=dict)
+
+    def item(self, given: str) -> Item:
+        """Find an item by its whole id."""
+        for item in self.desk.items():
+            if item.id == given:
+                return item
+        raise Refused(404, f"the queue has no item '{given[:40]}'", hint="reload the page")
+
+    def ballot(self, name: str) -> Ballot:
+        """Open the votes of a reviewer; a name that differs from another's by case alone is refused at once."""
+        ballot = self.ballots.get(name) or self.ballots.setdefault(name, Ballot(self.desk.queue, name))
+        ballot.check_namesake()
+        return ballot
+
+    def asker(self, request: Request) -> Ballot:
+        """Open the votes of who asks; the browser must sit there under that name."""
+        ballot = self.ballot(asked_by(request))
+        self.seats.check(request, ballot.reviewer)
+        return ballot
+
+    def speaker(self, request: Request) -> Ballot:
+        """Open the votes of who says something; a name that is free is given to the browser."""
+        ballot = self.ballot(asked_by(request))
+        self.seats.sit(request, ballot.reviewer)
+        return ballot
+
+    def voter(self, request: Request) -> Ballot:
+        """Open the votes of who votes; nobody does who saw what others said."""
+        ballot = self.speaker(request)
+        if self.adjudicates(ballot.reviewer):
+            hint = "decide what is disputed; somebody else votes"
+            raise Refused(409, f"{ballot.reviewer} adjudicates, and has seen what others said", hint=hint)
+        self.seats.check_blind(request, ballot.reviewer)
+        return ballot
+
+    def looker(self, request: Request) -> str:
+        """Name who is shown what others said: one who still votes is not, and that somebody was is noted."""
+        ballot = self.asker(request)
+        self.check_curtain(ballot.reviewer)
+        self.seats.look(request, ballot.reviewer)
+        note_look(ballot)
+        return ballot.reviewer
+
+    def adjudicates(self, name: str) -> bool:
+        """Tell whether somebody gave up voting."""
+        return adjudicates(self.desk.queue, name)
+
+    def check_curtain(self, name: str) -> None:
+        """Refuse to show anything of others to one who still votes."""
+        left = 0 if self.adjudicates(name) else len(open_items(self.desk, self.ballot(name)))
+        if left:
+            items = "1 item is" if left == 1 else f"{left} items are"
+            hint = "vote on them first, or give up voting to adjudicate"
+            raise Refused(409, f"{items} open for {name}, and this shows what others said", hint=hint)
+
+
+def asked_by(request: Request) -> str:
+    """Name who asks."""
+    name = request.query.get("as") or request.data.get("as")
+    if not isinstance(name, str) or not name:
+        raise Refused(400, "nobody is named", hint="say who you are")
+    return name
+
+
+def listed(item: Item) -> dict[str, object]:
+    """Write an item as every list of them begins."""
+    query = item.query
+    return {
+        "item": item.id,
+        "kind": item.kind,
+        "query": query.id,
+        "headline": query.headline,
+        "anchor": item.anchor,
+    }
+
+
+@dataclass(frozen=True)
+class Settling:
+    """Answers those who have nothing left to vote on, or gave it up."""
+
+    room: Room
+
+    def standing(self, request: Request) -> Response:
+        """Count the items by state and the votes by reviewer."""
+        self.room.looker(request)
+        found = tally(self._standings(), read_closed(self.room.desk.queue))
+        return json_response({"tally": asdict(found), "least": self.room.rules.least})
+
+    def accepted(self, request: Request) -> Response:
+        """Say what would be accepted now; the whole set is linted for it, so that it may take a while."""
+        self.room.looker(request)
+        desk = self.room.desk
+        made = foresee(desk.queue, desk.load, self.room.check, corpus=desk.given, rules=self.room.rules)
+        taken = [_settled(standing) for standing in made.taken]
+        refused = [{"item": one.item, "query": one.query, "reason": one.reason} for one in made.refused]
+        return json_response({"taken": taken, "refused": refused})
+
+    def agreement(self, request: Request) -> Response:
+        """Compute how far the reviewers agree, as `assay gold agreement` does."""
+        self.room.looker(request)
+        queue = self.room.desk.queue
+        found = agreement(self.room.desk.items(), all_votes(queue), read_decisions(queue), taken=read_taken(queue))
+        return json_response({"kinds": [asdict(kind) for kind in found]})
+
+    def disputed(self, request: Request) -> Response:
+        """Show what is disputed with all votes; what the asker voted on is left to a third person."""
+        name = self.room.looker(request)
+        disputed = [standing for standing in self._standings() if standing.state == "disputed"]
+        others = [standing for standing in disputed if not has_voted(standing, name)]
+        listed = [_disputed(standing) for standing in others]
+        return json_response({"items": listed, "third": len(disputed) - len(others)})
+
+    def decide(self, request: Request) -> Response:
+        """Take a decision: it is on the disk when this is answered. The same again is the one there is."""
+        name = self.room.looker(request)
+        said = Said(self.room.item(request.text("item")).id, request.text("value"), request.text("reason"))
+        with self.room.writing:
+            found = self._standings()
+            known = next((s.decision for s in found if s.item.id == said.item), None)
+            if known is None or (known.by, known.value, known.reason) != (name, said.value, said.reason):
+                decide(self.room.desk.queue, [make_decision(self.room.desk, name, said, found)])
+        return json_response({"item": said.item})
+
+    def _standings(self) -> tuple[Standing, ...]:
+        """Tell where each item stands now."""
+        return read_standings(self.room.desk.queue, self.room.rules)
+
+
+def _disputed(standing: Standing) -> dict[str, object]:
+    """Write a disputed item with what everybody said."""
+    return listed(standing.item) | {
+        "values": [value for value in values_for(standing.item.kind) if value != UNSURE],
+        "votes": [vote_mapping(vote) for vote in standing.votes],
+    }
+
+
+def _settled(standing: Standing) -> dict[str, object]:
+    """Write an item that would be accepted, or turned down, and by whom."""
+    return listed(standing.item) | {"value": standing.value, "by": list(standing.supporters)}
+
+
+@dataclass(frozen=True)
+class Voting:
+    """Answers those who vote."""
+
+    room: Room
+
+    def queue(self, request: Request) -> Response:
+        """List what the reviewer voted on, and what is open for them."""
+        ballot = self.room.asker(request)
+        mine, closed = ballot.votes(), read_closed(self.room.desk.queue)
+        items = [item for item in self.room.desk.items() if item.id in mine or item.id not in closed]
+        listed = [_listed(item, mine.get(item.id)) for item in items]
+        return json_response({"as": ballot.reviewer, "items": listed, "adjudicates": self._adjudicates(ballot)})
+
+    def sit(self, request: Request) -> Response:
+        """Give the browser the name that somebody votes under."""
+        return json_response({"as": self.room.speaker(request).reviewer})
+
+    def leave(self, request: Request) -> Response:
+        """Set the name free that the browser has."""
+        self.room.seats.leave(request)
+        return json_response({})
+
+    def print_code(self, request: Request) -> Response:
+        """Print at the terminal of the server what lets this browser have a name that another one has."""
+        self.room.seats.print_code(self.room.ballot(asked_by(request)).reviewer)
+        return json_response({})
+
+    def take_over(self, request: Request) -> Response:
+        """Give this browser a name that another one has, for the code."""
+        name = self.room.ballot(asked_by(request)).reviewer
+        self.room.seats.take_over(request, name, request.text("code"))
+        return json_response({"as": name})
+
+    def item(self, request: Request) -> Response:
+        """Show one item with its places, and what the reviewer said of it."""
+        ballot = self.room.asker(request)
+        item = self.room.item(request.query.get("item", ""))
+        view = self.room.desk.viewer.view(item)
+        shown = view_mapping(view, engines=request.query.get("engines") == "1")
+        shown["places"] = [_place(place) for place in view.places]
+        shown["query"] = _query(item)
+        shown["adversary"] = _adversary(item)
+        past = [_said(vote) for vote in ballot.history() if vote.item == item.id]
+        engines = bool(item.origin.shown_by) or not shows_origin(item)
+        return json_response(shown | {"mine": past[-1] if past else None, "past": past[:-1], "has_engines": engines})
+
+    def vote(self, request: Request) -> Response:
+        """Take a vote: it is on the disk when this is answered. The same vote again is the one there is."""
+        item = self.room.item(request.text("item"))
+        with self.room.writing:
+            ballot = self.room.voter(request)
+            said = Said(item.id, request.text("value"), request.text("reason"))
+            vote = self._cast(ballot, item, said, request)
+        return json_response({"item": item.id, "mine": _said(vote)})
+
+    def place(self, request: Request) -> Response:
+        """Take another place for the query of an item, with the vote of who found it."""
+        about = self.room.item(request.text("item"))
+        with self.room.writing:
+            ballot = self.room.voter(request)
+            item = other_place(self.room.desk, about, request.text("anchor"))
+            said = Said(item.id, request.text("value"), request.text("reason"))
+            check_vote(item, said.value, said.reason)
+            self.room.desk.queue.add([item])
+            vote = self._cast(ballot, self.room.item(item.id), said, request)
+        return json_response({"item": _listed(item, vote)})
+
+    def give_up(self, request: Request) -> Response:
+        """Take somebody's word that they vote no more, and lift the curtain for them."""
+        with self.room.writing:
+            give_up(self.room.speaker(request))
+        return json_response({"adjudicates": True})
+
+    def _cast(self, ballot: Ballot, item: Item, said: Said, request: Request) -> Vote:
+        """Cast a vote once; one that would replace a vote the page has not seen, from another tab, is refused."""
+        vote = make_vote(self.room.desk, ballot.reviewer, item, said, engines=request.data.get("engines") is True)
+        seen = request.data.get("after")
+        try:
+            return ballot.cast_once(vote, seen if isinstance(seen, str) else None)
+        except Unseen as error:
+            raise Refused(409, error.message, hint=error.hint) from error
+
+    def _adjudicates(self, ballot: Ballot) -> bool:
+        """Tell whether the reviewer gave up voting."""
+        return self.room.adjudicates(ballot.reviewer)
+
+
+def _listed(item: Item, vote: Vote | None) -> dict[str, object]:
+    """Write an item as a line of the queue."""
+    return listed(item) | {"mine": _said(vote) if vote else None}
+
+
+def _said(vote: Vote) -> dict[str, object]:
+    """Write one's own vote."""
+    return {"value": vote.value, "reason": vote.reason, "on": vote.on, "engines": bool(vote.shown)}
+
+
+def _place(place: Excerpt) -> dict[str, object]:
+    """Write where a place is; its lines come with the file."""
+    where = {"role": place.role, "anchor": place.anchor, "path": place.path}
+    return where | ({"problem": place.problem} if place.problem else {"start": place.start, "end": place.end})
+
+
+def _query(item: Item) -> dict[str, object]:
+    """Write what is asked, and why its answer is one."""
+    query, why = item.query, item.query.rationale
+    return {
+        "id": query.id,
+        "forms": [[form, query.forms[form]] for form in query.ordered_forms],
+        "rationale": {"owner": why.owner, "reason": why.reason, "boundary": why.boundary} if why else None,
+        "tags": dict(query.tags),
+    }
+
+
+def _adversary(item: Item) -> dict[str, str] | None:
+    """Write what makes an adversary one."""
+    if item.kind != "adversary":
+        return None
+    one = item.adversary
+    return {"relationship": one.relationship, "strength": one.strength, "confusion": one.confusion}
+
+
+def words() -> dict[str, object]:
+    """Say for each kind of item what is asked and what may be answered, and for each value what it means."""
+    kinds = {kind: {"question": QUESTIONS[kind], "values": list(values_for(kind))} for kind in KINDS}
+    values = {value: asdict(meaning) for value, meaning in MEANINGS.items()}
+    return {"kinds": kinds, "values": values, "proposed": list(PROPOSED)}
+
+
+@dataclass(frozen=True, slots=True)
+class CodeLimits:
+    """How much of the code one answer holds."""
+
+    lines: int = 1_000  # of a file; the page asks for more as one scrolls
+    columns: int = 2_000  # of a line: beyond it there is nothing to read, and much to draw
+    paths: int = 60  # that a search lists; who sees none that fits types on
+
+
+#: Files whose colours are kept: those that a few reviewers look at just now.
+_KEPT_FILES = 16
+_coloured = lru_cache(maxsize=_KEPT_FILES)(coloured)
+
+
+@dataclass(frozen=True)
+class Code:
+    """Answers what a page asks of the code."""
+
+    desk: Desk
+    limits: CodeLimits = CodeLimits()
+
+    def lines(self, request: Request) -> Response:
+        """Give some lines of a file, as runs of `[colour, text]`."""
+        file = self._file(request)
+        text = read_text(self.desk.corpus, file.path)
+        rows = _coloured(text, grammar_name(file.path, file.language, text))
+        start = max(1, _number(request, "start", 1))
+        end = min(len(rows), start + self.limits.lines - 1, _number(request, "end", len(rows)))
+        shown = [self._row(row) for row in rows[start - 1 : end]]
+        answer = {"path": file.path, "language": file.language or "", "total": len(rows), "start": start, "rows": shown}
+        return json_response(answer)
+
+    def definitions(self, request: Request) -> Response:
+        """List what a file defines; one that may crash its parser defines nothing here."""
+        file = self._file(request)
+        text = read_text(self.desk.corpus, file.path)
+        grammar = grammar_name(file.path, file.language, text)
+        torn = grammar is not None and looks_torn(text.encode("utf-8", "replace"), grammar)
+        found = () if torn else symbols(file.path, text, file.language)
+        return json_response({"path": file.path, "definitions": [[s.name, s.kind, s.start, s.end] for s in found]})
+
+    def paths(self, request: Request) -> Response:
+        """Find files whose path holds every word that was typed: names before folders, short before long."""
+        words = request.query.get("find", "").casefold().split()
+        found = [file.path for file in self.desk.corpus.files if all(word in file.path.casefold() for word in words)]
+
+        def key(path: str) -> tuple[int, int, str]:
+            name = path.casefold().rpartition("/")[2]
+            return (-sum(word in name for word in words), len(path), path)
+
+        return json_response({"paths": sorted(found, key=key)[: self.limits.paths], "total": len(found)})
+
+    def _file(self, request: Request) -> SourceFile:
+        """Find the file that was asked for among those of the corpus: no other is ever read."""
+        path = request.query.get("path", "")
+        for file in self.desk.corpus.files:
+            if file.path == path:
+                return file
+        raise Refused(404, f"the corpus has no file '{path[:200]}'", hint="choose one that the search lists")
+
+    def _row(self, runs: tuple[Stretch, ...]) -> list[list[object]]:
+        """Write the runs of a line, cut where nobody reads on."""
+        row: list[list[object]] = []
+        left = self.limits.columns
+        for run in runs:
+            row.append([COLOURS.index(run.colour), run.text[:left]])
+            left -= len(run.text)
+            if left <= 0:
+                break
+        if (size := sum(len(run.text) for run in runs)) > self.limits.columns:
+            row.append([COLOURS.index("comment"), f" … {size - self.limits.columns} more characters"])
+        return row
+
+
+def _number(request: Request, name: str, otherwise: int) -> int:
+    """Read a line number of an address."""
+    text = request.query.get(name, "")
+    if not text:
+        return otherwise
+    if not text.isascii() or not text.isdigit() or len(text) > 9:
+        raise Refused(400, f"{name} is no line number")
+    return int(text)
+
+
+#: Where the page is; what it asks for is below.
+REVIEW = "/review"
+
+
+def review_routes(
+    desk: Desk,
+    check: Callable[[Gold], Sequence[Problem]],
+    *,
+    tell: Callable[[str], None],
+    rules: ReviewRules | None = None,
+    name: str = "",
+) -> tuple[Route, ...]:
+    """Give the addresses of the review of one set; `check` is lint, `name` who most likely sits there.
+
+    `tell` says something at the terminal of the server, which not everybody sees who sits at a browser.
+    """
+    desk.corpus, desk.commit  # noqa: B018  # opened before anybody asks, from one thread
+    seats = Seats(seats_file(desk.path), tell, lambda name: has_spoken(desk.queue, name))
+    room = Room(desk, check, seats, rules or ReviewRules())
+    voting, settling, code = Voting(room), Settling(room), Code(desk)
+
+    def show(request: Request) -> Response:
+        return with_cookie(request, page_response(_page(desk, name)))
+
+    return (
+        Route("GET", REVIEW, show),
+        Route("GET", f"{REVIEW}/queue", voting.queue),
+        Route("GET", f"{REVIEW}/item", voting.item),
+        Route("POST", f"{REVIEW}/sit", voting.sit),
+        Route("POST", f"{REVIEW}/leave", voting.leave),
+        Route("POST", f"{REVIEW}/code", voting.print_code),
+        Route("POST", f"{REVIEW}/take-over", voting.take_over),
+        Route("POST", f"{REVIEW}/vote", voting.vote),
+        Route("POST", f"{REVIEW}/place", voting.place),
+        Route("POST", f"{REVIEW}/give-up", voting.give_up),
+        Route("GET", f"{REVIEW}/lines", code.lines),
+        Route("GET", f"{REVIEW}/definitions", code.definitions),
+        Route("GET", f"{REVIEW}/paths", code.paths),
+        Route("GET", f"{REVIEW}/standing", settling.standing),
+        Route("GET", f"{REVIEW}/accepted", settling.accepted),
+        Route("GET", f"{REVIEW}/agreement", settling.agreement),
+        Route("GET", f"{REVIEW}/disputed", settling.disputed),
+        Route("POST", f"{REVIEW}/decide", settling.decide),
+    )
+
+
+def _code(desk: Desk) -> str:
+    """Name the code for people: a folder by its whole path, for "." says nothing on a page."""
+    spec = desk.corpus.spec
+    return str(desk.corpus.root) if spec.kind == "path" else spec_text(spec)
+
+
+def _page(desk: Desk, name: str) -> bytes:
+    """Make the page: it has no item in it, for who asks is not known yet."""
+    about = {
+        "set": desk.path.name,
+        "place": str(desk.path.absolute()),  # drafts of one set must not turn up in another
+        "corpus": _code(desk),
+        "name": name,
+        **words(),
+        "colours": COLOURS,
+    }
+    return page(
+        title=f"Review of {desk.path.name}",
+        script="review/main.js",
+        styles=("base.css", "review.css"),
+        data={"review": json.dumps(about, ensure_ascii=True).encode()},
+        fallback="<p>Votes are taken by a script here. Without one: <code>assay gold review SET --as NAME</code></p>",
+        live=True,
+    )

@@ -1,0 +1,202 @@
+"""Who sits where: one name a browser, one browser a name, so that nobody looks around under somebody else's name.
+
+A name that somebody voted under, here, on a terminal or on another machine, is given away only for a code that the
+terminal of the server shows. A browser is known by a cookie of its own. What it did is one line each in a file of the
+cache, which outlives the server and is in no repository; the file holds digests of the cookies. It keeps people from
+seeing votes by accident or out of curiosity. Who reads the files of the review sees everything.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import re
+import secrets
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from assay.corpus import cache_dir
+from assay.gold.history import now
+from assay.gold.journal import Remembered, opened, read_rows
+from assay.gold.native.nodes import Field, Keys
+from assay.store.paths import SEATS
+from assay.web.server import Refused, Request, Response
+
+#: Without the port: a server that is started again may have another one, and a browser is the same one there.
+COOKIE = "assay-reviewer"
+_COOKIE_SECONDS = 180 * 86_400  # a review that takes half a year has other problems
+_ID = re.compile(r"[A-Za-z0-9_-]{32,64}")
+_LINE = Keys(("what", "browser", "name", "on"))
+_SIT, _LEAVE, _SAW = "sit", "leave", "saw"
+
+
+@dataclass(frozen=True, slots=True)
+class CodeRules:
+    """How a name is taken over."""
+
+    digits: int = 6  # somebody reads them off a terminal
+    tries: int = 5  # then a new code is printed; one guess in 200,000 gets in
+
+
+@dataclass(frozen=True, slots=True)
+class Seating:
+    """Who sits where, and who saw what others said."""
+
+    browsers: Mapping[str, str] = field(default_factory=dict)  # by name, whatever its case
+    names: Mapping[str, str] = field(default_factory=dict)  # as it was written, by browser
+    saw: Mapping[str, frozenset[str]] = field(default_factory=dict)  # the names a browser had when it looked
+
+
+class Seats:
+    """The seats of the review of one set; `tell` says something at the terminal of the server.
+
+    `has_spoken` tells whether there is something to read under a name that nobody sits there with.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        tell: Callable[[str], None],
+        has_spoken: Callable[[str], bool],
+        rules: CodeRules | None = None,
+    ) -> None:
+        self._path, self._tell, self._has_spoken, self._rules = path, tell, has_spoken, rules or CodeRules()
+        self._seating = Remembered(path, lambda: _seating(read_rows(path)))
+        self._codes: dict[str, tuple[str, int]] = {}  # code and tries left, by name
+
+    def check(self, request: Request, name: str) -> str:
+        """Give the browser that asks, which must sit there under the name."""
+        browser = browser_of(request)
+        seating = self._seating()
+        if seating.browsers.get(name.casefold()) != browser:
+            self._check_free(seating, browser, name)
+            raise Refused(409, f"nobody sits here as {name}", hint="reload the page, and say who you are")
+        return browser
+
+    def sit(self, request: Request, name: str) -> str:
+        """Give a free name to the browser that asks; whoever has it keeps it."""
+        browser = browser_of(request)
+        if self._seating().browsers.get(name.casefold()) == browser:
+            return browser
+        with opened(self._path) as journal:
+            self._check_free(_seating(journal.rows()), browser, name)
+            journal.append([_line(_SIT, browser, name)])
+        return browser
+
+    def leave(self, request: Request) -> None:
+        """Set the name free that the browser has, if it has one."""
+        browser = browser_of(request)
+        with opened(self._path) as journal:
+            name = _seating(journal.rows()).names.get(browser)
+            if name is not None:
+                journal.append([_line(_LEAVE, browser, name)])
+
+    def look(self, request: Request, name: str) -> None:
+        """Note that a browser is shown what others said."""
+        browser = self.check(request, name)
+        if name.casefold() not in self._seating().saw.get(browser, ()):
+            with opened(self._path) as journal:
+                journal.append([_line(_SAW, browser, name)])
+
+    def check_blind(self, request: Request, name: str) -> None:
+        """Refuse a vote from a browser that was shown what others said under another name."""
+        saw = self._seating().saw.get(browser_of(request), frozenset()) - {name.casefold()}
+        if saw:
+            known = ", ".join(sorted(saw))
+            hint = f"who has not seen it votes from another browser, or another profile of this one; {name} decides"
+            raise Refused(409, f"this browser has seen what others said, as {known}", hint=hint)
+
+    def print_code(self, name: str) -> None:
+        """Print at the terminal what lets another browser have a name."""
+        code = "".join(secrets.choice("0123456789") for _ in range(self._rules.digits))
+        self._codes[name.casefold()] = (code, self._rules.tries)
+        self._tell(f"a browser wants to sit here as {name}; the code that lets it: {code}")
+
+    def take_over(self, request: Request, name: str, given: str) -> None:
+        """Give a name that is somebody's to the browser that knows the code; the code is good once."""
+        browser = browser_of(request)
+        code, tries = self._codes.pop(name.casefold(), ("", 0))
+        if not code or not hmac.compare_digest(given.strip().encode(), code.encode()):
+            if tries > 1:
+                self._codes[name.casefold()] = (code, tries - 1)
+            hint = "read it off the terminal of the server, or ask for another"
+            raise Refused(409, "that is not the code", hint=hint)
+        with opened(self._path) as journal:
+            self._check_own(_seating(journal.rows()), browser, name)
+            journal.append([_line(_SIT, browser, name)])
+        self._tell(f"{name} was taken over by that browser")
+
+    def _check_free(self, seating: Seating, browser: str, name: str) -> None:
+        """Refuse a name that another browser has, one that somebody voted under, and a second one for one browser."""
+        self._check_own(seating, browser, name)
+        taken = name.casefold() in seating.browsers
+        if taken or self._has_spoken(name):
+            hint = "if that is you, take it over with a code from the terminal of the server; if not, take another name"
+            raise Taken(f"{name} sits at another browser" if taken else f"{name} has been here before", hint=hint)
+
+    @staticmethod
+    def _check_own(seating: Seating, browser: str, name: str) -> None:
+        """Refuse a second name for one browser."""
+        own = seating.names.get(browser)
+        if own is not None and own.casefold() != name.casefold():
+            hint = f"go on as {own}, or sign out first: click the name in the bar"
+            raise Refused(409, f"this browser sits here as {own}", hint=hint)
+
+
+class Taken(Refused):
+    """A name that is somebody's; the page asks for the code."""
+
+    def __init__(self, message: str, *, hint: str) -> None:
+        super().__init__(423, message, hint=hint)
+
+
+def seats_file(gold_file: Path) -> Path:
+    """Give the file of the cache that holds who sits where at one set."""
+    digest = hashlib.sha256(str(gold_file.resolve()).encode("utf-8", "surrogateescape")).hexdigest()
+    folder = cache_dir() / SEATS.name
+    return folder / f"{digest[:16]}.jsonl"
+
+
+def port_file(gold_file: Path) -> Path:
+    """Give the file of the cache that holds the port that the review of one set was last at."""
+    return seats_file(gold_file).with_suffix(".port")
+
+
+def browser_of(request: Request) -> str:
+    """Know a browser by its cookie; what is kept of it is a digest."""
+    given = request.cookies.get(COOKIE, "")
+    if not _ID.fullmatch(given):
+        raise Refused(409, "this browser is not known here", hint="reload the page, and let it keep cookies")
+    return hashlib.sha256(given.encode("ascii")).hexdigest()[:32]
+
+
+def with_cookie(request: Request, response: Response) -> Response:
+    """Have a browser known from now on; one that is known stays who it is."""
+    given = request.cookies.get(COOKIE, "")
+    own = given if _ID.fullmatch(given) else secrets.token_urlsafe(32)
+    cookie = f"{COOKIE}={own}; HttpOnly; SameSite=Strict; Path=/review; Max-Age={_COOKIE_SECONDS}"
+    return replace(response, headers={**response.headers, "Set-Cookie": cookie})
+
+
+def _seating(rows: Iterable[Field]) -> Seating:
+    """Work out who sits where from all that was done."""
+    browsers: dict[str, str] = {}
+    names: dict[str, str] = {}
+    saw: dict[str, frozenset[str]] = {}
+    for row in rows:
+        fields = row.mapping(_LINE)
+        what, browser, name = (fields[key].text() for key in ("what", "browser", "name"))
+        if what == _SAW:
+            saw[browser] = saw.get(browser, frozenset()) | {name.casefold()}
+            continue
+        names.pop(browsers.pop(name.casefold(), ""), None)
+        if what == _SIT:
+            browsers[name.casefold()] = browser
+            names[browser] = name
+    return Seating(browsers, names, saw)
+
+
+def _line(what: str, browser: str, name: str) -> dict[str, object]:
+    """Write what a browser did."""
+    return {"what": what, "browser": browser, "name": name, "on": now()}

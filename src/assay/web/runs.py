@@ -1,0 +1,361 @@
+"""Runs in the browser: those of some folders, one of them, two of them side by side, a query asked again."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from datetime import UTC, datetime
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from assay.digests import text_digest
+from assay.engines.kinds import SettingPage, describe
+from assay.errors import AssayError, ConfigError, nearest
+from assay.experiment import read_run
+from assay.experiment.records.folder import (
+    COMMITTED,
+    ENGINES,
+    MANIFEST,
+    QRELS,
+    RESULTS,
+    RUNS,
+    SHARDS,
+    is_run,
+    peek_generation,
+)
+from assay.experiment.spec.model import claim_of
+from assay.report.comparison import verdict_tone
+from assay.search.models import SHIPPED
+from assay.settings import applied, flat
+from assay.stats.records import ComparisonRow, Verdict
+from assay.types import Claim, EngineRun, Gold, Run
+from assay.web.server import Kept, Refused, sentence_of
+
+#: Addresses and names of secrets: whoever changes them chooses whom the code is sent to.
+_CLOSED = ("url", "token_env")
+_CHOICES = "one of "
+
+
+@cache
+def pages() -> Mapping[str, SettingPage]:
+    """Describe every setting of the builtin engine that a page may change, by dotted name."""
+    builtin = next(kind for kind in describe() if kind.name == "builtin")
+    return {page.name: page for page in builtin.settings if page.name.rpartition(".")[2] not in _CLOSED}
+
+
+def described() -> list[dict[str, Any]]:
+    """List the settings for the page."""
+    return [
+        {
+            "name": page.name,
+            "type": page.type,
+            "choices": page.type.removeprefix(_CHOICES).split(", ") if page.type.startswith(_CHOICES) else None,
+            "default": _default(page),
+            "about": page.about,
+            "index": page.name.startswith("search.index."),
+            "model": _names_model(page.name),
+        }
+        for page in pages().values()
+    ]
+
+
+def values_of(engine: EngineRun) -> dict[str, object]:
+    """Give what an engine of a run was set to, where that is not the default."""
+    given = _flat(engine.config)
+    return {name: given[name] for name, page in pages().items() if name in given and given[name] != _default(page)}
+
+
+def changed_config(engine: EngineRun, changes: Mapping[str, object]) -> dict[str, Any]:
+    """Give the settings of an engine with some of them changed; what a page may not change is refused."""
+    for name, value in changes.items():
+        if name not in pages():
+            near = nearest(name, pages())
+            hint = f"did you mean {near[0]}?" if near else "the panel lists the settings"
+            raise ConfigError(f"{name!r} is no setting that can be changed here", hint=hint)
+        if _names_model(name) and value not in ("", SHIPPED, _flat(engine.config).get(name)):
+            raise ConfigError(
+                f"{name} = {value!r}: a page names no new models",
+                hint="here a model is turned off, or taken as it ships; set others in assay.toml",
+            )
+    return applied(dict(engine.config), changes)
+
+
+def _flat(config: Mapping[str, object]) -> dict[str, object]:
+    """Name recorded settings by dotted keys; lists as JSON has them."""
+    return {name: list(value) if isinstance(value, tuple) else value for name, value in flat(config).items()}
+
+
+def _default(page: SettingPage) -> object:
+    """Read a default back from how it is written down."""
+    return None if page.default in (None, "none") else json.loads(page.default)
+
+
+def _names_model(name: str) -> bool:
+    """Tell a setting that names a model."""
+    return name.endswith("model")
+
+
+@dataclass(frozen=True, slots=True)
+class ExploringLimits:
+    """Bounds of what one server holds in memory and does for one request."""
+
+    depth: int = 3  # folders below the one that was named: results/2026-11/shop
+    folders: int = 20_000  # that are looked into for runs: a home folder would take minutes
+    runs: int = 1_000  # that are listed; somebody has put them there by a program
+    opened: int = 3  # runs in memory: two that are compared, and one more; a big one takes 200 MB
+    pages: int = 6  # 3 MB each
+    corpora: int = 8  # lists of files; one has some 100 bytes a file
+    indexes: int = 3  # the run's own, one of other settings, and the one before it; 100 MB for a large repository
+    fresh: float = 20.0  # seconds for which a corpus is not looked at again: 5,000 files take one
+    query: int = 4_000  # characters that are asked: the longest that anybody typed, ten times over
+    deep: int = 100  # results that are ranked, so that those who left the first k are followed
+    source: int = 2_000_000  # bytes of a file that is shown
+
+
+LIMITS = ExploringLimits()
+
+
+#: Folders that hold no runs of their own: those of a run, and what tools put into repositories.
+_SKIPPED = {*(name.rstrip("/") for name in (ENGINES, RUNS, QRELS, SHARDS)), "node_modules", "__pycache__"}
+_ID_DIGITS = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The folder of a run."""
+
+    id: str
+    name: str  # as people call it: the way to it from the folder that was named
+    path: Path
+
+
+class Library:
+    """The runs below some folders, looked for anew whenever somebody asks for the list."""
+
+    def __init__(self, roots: Sequence[Path], limits: ExploringLimits = LIMITS) -> None:
+        self.roots = tuple(dict.fromkeys(_root(folder) for folder in roots))
+        self.limits = limits
+        self._known: dict[str, Found] = {}
+
+    def scan(self) -> tuple[Found, ...]:
+        """List the runs that are there now."""
+        found: dict[str, Found] = {}
+        for root in self.roots:
+            for folder in _run_folders(root, self.limits):
+                one = Found(text_digest(str(folder))[:_ID_DIGITS], self._called(root, folder), folder)
+                found.setdefault(one.id, one)
+                if len(found) >= self.limits.runs:
+                    break
+        self._known = found
+        return tuple(found.values())
+
+    def find(self, run_id: str) -> Found:
+        """Give the run that an id stands for."""
+        if run_id not in self._known:
+            self.scan()
+        if run_id not in self._known:
+            raise Refused(404, "this run is not here, or no longer", hint="go back to the list of runs")
+        return self._known[run_id]
+
+    def _called(self, root: Path, folder: Path) -> str:
+        """Name a run; where several folders are served, beginning with the folder's own name."""
+        way = folder.relative_to(root).as_posix()
+        if way == ".":
+            return root.name or str(root)
+        return f"{root.name}/{way}" if len(self.roots) > 1 else way
+
+
+def _root(folder: Path) -> Path:
+    """Check a folder that is to be served."""
+    if not folder.is_dir():
+        what = "is a file, not a folder of results" if folder.exists() else "no such folder"
+        raise ConfigError(what, file=folder, hint="name a folder of results, or one that holds several")
+    return folder.resolve()
+
+
+def _run_folders(root: Path, limits: ExploringLimits) -> Iterator[Path]:
+    """List the folders with a run, a folder before those in it; links are not followed, so nothing leads out."""
+    left, looked = [(root, 0)], 0
+    while left and looked < limits.folders:
+        folder, depth = left.pop(0)
+        looked += 1
+        if is_run(folder):
+            yield folder
+        if depth < limits.depth:
+            left += [(inner, depth + 1) for inner in _inner_folders(folder)]
+
+
+def _inner_folders(folder: Path) -> list[Path]:
+    """List the folders in a folder where runs may be; one that cannot be read has none."""
+    try:
+        with os.scandir(folder) as entries:
+            names = sorted(
+                entry.name
+                for entry in entries
+                if entry.is_dir(follow_symlinks=False) and entry.name not in _SKIPPED and entry.name[0] != "."
+            )
+    except OSError:
+        return []
+    return [folder / name for name in names]
+
+
+#: How much of a date says the minute, and what stands before its time, where it has one.
+_MINUTE, _TIME = len("2026-01-01T12:00"), "T"
+_DAY_SECONDS = 24 * 60 * 60 - 1
+_UNREPORTED = "Its reports are of another run, or not written; its page is made from the records."
+
+
+def card(found: Found) -> dict[str, Any]:
+    """Describe a run; one that cannot be read is described by what is wrong with it."""
+    said: dict[str, Any] = {"id": found.id, "name": found.name, "when": None, "made": 0.0, **_written(found.path)}
+    try:
+        manifest = peek_generation(found.path).manifest
+        read = _from_manifest(manifest) | _from_results(found.path, manifest)
+        date = str(read["date"])
+        return said | read | {"when": date[:_MINUTE].replace(_TIME, " "), "made": _made(date, said["written"])}
+    except AssayError as error:
+        return said | {"error": sentence_of(error), "hint": error.hint}
+    except (KeyError, TypeError, ValueError, AttributeError, OSError) as error:
+        return said | {"error": f"{found.path}: it cannot be read ({type(error).__name__})", "hint": "run it again"}
+
+
+def _written(folder: Path) -> dict[str, Any]:
+    """Say when the run was written: as a number to sort by, and for people, UTC."""
+    for path in (folder / COMMITTED / MANIFEST, folder / MANIFEST):
+        try:
+            moment = path.stat().st_mtime
+        except OSError:
+            continue
+        return {"written": moment, "changed": datetime.fromtimestamp(moment, UTC).strftime("%Y-%m-%d %H:%M")}
+    return {"written": 0.0, "changed": ""}
+
+
+def _made(date: str, written: float) -> float:
+    """Give the moment that tells an older run from a newer one.
+
+    Results are the same bytes whenever cells were made, so a run of cells has only its day; then it is when the folder
+    was written, kept inside that day: a copy or a checkout comes later.
+    """
+    try:
+        read = datetime.fromisoformat(date)
+    except ValueError:
+        return written
+    moment = (read if read.tzinfo else read.replace(tzinfo=UTC)).timestamp()
+    return moment if _TIME in date else min(max(written, moment), moment + _DAY_SECONDS)
+
+
+def _from_manifest(manifest: Mapping[str, Any]) -> dict[str, Any]:
+    """Take what the records say without being scored."""
+    claim = manifest["header"].get("claim") or {}
+    return {
+        "suite": str(manifest.get("suite") or "+".join(manifest["header"]["corpora"])),
+        "date": manifest["header"]["date"],
+        "gold": manifest["header"]["gold_hash"],
+        "k": manifest["k"],
+        "queries": len(manifest["hashes"]),
+        "engines": [{"name": name, "role": None} for name in manifest["engines"]],
+        "primary": (claim.get("measures") or [None])[0],
+        "best": None,
+        "verdict": None,
+        "note": _UNREPORTED,
+    }
+
+
+def _from_results(folder: Path, manifest: Mapping[str, Any]) -> dict[str, Any]:
+    """Take the numbers from results.json, if it is about this run."""
+    results = _results(folder)
+    if results is None or _identity(results["header"]) != _identity(manifest["header"]):
+        return {}
+    if [engine["name"] for engine in results["engines"]] != manifest["engines"]:
+        return {}
+    comparison = results["comparison"]
+    means = {row["engine"]: row for row in comparison["means"] if row["measure"] == comparison["primary"]}
+    rows = [row for row in comparison["rows"] if row["engine"] == results["challenger"]]
+    return {
+        "suite": results["suite"],
+        "queries": results["queries"],
+        "engines": [{"name": engine["name"], "role": engine["role"]} for engine in results["engines"]],
+        "primary": comparison["primary"],
+        "best": _best(means.get(results["leader"])),
+        "verdict": _verdict(rows[0]) if rows else None,
+        "note": None,
+    }
+
+
+def _results(folder: Path) -> dict[str, Any] | None:
+    """Read results.json; None where there is none that can be read."""
+    try:
+        read = json.loads((folder / RESULTS).read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return None
+    return read if isinstance(read, dict) else None
+
+
+def _identity(header: Mapping[str, Any]) -> tuple[object, ...]:
+    """Tell runs apart by what they were made with."""
+    corpora = sorted((name, facts["digest"]) for name, facts in header["corpora"].items())
+    return header["gold_hash"], header["date"], header["assay"], tuple(corpora)
+
+
+def _best(row: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    """Give the best engine's mean with its interval."""
+    if row is None:
+        return None
+    return {
+        "engine": row["engine"],
+        "mean": row["mean"],
+        "low": row["interval"]["low"],
+        "high": row["interval"]["high"],
+    }
+
+
+def _verdict(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Give the verdict on the best rival of the baseline, in the words and the tone that the report has for it."""
+    kept = {name: row[name] for name in ("engine", "baseline", "measure", "verdict", "difference")}
+    compared = _comparison(row)
+    told = {"said": compared.said, "tone": verdict_tone(compared)}
+    return kept | told | {"low": row["interval"]["low"], "high": row["interval"]["high"]}
+
+
+def _comparison(row: Mapping[str, Any]) -> ComparisonRow:
+    """Read a comparison, as far as its words and its tone depend on it."""
+    known = {field.name: row[field.name] for field in fields(ComparisonRow) if field.name in row}
+    return ComparisonRow(**{**known, "verdict": None if row["verdict"] is None else Verdict(row["verdict"])})
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A run that was read, and which generation of its folder it is."""
+
+    found: Found
+    digest: str
+    run: Run
+
+    @property
+    def claim(self) -> Claim:
+        """What is claimed of it."""
+        return claim_of(self.run)
+
+    def gold(self, name: str) -> Gold:
+        """Give one of its gold sets."""
+        for gold in self.run.suite.golds:
+            if gold.name == name:
+                return gold
+        raise Refused(404, "this run has no such gold set", hint="reload the page")
+
+
+class Runs:
+    """The runs of a library, those that were used last in memory."""
+
+    def __init__(self, library: Library) -> None:
+        self.library = library
+        self._opened: Kept[tuple[str, str], Opened] = Kept(library.limits.opened)
+
+    def open(self, run_id: str) -> Opened:
+        """Read the run that an id stands for, as it is now."""
+        found = self.library.find(run_id)
+        digest = peek_generation(found.path).digest
+        return self._opened.get((found.id, digest), lambda: Opened(found, digest, read_run(found.path)))
